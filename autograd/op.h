@@ -19,13 +19,15 @@ namespace tapestry {
 
 class RecomputedOutput;
 
+/// One entry of a tape: an operation that ran, its operands, and the rule that walks back through
+/// it. To add an op, derive from this (CONTRIBUTING.md, "Add an op in five steps").
 class Op {
 public:
     virtual ~Op() = default;
     Op(const Op&) = delete;
     Op& operator=(const Op&) = delete;
 
-    std::string name() const { return std::string(name_); }
+    std::string name() const { return std::string(name_); }  ///< "layer_norm"
 
     /// Computes the outputs given to record() once more, from other inputs of the same shapes and
     /// dtypes. Deterministic: dropout reuses its mask.
@@ -56,19 +58,22 @@ public:
 
     /// An input or output of the entry: its slot on the tape, shape and dtype.
     struct Operand {
-        int slot;  ///< -1 for a constant
-        Shape shape;
-        DType dtype;
+        int slot;             ///< -1 for a constant
+        Shape shape;          ///< of the tensor
+        DType dtype;          ///< of the tensor
         bool needed = false;  ///< of an input, during backward: is its gradient needed?
     };
+    /// In the order of record().
     std::span<const Operand> inputs() const { return {operands_.data(), input_count_}; }
+    /// In the order of record().
     std::span<const Operand> outputs() const {
         return std::span<const Operand>(operands_).subspan(input_count_);
     }
+    /// "blocks.3.attention"; empty outside a module
     std::string module_path() const { return std::string(module_path_); }
     /// Bytes that this entry keeps alive for its backward rule; 0 once released.
     std::size_t saved_bytes() const;
-    bool released() const { return released_; }
+    bool released() const { return released_; }  ///< whether backward has dropped what it saved
     /// Its index on the tape.
     int number() const { return number_; }
     std::string described() const;  ///< "layer_norm (#12, blocks.3.attention_norm)"
@@ -110,6 +115,7 @@ private:
 /// Appends `name` to this thread's path until it leaves scope. Costs nothing unless a tape records.
 class ModuleScope {
 public:
+    /// `name`: "attention"; appended after a dot.
     explicit ModuleScope(std::string_view name);
     ~ModuleScope();
     ModuleScope(const ModuleScope&) = delete;
@@ -123,6 +129,7 @@ private:
 /// path of the op whose rule runs, regardless of where backward was called.
 class ModulePathGuard {
 public:
+    /// `path`: "blocks.3.attention"; empty: outside any module.
     explicit ModulePathGuard(std::string_view path);
     ~ModulePathGuard();
     ModulePathGuard(const ModulePathGuard&) = delete;
@@ -132,6 +139,7 @@ private:
     std::optional<std::string> outer_;
 };
 
+/// This thread's path; empty outside any module.
 const std::string& module_path();
 
 }  // namespace tapestry

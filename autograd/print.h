@@ -16,6 +16,7 @@
 
 namespace tapestry {
 
+/// The table, with a line for each entry.
 std::string to_string(const Tape& tape);
 
 /// "#0 [3], constant [] -> [3]" of operands and outputs, which have a slot and a shape;

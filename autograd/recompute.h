@@ -55,6 +55,7 @@ public:
     RepeatedRun& operator=(const RepeatedRun&) = delete;
 };
 
+/// Whether this thread is inside a RepeatedRun: side effects must not happen again.
 bool is_repeated_run();
 
 }  // namespace tapestry

@@ -23,6 +23,7 @@ namespace tapestry {
 
 class RecomputeOp;
 
+/// Options of Tape::gradient().
 struct GradientOptions {
     /// dL/dy for the y to start from; ones if undefined, which requires a y of one element.
     Tensor cotangent = {};
@@ -32,6 +33,8 @@ struct GradientOptions {
     bool create_graph = false;
 };
 
+/// The operations that this thread runs while the tape is alive, in order, and the walk back over
+/// them. Read the opening comment of this file first.
 class Tape {
 public:
     /// Starts recording on this thread. A tape made while another is alive suspends that one. Tapes
@@ -54,6 +57,7 @@ public:
     /// Whether gradients can flow through x: it is a leaf, or computed on this tape from one.
     bool follows(const Tensor& x) const;
 
+    /// In the order in which they ran.
     const RecycledVector<std::shared_ptr<Op>>& entries() const { return entries_; }
     /// Bytes kept alive for backward, summed over all entries.
     std::size_t saved_bytes() const;
@@ -63,11 +67,15 @@ public:
 
     /// For record(): the current tape if it follows one of the inputs, else null.
     static Tape* following(const TensorRefs& inputs);
+    /// For record(): gives y, an output, the next slot of this tape.
     void place_output(Tensor& y);
     /// For record(), if no tape follows an input: marks y if a gradient was lost there; the
     /// error message uses this if that gradient is requested later.
     static void note_loss(const TensorRefs& inputs, Tensor& y);
+    /// For record(): appends the entry. Throws AutogradError for an input that was changed in place
+    /// after this tape computed it.
     void append(std::shared_ptr<Op> op, const TensorRefs& inputs, const TensorRefs& outputs);
+    /// For register_hook(): calls `hook` with the gradient of x, which is a leaf or on this tape.
     void add_hook(const Tensor& x, GradientHook hook);
 
 private:
@@ -144,6 +152,7 @@ private:
 /// Sets the tape that records in this scope as long as that is alive; null: none.
 class Recording {
 public:
+    /// `tape` records until this leaves scope.
     explicit Recording(Tape* tape);
     ~Recording();
     Recording(const Recording&) = delete;

@@ -12,7 +12,7 @@
 {
     build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
                     libcli11-dev libxxhash-dev)
-    test_packages=(chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev
+    test_packages=(chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev
                    openmpi-bin)
     # Where npm comes from elsewhere, Debian's would quarrel with it.
     command -v npm >/dev/null || test_packages+=(nodejs npm)

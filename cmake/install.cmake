@@ -3,17 +3,10 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapestry)
 
-# What is public: every header but the kernels, the catalogues, and those that say of themselves
-# "Internal to ROOM." (tests/frame/layers_test.cpp: no public header includes one that does.)
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
-  core/*.h autograd/*.h ops/*.h nn/*.h tapestry.h)
-list(FILTER headers EXCLUDE REGEX "/(kernels|catalog)/")
-foreach(header IN LISTS headers)
-  file(STRINGS ${header} internal REGEX "^//.*Internal to " LIMIT_COUNT 1)
-  if(NOT internal)
-    cmake_path(GET header PARENT_PATH room)
-    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapestry/${room})
-  endif()
+include(cmake/public_headers.cmake)
+foreach(header IN LISTS public_headers)
+  cmake_path(GET header PARENT_PATH room)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapestry/${room})
 endforeach()
 
 install(DIRECTORY ${TAPESTRY_MOVED_DIR}/tapestry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

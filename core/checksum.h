@@ -15,13 +15,17 @@
 
 namespace tapestry {
 
+/// The running XXH3 checksum of bytes that arrive in pieces.
 class Checksum {
 public:
     Checksum();
     ~Checksum();
+    /// Takes over the other's state.
     Checksum(Checksum&&) noexcept;
+    /// Takes over the other's state.
     Checksum& operator=(Checksum&&) noexcept;
 
+    /// Continues the checksum with these bytes.
     void add(std::span<const std::byte> bytes);
     void add(std::string_view text) { add(std::as_bytes(std::span(text.data(), text.size()))); }
 
@@ -34,12 +38,13 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// The checksum of a text in one call, as Checksum prints it.
 std::string checksum_of(std::string_view text);
 
 /// The length and checksum of a file.
 struct FileDigest {
-    std::uint64_t bytes = 0;
-    std::string checksum = {};
+    std::uint64_t bytes = 0;    ///< length of the file
+    std::string checksum = {};  ///< Checksum's 32 hexadecimal digits
 
     bool operator==(const FileDigest&) const = default;
 };

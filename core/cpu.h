@@ -9,10 +9,19 @@
 
 namespace tapestry {
 
-/// avx512_bf16 and avx512_amx are avx512 with bf16 matrix products by a dedicated instruction,
-/// VDPBF16PS or the tiles' TDPBF16PS: everything else is avx512's, bit for bit.
-enum class Isa { baseline, avx2, avx512, avx512_bf16, avx512_amx, neon };
+/// Instruction sets of the kernels. avx512_bf16 and avx512_amx are avx512 with bf16 matrix products
+/// by a dedicated instruction, VDPBF16PS or the tiles' TDPBF16PS: everything else is avx512's, bit
+/// for bit.
+enum class Isa {
+    baseline,     ///< what every processor of the family has: SSE2 on x86-64
+    avx2,         ///< x86-64 with AVX2 and FMA
+    avx512,       ///< x86-64 with AVX-512
+    avx512_bf16,  ///< avx512 with bf16 products by VDPBF16PS
+    avx512_amx,   ///< avx512 with bf16 products by AMX's tiles
+    neon          ///< AArch64
+};
 
+/// "avx2": the name that TAPESTRY_ISA takes and messages use.
 std::string_view name_of(Isa isa);
 
 /// The instruction set whose f32 and f64 kernels `isa` uses: itself, except for those two.

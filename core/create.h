@@ -22,6 +22,8 @@ Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DTy
 Tensor real_range(double start, double stop, double step, DType dtype);
 }  // namespace detail
 
+/// Tensors of a shape and any dtype: uninitialised, all `value`, all 0, all 1. Throws ShapeError
+/// for a negative size.
 Tensor empty(const Shape& shape, DType dtype = DType::f32);
 Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);

@@ -57,14 +57,18 @@ public:
     /// Whether there is an entry of this name, including a broken link. Throws IoError if that
     /// cannot be determined.
     bool has(const std::string& name) const;
-    /// Identifies a regular file until it is written to or replaced; nullopt for anything else.
-    /// Throws IoError if that cannot be determined.
+    /// Identifies a regular file until it is written to or replaced.
     struct Identity {
-        std::uint64_t device = 0, inode = 0, bytes = 0;
-        std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
+        std::uint64_t device = 0,  ///< number of the file system
+            inode = 0,             ///< number of the file there
+            bytes = 0;             ///< its length
+        std::int64_t seconds = 0,  ///< time of its last change
+            nanoseconds = 0;       ///< its fraction of a second
 
         bool operator==(const Identity&) const = default;
     };
+    /// The identity of a regular file; nullopt for anything else. Throws IoError if that cannot be
+    /// determined.
     std::optional<Identity> identity(const std::string& name) const;
     /// Length and checksum of its first `most` bytes; nullopt if it is not a regular file. Throws
     /// IoError if it cannot be read, because an unreadable file must not be mistaken for a

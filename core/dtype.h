@@ -19,8 +19,17 @@
 
 namespace tapestry {
 
-enum class DType : std::uint8_t { f32, f64, i64, boolean, bf16, f16 };
+/// The element types: floating-point of 32, 64 and 16 bits, whole numbers, truth values.
+enum class DType : std::uint8_t {
+    f32,      ///< IEEE binary32
+    f64,      ///< IEEE binary64
+    i64,      ///< 64-bit integers: indices, ids
+    boolean,  ///< truth values, one byte each
+    bf16,     ///< the upper half of an f32
+    f16       ///< IEEE binary16
+};
 
+/// Bytes of one element: 4, 8, 8, 1, 2, 2.
 constexpr std::size_t size_of(DType dtype) {
     switch (dtype) {
         case DType::f32: return 4;
@@ -33,6 +42,7 @@ constexpr std::size_t size_of(DType dtype) {
     return 0;
 }
 
+/// "f32", "f64", "i64", "bool", "bf16", "f16": the name in messages and files.
 constexpr std::string_view name_of(DType dtype) {
     switch (dtype) {
         case DType::f32: return "f32";
@@ -48,6 +58,7 @@ constexpr std::string_view name_of(DType dtype) {
 /// Whether the type has 16 bits.
 constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
+/// Whether the type is f32, f64, bf16 or f16: can have a gradient.
 constexpr bool is_floating(DType dtype) {
     return dtype == DType::f32 || dtype == DType::f64 || is_half(dtype);
 }
@@ -55,14 +66,17 @@ constexpr bool is_floating(DType dtype) {
 /// The type in which numbers of this type are computed: f32 for bf16 and f16, else the type itself.
 constexpr DType compute_dtype(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
 
+/// The C++ type in which elements of type T are computed; compute_dtype() as a type.
 template <class T>
 using Compute = std::conditional_t<kIsHalf<T>, float, T>;
 
+/// Whether T is the type of some tensor's elements.
 template <class T>
 inline constexpr bool kIsElement =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> ||
     std::is_same_v<T, bool> || kIsHalf<T>;
 
+/// The DType whose elements are T. Any other T does not compile.
 template <class T>
 constexpr DType dtype_of() {
     // Not int: a list like {1, 2, 3} may be meant as floating-point numbers or as indices.

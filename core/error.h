@@ -90,6 +90,7 @@ void require(bool condition, fmt::format_string<Args...> format, Args&&... args)
 /// Shared by our fmt::formatters: only "{}", no options. Their format() is defined in a source
 /// file, because formatting in a header costs every file that includes it seconds of compilation.
 struct PlainFormatter {
+    /// Accepts only "{}".
     constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
 };
 

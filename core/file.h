@@ -31,13 +31,14 @@ public:
 /// An open file of the operating system, closed at the end of its scope.
 class FileDescriptor {
 public:
+    /// Takes over the open file `number`; -1: none.
     explicit FileDescriptor(int number = -1) : number_(number) {}
     ~FileDescriptor();
     FileDescriptor(const FileDescriptor&) = delete;
     FileDescriptor& operator=(const FileDescriptor&) = delete;
 
-    int number() const { return number_; }
-    bool is_open() const { return number_ >= 0; }
+    int number() const { return number_; }         ///< the system's number; -1 if there is none
+    bool is_open() const { return number_ >= 0; }  ///< whether there is an open file
     /// Releases the number; the caller must close it.
     int release() { return std::exchange(number_, -1); }
 
@@ -56,6 +57,7 @@ public:
     /// The entry `name` of an open directory; does not follow links. `path` is for messages.
     InputFile(const std::filesystem::path& path, int directory, const std::string& name);
 
+    /// The path given to the constructor.
     const std::filesystem::path& path() const { return path_; }
     std::uint64_t size() const { return size_; }  ///< in bytes, when it was opened
 
@@ -73,6 +75,7 @@ private:
     std::uint64_t size_ = 0;
 };
 
+/// The largest file that read_file() reads by default: 2 GiB.
 inline constexpr std::uint64_t kMaxWholeFile = std::uint64_t{1} << 31;
 
 /// The bytes of a regular file. Throws IoError as InputFile does, and if the file is larger than
@@ -118,6 +121,7 @@ private:
     Checksum checksum_;
 };
 
+/// How write_file_atomically() writes.
 struct WriteOptions {
     /// Whether to wait until the file is on the disk, which may take seconds. Without it, a crash
     /// of the machine (not of the program) may leave an empty file.

@@ -12,10 +12,11 @@ namespace tapestry {
 /// of each before that. Every log alive records. A generator that is destroyed is forgotten.
 class GeneratorLog {
 public:
+    /// The state of one generator before its first use.
     struct State {
-        Generator* generator;
-        std::uint64_t seed;
-        std::uint64_t offset;
+        Generator* generator;  ///< the one that was used or set
+        std::uint64_t seed;    ///< its Generator::seed()
+        std::uint64_t offset;  ///< its Generator::offset()
     };
 
     GeneratorLog();
@@ -23,7 +24,7 @@ public:
     GeneratorLog(const GeneratorLog&) = delete;
     GeneratorLog& operator=(const GeneratorLog&) = delete;
 
-    const std::vector<State>& states() const { return states_; }
+    const std::vector<State>& states() const { return states_; }  ///< in order of first use
 
 private:
     friend class Generator;
@@ -39,6 +40,7 @@ private:
 /// it.
 class RewindGuard {
 public:
+    /// Sets each generator to its state in the list.
     explicit RewindGuard(const std::vector<GeneratorLog::State>& states);
     ~RewindGuard();
     RewindGuard(const RewindGuard&) = delete;

@@ -125,9 +125,10 @@ constexpr double as_f64(std::int64_t x) {
 
 /// An element of a bf16 tensor: rounds on construction, reads as f32.
 struct Bf16 {
-    std::uint16_t bits;
+    std::uint16_t bits;  ///< 1 bit of sign, 8 of exponent, 7 of fraction
 
     Bf16() = default;
+    /// Rounds x to the nearest bf16, ties to even.
     template <class T>
     requires std::is_arithmetic_v<T>
     explicit constexpr Bf16(T x) : bits(0) {
@@ -139,21 +140,23 @@ struct Bf16 {
             bits = bf16_bits(x);
         }
     }
-    constexpr operator float() const { return f32_from_bf16(bits); }
+    constexpr operator float() const { return f32_from_bf16(bits); }  ///< the value; exact
 };
 
 /// The same for f16.
 struct F16 {
-    std::uint16_t bits;
+    std::uint16_t bits;  ///< 1 bit of sign, 5 of exponent, 10 of fraction
 
     F16() = default;
+    /// Rounds x to the nearest f16, ties to even.
     template <class T>
     requires std::is_arithmetic_v<T>
     explicit constexpr F16(T x)
         : bits(f16_bits(static_cast<double>(x))) {}  // f64 only rounds beyond the largest f16
-    constexpr operator float() const { return f32_from_f16(bits); }
+    constexpr operator float() const { return f32_from_f16(bits); }  ///< the value; exact
 };
 
+/// Whether T is one of the two.
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
 

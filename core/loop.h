@@ -26,11 +26,13 @@ inline Strides broadcast_strides(const Tensor& x, const Shape& shape) {
     return strides;
 }
 
+/// A walk over N operands of one shape, each with its own strides.
 template <std::size_t N>
 class Loop {
 public:
-    using Offsets = std::array<std::int64_t, N>;
+    using Offsets = std::array<std::int64_t, N>;  ///< one per operand, in elements
 
+    /// `strides`: per operand, those of broadcast_strides().
     Loop(const Shape& shape, const std::array<Strides, N>& strides) : numel_(numel(shape)) {
         for (int axis = 0; axis < shape.rank(); ++axis) {
             if (shape[axis] == 1) continue;

@@ -19,6 +19,7 @@ void set_num_threads(int n);
 /// Uses n threads until this leaves scope, then as many as before.
 class ThreadsGuard {
 public:
+    /// Throws ValueError unless 1 <= n <= 1024.
     explicit ThreadsGuard(int n) : before_(num_threads()) { set_num_threads(n); }
     ~ThreadsGuard() { set_num_threads(before_); }
     ThreadsGuard(const ThreadsGuard&) = delete;

@@ -12,7 +12,7 @@ namespace tapestry {
 /// W independent counters side by side, word k of all of them in word[k]: loops over W vectorise.
 template <int W>
 struct PhiloxBlocks {
-    std::uint32_t word[4][W];
+    std::uint32_t word[4][W];  ///< word k of counter w is word[k][w]
 };
 
 /// The blocks with the counters first .. first + W - 1.

@@ -37,11 +37,12 @@ namespace tapestry {
 
 /// A block, and the `length` moments at which it is needed: from, from + 1, ..., modulo the cycle.
 struct BlockLife {
-    std::size_t bytes = 0;
-    std::size_t from = 0;
-    std::size_t length = 1;
+    std::size_t bytes = 0;   ///< size of the block
+    std::size_t from = 0;    ///< first moment at which it is needed
+    std::size_t length = 1;  ///< number of moments, from 1 to the length of the cycle
 };
 
+/// A place in one arena for every block.
 struct MemoryPlan {
     std::vector<std::size_t> offsets;  ///< per block, a multiple of 64
     std::size_t bytes = 0;             ///< size of the arena that holds all blocks
@@ -61,6 +62,7 @@ namespace detail {
 class TurnMemory;
 }
 
+/// Memory for repeated work of one thread, such as training steps.
 class PlannedMemory {
 public:
     PlannedMemory();
@@ -82,6 +84,7 @@ public:
         detail::TurnMemory* outer_;
     };
 
+    /// The plan, and how often turns kept to it.
     struct Report {
         std::size_t blocks = 0;     ///< per turn, as planned; 0: no plan yet
         std::size_t places = 0;     ///< of these, in the plan: the others live on from turn to turn
@@ -91,7 +94,7 @@ public:
         std::int64_t left = 0;      ///< turns that did not
         std::string why_left = {};  ///< reason of the first of these
     };
-    Report report() const;
+    Report report() const;  ///< the state after the turns so far
 
 private:
     std::unique_ptr<detail::TurnMemory> memory_;

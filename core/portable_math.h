@@ -14,14 +14,16 @@ namespace tapestry::portable {
 /// The natural logarithm of a finite x > 0.
 double log(double x);
 
+/// The sine and cosine of one angle, in radians.
 struct SinCos {
-    double sin;
-    double cos;
+    double sin;  ///< sine
+    double cos;  ///< cosine
 };
 
 /// For |x| <= 1e5.
 SinCos sin_cos(double x);
 
+/// The cosine of x in radians, for |x| <= 1e5.
 inline double cos(double x) { return sin_cos(x).cos; }
 
 /// x^n for 0 <= x <= 1 and n >= 0; 0^0 is 1.

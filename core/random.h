@@ -26,13 +26,15 @@ std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
 /// independently. Not safe for use by two threads at a time.
 class Generator {
 public:
+    /// A stream with this seed, at offset 0.
     explicit Generator(std::uint64_t seed) : seed_(seed) {}
     ~Generator();
     Generator(const Generator&) = default;
     Generator& operator=(const Generator&) = default;
 
-    std::uint64_t seed() const { return seed_; }
+    std::uint64_t seed() const { return seed_; }      ///< the seed of the stream
     std::uint64_t offset() const { return offset_; }  ///< counters taken so far
+    /// Continues at this place of the stream with this seed.
     void set_state(std::uint64_t seed, std::uint64_t offset);
 
     /// Takes `count` counters; returns the first of them.

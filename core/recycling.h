@@ -45,28 +45,35 @@ void give_recycled(void* block, std::size_t bytes) noexcept;
 template <class T>
 struct Recycling {
     static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-    using value_type = T;
+    using value_type = T;  ///< the element type, as the standard requires
 
     Recycling() = default;
+    /// An allocator has no state, so any converts to any.
     template <class U>
     Recycling(const Recycling<U>&) noexcept {}
 
+    /// Uninitialised memory for n elements, reused if possible. Throws std::bad_alloc.
     T* allocate(std::size_t n) {  // containers limit n to the address space
         return static_cast<T*>(detail::take_recycled(n * sizeof(T)));
     }
+    /// Keeps the block of n elements for this thread's next request.
     void deallocate(T* block, std::size_t n) noexcept {
         detail::give_recycled(block, n * sizeof(T));
     }
+    /// Always true: each frees what another allocated.
     template <class U>
     bool operator==(const Recycling<U>&) const {
         return true;
     }
 };
 
+/// A std::vector whose memory is reused.
 template <class T>
 using RecycledVector = std::vector<T, Recycling<T>>;
+/// A std::string whose memory is reused.
 using RecycledString = std::basic_string<char, std::char_traits<char>, Recycling<char>>;
 
+/// A std::make_shared whose memory, object and counters in one block, is reused.
 template <class T, class... Args>
 std::shared_ptr<T> make_recycled(Args&&... args) {
     return std::allocate_shared<T>(Recycling<T>(), std::forward<Args>(args)...);

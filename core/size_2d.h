@@ -8,11 +8,14 @@
 
 namespace tapestry {
 
+/// A size, stride, padding or dilation of images, in pixels.
 struct Size2d {
-    std::int64_t rows;
-    std::int64_t columns;
+    std::int64_t rows;     ///< vertical
+    std::int64_t columns;  ///< horizontal
 
+    /// One number for both axes.
     Size2d(std::int64_t both) : rows(both), columns(both) {}
+    /// {rows, columns}
     Size2d(std::int64_t down, std::int64_t across) : rows(down), columns(across) {}
 };
 

@@ -21,12 +21,13 @@ public:
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
-    std::byte* data() const { return data_; }
-    std::size_t bytes() const { return bytes_; }
-    bool is_borrowed() const { return borrowed_; }
+    std::byte* data() const { return data_; }       ///< the first byte
+    std::size_t bytes() const { return bytes_; }    ///< size of the block
+    bool is_borrowed() const { return borrowed_; }  ///< whether the caller owns the memory
 
     /// Counts in-place changes, by which a tape notices that a saved tensor has changed since.
     std::uint64_t version() const { return version_; }
+    /// Counts a change. Call it when you write to data().
     void bump_version() { ++version_; }
 
 private:
@@ -36,8 +37,10 @@ private:
     bool borrowed_ = false;
 };
 
+/// How tensors share a block: it is freed with the last of them.
 using StoragePtr = std::shared_ptr<Storage>;
 
+/// The memory of all tensors of this process, in bytes.
 struct MemoryStatistics {
     std::size_t current = 0;   ///< bytes in live tensors
     std::size_t peak = 0;      ///< the maximum of `current` since reset_peak_memory()
@@ -45,7 +48,9 @@ struct MemoryStatistics {
     std::uint64_t system = 0;  ///< number of allocations from the system
 };
 
+/// The numbers at this moment, over all threads.
 MemoryStatistics memory_statistics();
+/// Sets `peak` to `current`.
 void reset_peak_memory();
 /// Returns cached blocks to the system.
 void release_cached_memory();

@@ -27,10 +27,11 @@ struct ParameterPlace;
 /// Slot `slot` of the tape numbered `tape`; 0: no tape. Tape numbers are never reused, so a tensor
 /// that outlives its tape is a constant again.
 struct TapeRef {
-    std::uint64_t tape = 0;
-    int slot = -1;
+    std::uint64_t tape = 0;  ///< 0: none
+    int slot = -1;           ///< index of its place on that tape
 };
 
+/// A shape and dtype, and shared memory that holds the elements. A value: copies share the memory.
 class Tensor {
 public:
     /// Undefined: no shape, no memory; means "no tensor" in optional arguments.
@@ -50,18 +51,20 @@ public:
     /// x[i] = y would only change a temporary: write x[i].copy_(y).
     Tensor& operator=(const Tensor&) && = delete;
 
-    bool defined() const { return storage_ != nullptr; }
-    DType dtype() const { return dtype_; }
-    const Shape& shape() const { return shape_; }
-    const Strides& strides() const { return strides_; }  ///< in elements
-    std::int64_t offset() const { return offset_; }      ///< in elements
-    int rank() const { return shape_.rank(); }
-    std::int64_t numel() const { return numel_; }
+    bool defined() const { return storage_ != nullptr; }  ///< false: no tensor
+    DType dtype() const { return dtype_; }                ///< type of the elements
+    const Shape& shape() const { return shape_; }         ///< size of each axis; [] for a scalar
+    const Strides& strides() const { return strides_; }   ///< in elements
+    std::int64_t offset() const { return offset_; }       ///< in elements
+    int rank() const { return shape_.rank(); }     ///< number of axes, at most Shape::kMaxRank
+    std::int64_t numel() const { return numel_; }  ///< number of elements; 1 for a scalar
     /// Size of `axis`; negative axes count from the end. Throws ShapeError outside the rank.
     std::int64_t size(int axis) const;
+    /// Size of the elements, numel() times size_of(dtype()).
     std::size_t bytes() const { return static_cast<std::size_t>(numel_) * size_of(dtype_); }
     /// Row-major and without gaps.
     bool is_contiguous() const;
+    /// The memory, shared with views and copies.
     const StoragePtr& storage() const { return storage_; }
     /// Whether nothing else shares this memory, which may then be reused in place.
     bool owns_alone() const { return storage_.use_count() == 1 && !storage_->is_borrowed(); }
@@ -113,10 +116,12 @@ public:
     /// The same memory, as a constant: no gradient flows through it.
     Tensor detach() const;
 
-    /// Changes the numbers in place: all to `value`, or to those of `source`, which is broadcast
-    /// and converted and may share this tensor's memory. This handle becomes a constant unless it
-    /// is a leaf. Throws ShapeError for an expanded tensor, whose elements share memory.
+    /// Sets all numbers to `value`, in place. This handle becomes a constant unless it is a leaf.
+    /// Throws ShapeError for an expanded tensor, whose elements share memory.
     Tensor& fill_(double value);
+    /// Changes the numbers in place to those of `source`, which is broadcast and converted and may
+    /// share this tensor's memory; otherwise as fill_(). Throws ShapeError also if `source` does
+    /// not broadcast to this shape.
     Tensor& copy_(const Tensor& source);
 
     /// Whether this is a leaf that requires a gradient.
@@ -130,12 +135,19 @@ public:
     /// The gradient accumulated by the tapes so far; undefined if there is none yet, or if the leaf
     /// is frozen. Throws AutogradError if this is not a leaf.
     const Tensor& grad() const;
+    /// Replaces the gradient; an undefined one clears it. Throws AutogradError unless this is a
+    /// leaf that is not frozen, ShapeError and DTypeError unless the gradient has its shape and
+    /// dtype.
     void set_grad(Tensor grad);
+    /// Clears the gradient, if there is one.
     void clear_grad();
 
     // For the autograd layer.
+    /// Its place on a tape, if an op there computed it.
     const TapeRef& tape_ref() const { return tape_ref_; }
+    /// Sets that place. For the tape, not for users.
     void set_tape_ref(TapeRef ref) { tape_ref_ = ref; }
+    /// State shared by the copies of a leaf; null for any other tensor.
     const std::shared_ptr<Leaf>& leaf() const { return leaf_; }
 
 private:
@@ -158,23 +170,30 @@ private:
     std::shared_ptr<Leaf> leaf_;
 };
 
+/// A list of tensors, whose memory is reused (core/recycling.h).
 using Tensors = RecycledVector<Tensor>;
 
 /// References to several tensors. A parameter type: the tensors of an argument written {x, weight}
 /// are not copied for the call, and must not be kept beyond it.
 class TensorRefs {
 public:
+    /// A tensor by reference, made implicitly by {x, weight}.
     struct Ref {
+        /// x must live until the end of the call.
         Ref(const Tensor& x) : tensor(&x) {}  // implicit, for braces
-        const Tensor* tensor;
+        const Tensor* tensor;                 ///< never null
     };
+    /// The tensors written in braces.
     TensorRefs(std::initializer_list<Ref> tensors) : refs_(tensors), size_(tensors.size()) {}
+    /// The tensors of a list, which is not copied.
     TensorRefs(const Tensors& tensors) : tensors_(tensors.data()), size_(tensors.size()) {}
 
-    std::size_t size() const { return size_; }
+    std::size_t size() const { return size_; }  ///< number of tensors
+    /// Tensor i, unchecked.
     const Tensor& operator[](std::size_t i) const {
         return tensors_ != nullptr ? tensors_[i] : *refs_.begin()[i].tensor;
     }
+    /// The tensors as a list, which may be kept.
     Tensors copied() const;
 
 private:
@@ -183,6 +202,7 @@ private:
     std::size_t size_;
 };
 
+/// Tensors by name, in order: a module's parameters, a file's contents.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// May replace a gradient: its result is used instead, unless undefined.
@@ -190,9 +210,9 @@ using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 
 /// State of a leaf, shared among its copies.
 struct Leaf {
-    Tensor grad;
-    std::vector<GradientHook> hooks;
-    bool requires_grad = true;  ///< false: frozen
+    Tensor grad;                      ///< accumulated so far; undefined if none arrived
+    std::vector<GradientHook> hooks;  ///< called for each gradient that arrives, in order
+    bool requires_grad = true;        ///< false: frozen
 
     // Its owners, for errors about parameters that are not trained; plain data here.
     std::shared_ptr<const ParameterPlace> place;  ///< in a module (nn/module/module.h)

@@ -8,8 +8,9 @@
 
 namespace tapestry {
 
+/// What the system refused, and how many threads are left.
 struct ThreadShortage {
-    int wanted = 0;
+    int wanted = 0;           ///< num_threads() before
     int taken = 0;            ///< num_threads() from now on; at least 1
     std::string reason = {};  ///< from the system
 };

@@ -20,6 +20,7 @@ Tensor reshape(const Tensor& x, const Shape& shape);
 /// Axis i of the result is axis order[i] of x.
 Tensor permute(const Tensor& x, const std::vector<int>& order);
 
+/// Exchanges two axes, which may count from the end. Throws ShapeError outside the rank.
 Tensor transpose(const Tensor& x, int axis0, int axis1);
 
 /// Elements start, start + step, ... up to but excluding stop along `axis`. As in Python, bounds

@@ -29,9 +29,11 @@ Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
 /// Units".
 Tensor elu(const Tensor& x, double alpha = 1);
 
-/// The two forms of GELU: the definition (erf) and the approximation that GPT-2 was trained with
-/// (tanh).
-enum class Gelu { tanh, erf };
+/// The two forms of GELU: the definition and the approximation that GPT-2 was trained with.
+enum class Gelu {
+    tanh,  ///< GPT-2's approximation
+    erf    ///< the definition
+};
 
 /// erf:  x Phi(x), with Phi(x) = (1 + erf(x / sqrt 2)) / 2.        Gradient: g (Phi(x) + x phi(x)).
 /// tanh: x (1 + tanh u) / 2, u = sqrt(2/pi) (x + 0.044715 x^3).    Gradient: its derivative times

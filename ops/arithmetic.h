@@ -59,6 +59,7 @@ Tensor where(const Tensor& condition, double a, const Tensor& b);
 /// low > high or either is NaN, and for i64 if a bound is neither whole nor infinite.
 Tensor clamp(const Tensor& x, double low, double high);
 
+/// add, sub, mul and div as operators; a double is a constant of the tensor's type.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
@@ -83,6 +84,7 @@ Tensor operator/(double a, const Tensor& b);
 // The result has the shape and dtype of a; b broadcasts to it (ShapeError, DTypeError). The refused
 // cases throw AutogradError.
 
+/// a becomes a + b, a - b, a * b or a / b, in place where no tape follows a or b (see above).
 Tensor& operator+=(Tensor& a, const Tensor& b);
 Tensor& operator-=(Tensor& a, const Tensor& b);
 Tensor& operator*=(Tensor& a, const Tensor& b);

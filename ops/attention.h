@@ -8,6 +8,7 @@
 
 namespace tapestry {
 
+/// Options of scaled_dot_product_attention().
 struct AttentionOptions {
     /// Query i attends to keys j <= i + S - T. Queries and keys are aligned at the end: with T = 1
     /// the newest query sees all S keys of a cache.

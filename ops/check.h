@@ -8,21 +8,25 @@
 
 namespace tapestry {
 
+/// Throws Error, "OP: got an undefined tensor", unless x is defined.
 inline void check_defined(std::string_view op, const Tensor& x) {
     require<Error>(x.defined(), "{}: got an undefined tensor", op);
 }
 
+/// Throws DTypeError unless x has the dtype `wanted`, and as check_defined().
 inline void check_dtype(std::string_view op, const Tensor& x, DType wanted) {
     check_defined(op, x);
     require<DTypeError>(x.dtype() == wanted, "{}: needs {}, got {}", op, wanted, x.dtype());
 }
 
+/// Throws DTypeError unless x is f32, f64, bf16 or f16, and as check_defined().
 inline void check_floating(std::string_view op, const Tensor& x) {
     check_defined(op, x);
     require<DTypeError>(is_floating(x.dtype()), "{}: needs floating numbers, got {}", op,
                         x.dtype());
 }
 
+/// Throws DTypeError unless a and b have one dtype, and as check_defined().
 inline void check_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
     check_defined(op, a);
     check_defined(op, b);

@@ -10,6 +10,7 @@
 
 namespace tapestry {
 
+/// Options of conv1d(), in elements.
 struct Conv1dOptions {
     std::int64_t stride = 1;    ///< from one position of the kernel to the next
     std::int64_t padding = 0;   ///< zeros on either side
@@ -19,11 +20,12 @@ struct Conv1dOptions {
     std::int64_t groups = 1;
 };
 
+/// Options of conv2d(), in pixels; as Conv1dOptions, vertically and horizontally.
 struct Conv2dOptions {
-    Size2d stride = 1;
-    Size2d padding = 0;
-    Size2d dilation = 1;
-    std::int64_t groups = 1;
+    Size2d stride = 1;    ///< from one place of the kernel to the next
+    Size2d padding = 0;   ///< zeros on all four sides: rows above and below, columns left and right
+    Size2d dilation = 1;  ///< from one pixel of the kernel to the next
+    std::int64_t groups = 1;  ///< as in Conv1dOptions
 };
 
 /// y[n, o, p, q] = bias[o] + sum_c,i,j weight[o, c, i, j]

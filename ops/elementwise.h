@@ -32,6 +32,7 @@ Tensor tanh(const Tensor& x);
 /// 1 / (1 + e^-x). Gradient: g y (1 - y).
 Tensor sigmoid(const Tensor& x);
 
+/// neg(x) as an operator.
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // ---- logarithms, the error function, circular and hyperbolic functions --------------------------

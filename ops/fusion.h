@@ -22,6 +22,7 @@ void set_fusion(bool enabled);
 /// Turns fusion on or off for a scope, then restores the earlier setting.
 class FusionGuard {
 public:
+    /// `enabled`: whether fused forms run.
     explicit FusionGuard(bool enabled) : before_(fusion_enabled()) { set_fusion(enabled); }
     ~FusionGuard() { set_fusion(before_); }
     FusionGuard(const FusionGuard&) = delete;

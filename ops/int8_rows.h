@@ -12,9 +12,10 @@ namespace tapestry {
 
 /// Element [i, j] is scales[i] numbers[i * cols + j], with numbers in [-127, 127].
 struct Int8Rows {
-    std::int64_t rows = 0, cols = 0;
-    std::vector<std::int8_t> numbers;
-    std::vector<float> scales;
+    std::int64_t rows = 0,             ///< of the matrix
+        cols = 0;                      ///< of the matrix
+    std::vector<std::int8_t> numbers;  ///< row-major, rows * cols of them
+    std::vector<float> scales;         ///< one per row
 };
 
 /// Rounds an f32 matrix [rows, cols] to the nearest int8 rows, ties to even; a row's scale is its

@@ -44,8 +44,8 @@ Tensor stack(const Tensors& tensors, int axis = 0);
 
 /// Number of elements added before and after an axis.
 struct Padding {
-    std::int64_t before = 0;
-    std::int64_t after = 0;
+    std::int64_t before = 0;  ///< elements before the first
+    std::int64_t after = 0;   ///< elements after the last
 };
 
 /// x padded with `value`: padding[i].before and .after elements along axis i. Gradient: the part of

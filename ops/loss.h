@@ -8,15 +8,20 @@
 namespace tapestry {
 
 /// How the losses of rows (or elements) are reduced.
-enum class Reduction { mean, sum, none };
+enum class Reduction {
+    mean,  ///< their mean, a scalar
+    sum,   ///< their sum, a scalar
+    none   ///< all of them
+};
 
+/// Options of cross_entropy().
 struct CrossEntropyOptions {
     /// Rows with this target have loss 0 and gradient 0 and do not count in the mean.
     std::int64_t ignore_index = -100;
     /// Share of the target's probability that is spread evenly over all V classes, the target
     /// included.
     double label_smoothing = 0;
-    Reduction reduction = Reduction::mean;
+    Reduction reduction = Reduction::mean;  ///< over the rows that are not ignored
 };
 
 /// -sum_j q_j log softmax(logits)_j over the last axis, where q is 1 at the target class, or under
@@ -29,10 +34,11 @@ struct CrossEntropyOptions {
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
+/// Options of nll_loss().
 struct NllOptions {
     /// Rows with this target have loss 0 and gradient 0 and do not count in the mean.
     std::int64_t ignore_index = -100;
-    Reduction reduction = Reduction::mean;
+    Reduction reduction = Reduction::mean;  ///< over the rows that are not ignored
 };
 
 /// -log_p[target], the negative log-likelihood: cross_entropy without the log_softmax. log_p
@@ -64,13 +70,14 @@ Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduct
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                       double beta = 1);
 
+/// Options of binary_cross_entropy_with_logits().
 struct BceOptions {
     /// Factor of each element's loss; undefined for 1. Broadcasts to the shape of x.
     Tensor weight = {};
     /// Factor of the loss where y is 1, such as n_negative / n_positive; undefined for
     /// 1. Broadcasts to the shape of x.
     Tensor pos_weight = {};
-    Reduction reduction = Reduction::mean;
+    Reduction reduction = Reduction::mean;  ///< over all elements
 };
 
 /// -y log p - (1 - y) log(1 - p) with p = sigmoid(x), from x: log(1 + e^x) - x y, without overflow
@@ -87,11 +94,17 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& y,
 
 /// How kl_div's elements are reduced. The divergence itself is their sum over an axis: `batchmean`
 /// divides the sum of all elements by the size of the first axis, `mean` by the number of elements.
-enum class KlReduction { mean, batchmean, sum, none };
+enum class KlReduction {
+    mean,       ///< mean over all elements
+    batchmean,  ///< sum over the size of axis 0
+    sum,        ///< sum of all elements
+    none        ///< all elements
+};
 
+/// Options of kl_div().
 struct KlDivOptions {
-    bool log_target = false;  ///< y is log q
-    KlReduction reduction = KlReduction::mean;
+    bool log_target = false;                    ///< y is log q
+    KlReduction reduction = KlReduction::mean;  ///< over all elements
 };
 
 /// q (log q - x), 0 where q is 0: the terms of KL(q || p) for x = log p and y = q, the argument

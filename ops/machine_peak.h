@@ -22,6 +22,7 @@ double measure_flops(DType dtype = DType::f32, double seconds = 0.012);
 /// if the system has less.
 MachinePeak measure_peak(DType dtype = DType::f32);
 
+/// The former name of measure_peak().
 [[deprecated("use measure_peak")]] inline MachinePeak measure_ceiling(DType dtype = DType::f32) {
     return measure_peak(dtype);
 }

@@ -29,8 +29,8 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-6);
 
 /// A mean and a variance for each channel, [C].
 struct ChannelStatistics {
-    Tensor mean;
-    Tensor var;
+    Tensor mean;  ///< of each channel, [C]
+    Tensor var;   ///< biased variance of each channel, [C]
 };
 
 /// y = (x - mean) / sqrt(var + eps) weight + bias, where mean and var (the biased variance, the

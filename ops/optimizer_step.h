@@ -14,19 +14,19 @@ namespace tapestry {
 
 /// Settings of one Adam or AdamW step.
 struct AdamUpdate {
-    double lr = 1e-3;
-    double beta1 = 0.9;
-    double beta2 = 0.999;
-    double eps = 1e-8;
-    double weight_decay = 0;
-    std::int64_t step = 1;  ///< t, counted from 1: this step's number
+    double lr = 1e-3;         ///< learning rate
+    double beta1 = 0.9;       ///< share of the mean m that stays, in [0, 1)
+    double beta2 = 0.999;     ///< share of the mean square v that stays, in [0, 1)
+    double eps = 1e-8;        ///< added to sqrt(v), so that nothing is divided by 0
+    double weight_decay = 0;  ///< strength of the decay; 0: none
+    std::int64_t step = 1;    ///< t, counted from 1: this step's number
     bool decoupled =
         true;  ///< AdamW: decay the parameter itself; else Adam: add it to the gradient
     double grad_scale = 1;  ///< factor applied to the gradient first
     /// For bf16: the key of the random numbers for rounding, different for each parameter and step;
     /// and, if p is part of a parameter, the index of its first element there.
     std::uint64_t rounding_key = 0;
-    std::int64_t first = 0;
+    std::int64_t first = 0;  ///< see rounding_key
 };
 
 /// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019), as in PyTorch:
@@ -39,11 +39,11 @@ void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const Ad
 
 /// The tensors and settings of one parameter's step.
 struct AdamParameter {
-    Tensor p;
-    Tensor grad;
-    Tensor m;
-    Tensor v;
-    AdamUpdate update;
+    Tensor p;           ///< parameter, changed in place
+    Tensor grad;        ///< its gradient
+    Tensor m;           ///< mean of its gradients, changed in place
+    Tensor v;           ///< mean of their squares, changed in place
+    AdamUpdate update;  ///< the step's settings
 };
 
 /// The same for many parameters, with the work of all of them shared among threads, because a small
@@ -53,13 +53,13 @@ void adamw_update_(RecycledVector<AdamParameter>& all);
 
 /// Settings of one step of gradient descent.
 struct SgdUpdate {
-    double lr = 1e-3;
-    double momentum = 0;
-    double dampening = 0;
-    double weight_decay = 0;
-    bool nesterov = false;
-    bool first = false;  ///< the buffer becomes the undamped gradient, as in PyTorch's first step
-    double grad_scale = 1;  ///< factor applied to the gradient first
+    double lr = 1e-3;         ///< learning rate
+    double momentum = 0;      ///< share of the buffer that stays; 0: no buffer
+    double dampening = 0;     ///< share of the gradient that the buffer does not take
+    double weight_decay = 0;  ///< added to the gradient, times p; 0: none
+    bool nesterov = false;    ///< step along g' + momentum b instead of b
+    bool first = false;       ///< the buffer becomes the undamped gradient, as in PyTorch
+    double grad_scale = 1;    ///< factor applied to the gradient first
 };
 
 /// One step of gradient descent, as in PyTorch: with g' = g + weight_decay p
@@ -69,13 +69,13 @@ void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate&
 
 /// Settings of one step of RMSprop.
 struct RmspropUpdate {
-    double lr = 1e-2;
-    double alpha = 0.99;
-    double eps = 1e-8;
-    double weight_decay = 0;
-    double momentum = 0;
-    bool centered = false;
-    double grad_scale = 1;  ///< factor applied to the gradient first
+    double lr = 1e-2;         ///< learning rate
+    double alpha = 0.99;      ///< share of the mean square v that stays
+    double eps = 1e-8;        ///< added to the root, so that nothing is divided by 0
+    double weight_decay = 0;  ///< added to the gradient, times p; 0: none
+    double momentum = 0;      ///< share of the buffer that stays; 0: no buffer
+    bool centered = false;    ///< divide by the deviation instead of the root mean square
+    double grad_scale = 1;    ///< factor applied to the gradient first
 };
 
 /// One step of RMSprop (Tieleman and Hinton, 2012), as in PyTorch: with g' = g + weight_decay p
@@ -89,11 +89,11 @@ void rmsprop_update_(Tensor& p, const Tensor& grad, Tensor& v, Tensor& mean, Ten
 
 /// Settings of one step of Lion.
 struct LionUpdate {
-    double lr = 1e-4;
-    double beta1 = 0.9;
-    double beta2 = 0.99;
-    double weight_decay = 0;
-    double grad_scale = 1;  ///< factor applied to the gradient first
+    double lr = 1e-4;         ///< learning rate
+    double beta1 = 0.9;       ///< share of the mean in the direction of the step
+    double beta2 = 0.99;      ///< share of the mean m that stays
+    double weight_decay = 0;  ///< shrinks the parameter itself; 0: none
+    double grad_scale = 1;    ///< factor applied to the gradient first
 };
 
 /// One step of Lion (Chen et al., 2023, "Symbolic Discovery of Optimization Algorithms"):

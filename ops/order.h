@@ -17,8 +17,8 @@ namespace tapestry {
 /// Elements of a tensor and their indices along an axis (i64), both of one shape:
 ///     const auto [values, indices] = topk(logits, 5);
 struct Selection {
-    Tensor values;
-    Tensor indices;
+    Tensor values;   ///< the elements
+    Tensor indices;  ///< i64: where each was on the axis
 };
 
 /// The k largest elements of each line along `axis`, largest first, or the k smallest, smallest

@@ -12,14 +12,16 @@
 
 namespace tapestry {
 
+/// Options of max_pool1d() and avg_pool1d(), in elements.
 struct Pool1dOptions {
-    std::int64_t stride = 0;  ///< from one window to the next; 0: the kernel's length
-    std::int64_t padding = 0;
+    std::int64_t stride = 0;   ///< from one window to the next; 0: the kernel's length
+    std::int64_t padding = 0;  ///< on either side, at most half the kernel
 };
 
+/// Options of max_pool2d() and avg_pool2d(), in pixels.
 struct Pool2dOptions {
-    Size2d stride = 0;  ///< 0: the kernel's size
-    Size2d padding = 0;
+    Size2d stride = 0;   ///< 0: the kernel's size
+    Size2d padding = 0;  ///< on all four sides, at most half the kernel
 };
 
 /// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q), whose rows begin at p
@@ -43,7 +45,11 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 
 // ---- interpolation ------------------------------------------------------------------------------
 
-enum class Interpolation { nearest, bilinear };
+/// How interpolate() finds a pixel's value.
+enum class Interpolation {
+    nearest,  ///< the pixel that it lies in
+    bilinear  ///< weighted mean of the four around it
+};
 
 /// Resizes images x [N, C, H, W] to [N, C, P, Q] with `size` P x Q. Row p of the result is at
 /// s = (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear interpolates

@@ -15,9 +15,10 @@ namespace tapestry {
 /// attention_weights() recomputes the weights from these.
 std::optional<AttentionOptions> recorded_attention(const Op& op);
 
+/// The targets and options of a recorded cross_entropy().
 struct RecordedCrossEntropy {
-    Tensor targets;  ///< [...] i64; the entry's input is logits [..., V]
-    CrossEntropyOptions options;
+    Tensor targets;               ///< [...] i64; the entry's input is logits [..., V]
+    CrossEntropyOptions options;  ///< as given to cross_entropy()
 };
 
 /// Targets and options of an entry recorded by cross_entropy that backward has not yet consumed;

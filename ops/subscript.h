@@ -28,32 +28,36 @@ namespace tapestry {
 /// Negative bounds count from the end; bounds are clipped, and omitted ones reach to the end of the
 /// axis. The step may be negative (ValueError for 0).
 struct Slice {
+    /// First element; left out: the end that the walk begins at.
     std::optional<std::int64_t> start = {};
+    /// The element before which it ends; left out: beyond the other end.
     std::optional<std::int64_t> stop = {};
-    std::int64_t step = 1;
+    std::int64_t step = 1;  ///< distance between elements; negative: backwards
 };
 
+/// The types of kNewAxis and kEllipsis.
 struct NewAxis {};
 struct Ellipsis {};
 
 /// The whole axis (Python's `:`), a new axis of size 1 (None), and kAll for every axis that the
 /// other indices leave (`...`).
 inline constexpr auto kAll = Slice();
-inline constexpr auto kNewAxis = NewAxis();
-inline constexpr auto kEllipsis = Ellipsis();
+inline constexpr auto kNewAxis = NewAxis();    ///< a new axis of size 1
+inline constexpr auto kEllipsis = Ellipsis();  ///< the axes that the other indices leave
 
 /// The index for one axis of x (a mask: for as many axes as it has).
 class Index {
 public:
+    /// The kinds of index.
     using Choice = std::variant<std::int64_t, Slice, NewAxis, Ellipsis, Tensor>;
 
-    Index(std::int64_t i) : choice_(i) {}
-    Index(const Slice& slice) : choice_(slice) {}
-    Index(NewAxis axis) : choice_(axis) {}
-    Index(Ellipsis rest) : choice_(rest) {}
-    Index(const Tensor& chosen) : choice_(chosen) {}
+    Index(std::int64_t i) : choice_(i) {}             ///< one position; the axis vanishes
+    Index(const Slice& slice) : choice_(slice) {}     ///< a range of positions
+    Index(NewAxis axis) : choice_(axis) {}            ///< a new axis of size 1
+    Index(Ellipsis rest) : choice_(rest) {}           ///< all axes that are left
+    Index(const Tensor& chosen) : choice_(chosen) {}  ///< a bool mask, or i64 positions
 
-    const Choice& choice() const { return choice_; }
+    const Choice& choice() const { return choice_; }  ///< which kind it is, and its value
 
 private:
     Choice choice_;

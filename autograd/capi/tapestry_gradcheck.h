@@ -30,12 +30,12 @@ extern "C" {
 
 /** The return value of functions and callbacks. */
 enum tapestry_status {
-    TAPESTRY_OK = 0,
+    TAPESTRY_OK = 0,              /**< it ran; the report has the verdict */
     TAPESTRY_NOT_DEFINED = 1,     /**< from a callback: not defined there; from a check: not at x */
     TAPESTRY_CALLBACK_FAILED = 2, /**< a callback returned any other value */
     TAPESTRY_BAD_INPUT = 3,       /**< sizes that do not match, an unknown option, ... */
-    TAPESTRY_OUT_OF_MEMORY = 4,
-    TAPESTRY_INTERNAL_ERROR = 5
+    TAPESTRY_OUT_OF_MEMORY = 4,   /**< there was not enough memory */
+    TAPESTRY_INTERNAL_ERROR = 5   /**< any other error */
 };
 
 enum tapestry_verdict {

@@ -13,15 +13,16 @@ namespace tapestry {
 
 /// One step: |D(h) - claim|, and what rounding explains of it.
 struct CurvePoint {
-    double step;
-    double difference;
-    double noise;
+    double step;        ///< h
+    double difference;  ///< |D(h) - claim|, where D is the difference quotient
+    double noise;       ///< the part of it that rounding explains
 };
 
+/// The curve of one slope.
 struct ErrorCurve {
-    std::string title;
-    double claimed = 0;
-    std::vector<CurvePoint> points;
+    std::string title;               ///< name of the leaf
+    double claimed = 0;              ///< the slope by the tape
+    std::vector<CurvePoint> points;  ///< from the largest step to the smallest
 };
 
 /// Of the weighted outputs along a random direction of leaf `which`.

@@ -8,45 +8,63 @@
 
 namespace tapestry {
 
+/// a + b e. Operators and functions follow from e^2 = 0: f(a + b e) = f(a) + f'(a) b e.
 struct Dual {
-    double value = 0;
-    double slope = 0;
+    double value = 0;  ///< a
+    double slope = 0;  ///< b: the derivative along the direction
 
     Dual() = default;
-    Dual(double v) : value(v) {}  // NOLINT: a constant is a dual number
-    Dual(double v, double s) : value(v), slope(s) {}
-    explicit operator double() const { return value; }
+    /// A constant, with slope 0.
+    Dual(double v) : value(v) {}                        // NOLINT: a constant is a dual number
+    Dual(double v, double s) : value(v), slope(s) {}    ///< {a, b}
+    explicit operator double() const { return value; }  ///< the value, without the slope
+    /// The value, rounded towards 0.
     explicit operator std::int64_t() const { return static_cast<std::int64_t>(value); }
 
+    /// As `a = a OP b`.
     Dual& operator+=(const Dual& b) { return *this = *this + b; }
+    /// As `a = a OP b`.
     Dual& operator-=(const Dual& b) { return *this = *this - b; }
+    /// As `a = a OP b`.
     Dual& operator*=(const Dual& b) { return *this = *this * b; }
+    /// As `a = a OP b`.
     Dual& operator/=(const Dual& b) { return *this = *this / b; }
 
-    friend Dual operator-(const Dual& a) { return {-a.value, -a.slope}; }
+    friend Dual operator-(const Dual& a) { return {-a.value, -a.slope}; }  ///< slope -a'
+    /// slope a' + b'.
     friend Dual operator+(const Dual& a, const Dual& b) {
         return {a.value + b.value, a.slope + b.slope};
     }
+    /// slope a' - b'.
     friend Dual operator-(const Dual& a, const Dual& b) {
         return {a.value - b.value, a.slope - b.slope};
     }
+    /// slope a' b + a b'.
     friend Dual operator*(const Dual& a, const Dual& b) {
         return {a.value * b.value, a.slope * b.value + a.value * b.slope};
     }
+    /// slope (a' - (a / b) b') / b.
     friend Dual operator/(const Dual& a, const Dual& b) {
         const double q = a.value / b.value;
         return {q, (a.slope - q * b.slope) / b.value};
     }
 
     // Comparisons only use the values, so branches follow the values.
+    /// Compares the values only.
     friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
+    /// Compares the values only.
     friend bool operator!=(const Dual& a, const Dual& b) { return a.value != b.value; }
+    /// Compares the values only.
     friend bool operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
+    /// Compares the values only.
     friend bool operator<=(const Dual& a, const Dual& b) { return a.value <= b.value; }
+    /// Compares the values only.
     friend bool operator>(const Dual& a, const Dual& b) { return a.value > b.value; }
+    /// Compares the values only.
     friend bool operator>=(const Dual& a, const Dual& b) { return a.value >= b.value; }
 };
 
+/// Elementary functions with their derivatives. abs has slope 0 at 0.
 inline Dual exp(const Dual& x) {
     const double y = std::exp(x.value);
     return {y, y * x.slope};
@@ -77,6 +95,7 @@ inline Dual pow(const Dual& a, const Dual& b) {
     if (a.value != 0 && b.slope != 0) slope += y * std::log(a.value) * b.slope;
     return {y, slope};
 }
+/// Whether the value is NaN.
 inline bool isnan(const Dual& x) { return std::isnan(x.value); }
 
 }  // namespace tapestry

@@ -19,11 +19,14 @@
 
 namespace tapestry {
 
+/// The function to check: deterministic, of tensors that require gradients, with one floating-point
+/// result of any shape.
 using TensorFunction = std::function<Tensor(const Tensors&)>;
 
 /// The function in dual numbers: inputs row-major, outputs row-major.
 using DualFunction = std::function<std::vector<Dual>(const std::vector<std::vector<Dual>>&)>;
 
+/// How the derivatives of one input are compared.
 enum class GradcheckMethod {
     automatic,   ///< per input, the most thorough that is cheap enough
     jacobian,    ///< every output element by every input element
@@ -31,14 +34,18 @@ enum class GradcheckMethod {
     directions,  ///< random directions of all elements of one input together
 };
 
+/// What and how to check. The defaults need no choice; every one of them is a bound, not a
+/// tolerance.
 struct GradcheckOptions {
-    GradcheckMethod method = GradcheckMethod::automatic;
+    GradcheckMethod method = GradcheckMethod::automatic;  ///< of all inputs
     /// Determines the number of random directions, if they are used: an error escapes all of them
     /// with a probability of at most 1 - certainty.
     double certainty = 0.999;
     /// Setting one of these replaces the derived tolerance by PyTorch's test, |claimed - numeric|
     /// <= atol + rtol |numeric| with step eps; the others take its defaults: 1e-6, 1e-5 and 1e-3.
-    std::optional<double> eps = {}, atol = {}, rtol = {};
+    std::optional<double> eps = {},  ///< step
+        atol = {},                   ///< absolute tolerance
+        rtol = {};                   ///< relative tolerance
     /// Whether f may be called far from x: with steps larger than x itself, and at -x. Functions on
     /// a tape are defined for all numbers; for plain functions this is unknown.
     bool far_steps = true;
@@ -69,9 +76,9 @@ struct GradcheckOptions {
     /// The error of f's values, if its author knows it: absolute (a solver's tolerance), and
     /// relative (1e-6 if six digits are printed). The measured error counts if it is larger.
     double noise = 0;
-    double relative_noise = 0;
-    GradcheckLimits limits = {};
-    std::uint64_t seed = 1;
+    double relative_noise = 0;    ///< relative to f's values
+    GradcheckLimits limits = {};  ///< bounds on what counts as wrong
+    std::uint64_t seed = 1;       ///< of the weights and directions
 };
 
 /// "{.certainty = 0.99, .seed = 7}": the options that differ from their defaults; empty if none

@@ -16,11 +16,15 @@
 
 namespace tapestry {
 
+/// x -> f(x), a number.
 using PlainFunction = std::function<double(const std::vector<double>&)>;
+/// x -> df/dx, of x's size.
 using PlainGradient = std::function<std::vector<double>(const std::vector<double>&)>;
+/// x -> f(x), numbers of any count that does not depend on x.
 using PlainVectorFunction = std::function<std::vector<double>(const std::vector<double>&)>;
 /// Several inputs, each a separate array.
 using PlainInputs = std::vector<std::vector<double>>;
+/// inputs -> f(inputs).
 using PlainFunctionOfInputs = std::function<std::vector<double>(const PlainInputs&)>;
 /// (inputs, g): g^T df/dx for each input x, of its size.
 using PlainPullbackOfInputs =
@@ -65,8 +69,9 @@ using PlainJacobian = std::function<std::vector<double>(const std::vector<double
 
 /// One entry of a sparse Jacobian: d f[row] / d x[column].
 struct JacobianEntry {
-    std::size_t row = 0, column = 0;
-    double value = 0;
+    std::size_t row = 0,  ///< index of the output
+        column = 0;       ///< index in x
+    double value = 0;     ///< the slope
 };
 /// x -> the entries, in any order. Entries at the same place are summed, as in SciPy's coo_matrix;
 /// where there is none, the claimed slope is 0.
@@ -113,9 +118,13 @@ GradcheckReport check_hvp(const PlainGradient& grad, const PlainHvp& hvp,
 // and the arguments and results of a pullback follow it. JAX uses the conjugate. For an analytic f
 // the pullback is g -> conj(f'(z)) g.
 
+/// Numbers a + ib.
 using ComplexValues = std::vector<std::complex<double>>;
+/// z -> L(z), a real number.
 using ComplexFunction = std::function<double(const ComplexValues&)>;
+/// z -> the gradient at z in this convention, of its size.
 using ComplexGradient = std::function<ComplexValues(const ComplexValues&)>;
+/// z -> f(z), complex numbers of any count.
 using ComplexVectorFunction = std::function<ComplexValues(const ComplexValues&)>;
 /// (z, g) -> the gradient at z, of its size.
 using ComplexPullback =

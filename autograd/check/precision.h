@@ -9,34 +9,36 @@
 
 namespace tapestry {
 
+/// The result of a comparison: pass if rounding in the narrow type explains every difference.
 struct PrecisionReport {
+    /// One input or parameter.
     struct Input {
-        std::string name = {};
-        Shape shape = {};
-        Verdict verdict = Verdict::pass;
-        Reason reason = Reason::none;
-        std::string worst = {};  ///< index of the element
-        double narrow = 0;       ///< its gradient in the narrow type
-        double f64 = 0;
-        double tolerance = 0;  ///< allowed difference
+        std::string name = {};            ///< "x", "input 0", "blocks.0.norm.weight"
+        Shape shape = {};                 ///< its shape
+        Verdict verdict = Verdict::pass;  ///< of this input
+        Reason reason = Reason::none;     ///< why it is inconclusive
+        std::string worst = {};           ///< index of the element
+        double narrow = 0;                ///< its gradient in the narrow type
+        double f64 = 0;                   ///< the same element's gradient in f64
+        double tolerance = 0;             ///< allowed difference
         /// The number of elements that differ by 0, 1, 2-3, 4-15, 16-255 and more ulps of the
         /// narrow type; the ulp is that of the largest entry of the gradient.
         std::array<std::int64_t, 6> ulps{};
     };
-    std::string subject = {};  ///< the name of what was compared, if it has one
-    DType dtype = DType::f32;  ///< narrow type
-    Verdict verdict = Verdict::pass;
-    Reason reason = Reason::none;
-    std::string complaint = {};
-    std::vector<Input> inputs = {};
-    explicit operator bool() const { return verdict == Verdict::pass; }
+    std::string subject = {};         ///< the name of what was compared, if it has one
+    DType dtype = DType::f32;         ///< narrow type
+    Verdict verdict = Verdict::pass;  ///< the worst of the inputs
+    Reason reason = Reason::none;     ///< why it is inconclusive
+    std::string complaint = {};       ///< why it fails whatever the numbers are; empty: it does not
+    std::vector<Input> inputs = {};   ///< in order
+    explicit operator bool() const { return verdict == Verdict::pass; }  ///< true for Verdict::pass
 };
 
 /// A function that can compute in either type: a module and its loss. leaves(dtype) converts it and
 /// returns its leaves, always the same ones in the same order; value() computes with their values.
 struct TwoPrecisions {
-    std::function<NamedTensors(DType)> leaves;
-    std::function<Tensor()> value;
+    std::function<NamedTensors(DType)> leaves;  ///< converts, see above
+    std::function<Tensor()> value;              ///< the function's value at the leaves, a scalar
 };
 
 /// Compares the gradient at the leaves' values rounded to `narrow` (f32, bf16 or f16), computed in
@@ -55,15 +57,16 @@ PrecisionReport compare_precisions(const TensorFunction& f, const Tensors& input
 
 /// A function over plain arrays, and its pullback.
 struct PlainRule {
-    PlainFunctionOfInputs f;
-    PlainPullbackOfInputs pullback;
+    PlainFunctionOfInputs f;         ///< the function
+    PlainPullbackOfInputs pullback;  ///< its gradient: (inputs, g) -> g^T df/dx
 };
 
+/// Optional properties of a function without tensors.
 struct PlainPrecisionOptions {
     std::vector<Shape> shapes = {};   ///< of the inputs; none: vectors
     Shape output = {};                ///< of f(x); empty: a vector
     std::vector<Bounds> bounds = {};  ///< as in GradcheckOptions
-    std::uint64_t seed = 1;
+    std::uint64_t seed = 1;           ///< of the weights of f's outputs
 };
 
 /// The same for functions without tensors: `narrow` computes in `dtype` (bf16 or f16) what `wide`
@@ -78,6 +81,7 @@ PrecisionReport compare_precisions(const PlainRule& narrow, const PlainRule& wid
 
 /// One line per input, with its histogram.
 std::string to_string(const PrecisionReport& report);
+/// The same as a JSON object.
 std::string to_json(const PrecisionReport& report);
 
 }  // namespace tapestry

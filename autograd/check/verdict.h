@@ -10,6 +10,7 @@
 
 namespace tapestry {
 
+/// The verdict on a gradient, or on a part of it.
 enum class Verdict {
     pass,          ///< right, as far as can be seen, and enough could be seen
     inconclusive,  ///< cannot be judged, see Reason
@@ -18,7 +19,7 @@ enum class Verdict {
 
 /// Why a check is inconclusive.
 enum class Reason {
-    none,
+    none,               ///< it is not
     roundoff,           ///< the function's own rounding hides its slope at every step
     truncation,         ///< no step is small enough for the differences to settle
     kink,               ///< branches change at every step, and neither side is smooth
@@ -29,20 +30,22 @@ enum class Reason {
     undeclared_error,   ///< off by little everywhere: wrong, or right for what f approximates
 };
 
+/// "pass", "inconclusive", "fail".
 std::string_view to_string(Verdict verdict);
+/// The reason in words, for reports.
 std::string_view to_string(Reason reason);
 
 /// The result of differences for one claimed slope.
 struct Judgement {
-    Verdict verdict = Verdict::pass;
-    Reason reason = Reason::none;
-    bool subgradient = false;  ///< x is on a kink, and the claim is between the two slopes
-    bool constant = false;     ///< f does not move at all near x, and the claim is not 0
-    double numeric = 0;        ///< estimated slope; on a kink the nearer of the two
-    double error = 0;          ///< of `numeric`, estimated
-    double tolerance = 0;      ///< largest allowed |claim - numeric|
-    double step = 0;           ///< largest h used for `numeric`
-    double noise = 0;          ///< uncertainty of one value of <weights, f>
+    Verdict verdict = Verdict::pass;  ///< on this slope
+    Reason reason = Reason::none;     ///< why it is inconclusive
+    bool subgradient = false;         ///< x is on a kink, and the claim is between the two slopes
+    bool constant = false;            ///< f does not move at all near x, and the claim is not 0
+    double numeric = 0;               ///< estimated slope; on a kink the nearer of the two
+    double error = 0;                 ///< of `numeric`, estimated
+    double tolerance = 0;             ///< largest allowed |claim - numeric|
+    double step = 0;                  ///< largest h used for `numeric`
+    double noise = 0;                 ///< uncertainty of one value of <weights, f>
     /// How far a claim that passes may still be off, relative to the entry's own size: tolerance
     /// and error together. For a direction: relative to the contribution of an entry of the usual
     /// size.
@@ -53,7 +56,7 @@ struct Judgement {
 
 /// The common mistakes in gradients, by what they look like.
 enum class Mistake {
-    unknown,
+    unknown,       ///< none of these
     not_finite,    ///< infinite or NaN
     zero,          ///< nothing arrives
     dropped,       ///< a value used twice by one op: one use contributes nothing
@@ -75,17 +78,25 @@ enum class Mistake {
     overwrites,    ///< the rule changes its incoming gradient
 };
 
+/// The mistake in words, for reports.
 std::string_view to_string(Mistake mistake);
 
+/// The probable mistake behind a wrong gradient.
 struct Cause {
-    Mistake mistake = Mistake::unknown;
+    Mistake mistake = Mistake::unknown;  ///< kind of mistake
     std::string evidence = {};  ///< "claimed = 0.5 * numeric, to 3e-10 of it; 1/2 = 1/sqrt(4)"
     std::string hint = {};      ///< what to check, in words
 };
 
 /// The storage format of a plain function's numbers.
-enum class Format { f64, f32, bf16, f16 };
+enum class Format {
+    f64,   ///< 64 bits, IEEE binary64
+    f32,   ///< 32 bits, IEEE binary32
+    bf16,  ///< 16 bits, the upper half of an f32
+    f16    ///< 16 bits, IEEE binary16
+};
 
+/// "f64", "f32", "bf16", "f16".
 std::string_view to_string(Format format);
 
 /// The nearest number of the format, ties to even; infinity beyond its largest.
@@ -96,8 +107,8 @@ double epsilon(Format format);
 
 /// The range of a number.
 struct Bounds {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
+    double low = -std::numeric_limits<double>::infinity();  ///< smallest value allowed
+    double high = std::numeric_limits<double>::infinity();  ///< largest value allowed
 };
 
 /// How small an error must be to go undetected.
@@ -126,7 +137,7 @@ struct GradcheckLimits {
     /// The limits on evaluations of f and on seconds. Anything not examined by then is
     /// inconclusive. A call of f that takes longer is not interrupted.
     std::int64_t evaluations = std::numeric_limits<std::int64_t>::max();
-    double seconds = std::numeric_limits<double>::infinity();
+    double seconds = std::numeric_limits<double>::infinity();  ///< seconds for everything together
 };
 
 }  // namespace tapestry

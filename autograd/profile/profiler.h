@@ -33,8 +33,8 @@ namespace tapestry {
 /// The work of a tape entry: FLOPs, and bytes that must be read or written, each counted once. The
 /// profiler adds it up, nn/inspect shows every entry by itself.
 struct OpWork {
-    double flops = 0;
-    double bytes = 0;
+    double flops = 0;  ///< floating-point operations
+    double bytes = 0;  ///< read or written, each once
 };
 
 /// The work of the forward pass of an entry recorded with these tensors: Op::flops(), and the bytes
@@ -52,12 +52,13 @@ OpWork backward_work(const Op& op, const Tensors& incoming, const Tensors& outgo
 
 /// Some work and the time it took.
 struct ProfiledWork {
-    std::int64_t calls = 0;
-    double seconds = 0;
-    double flops = 0;
-    double bytes = 0;  ///< that must be read or written, each once
-    double least = 0;  ///< seconds, summed over the calls: MachinePeak::least_seconds
+    std::int64_t calls = 0;  ///< number of times it ran
+    double seconds = 0;      ///< time it took
+    double flops = 0;        ///< floating-point operations
+    double bytes = 0;        ///< that must be read or written, each once
+    double least = 0;        ///< seconds, summed over the calls: MachinePeak::least_seconds
 
+    /// Adds all fields.
     ProfiledWork& operator+=(const ProfiledWork& other);
     /// The fraction of the peak reached: least / seconds; 0 if no time was taken.
     double of_peak() const { return seconds > 0 ? least / seconds : 0; }
@@ -65,12 +66,12 @@ struct ProfiledWork {
 
 /// The work of one kind of operation in one module, or a sum over several of either.
 struct ProfileRow {
-    std::string op;      ///< "linear"; empty in sums over operations
-    std::string module;  ///< "blocks.3.feed_forward.up"; empty in sums over modules
-    ProfiledWork forward = {};
-    ProfiledWork backward = {};
+    std::string op;              ///< "linear"; empty in sums over operations
+    std::string module;          ///< "blocks.3.feed_forward.up"; empty in sums over modules
+    ProfiledWork forward = {};   ///< of the forward pass
+    ProfiledWork backward = {};  ///< of the backward rules
 
-    ProfiledWork total() const;
+    ProfiledWork total() const;  ///< both together
 };
 
 /// Observes the tapes of this thread from construction to destruction.
@@ -84,6 +85,7 @@ struct ProfileRow {
 /// counts as time but not as work.
 class Profiler final : public TapeObserver {
 public:
+    /// `peak`: from measure_peak(); without it, `least` stays 0.
     explicit Profiler(MachinePeak peak);
 
     /// Attributes the time since the last event to `what`, outside the tape: data loading, for

@@ -21,11 +21,11 @@ namespace tapestry {
 struct MachinePeak {
     /// The rate at which data of this total size passes when it is accessed repeatedly.
     struct Level {
-        std::size_t bytes;
-        double bytes_per_second;
+        std::size_t bytes;        ///< total size of the data
+        double bytes_per_second;  ///< rate at that size
     };
 
-    double flops_per_second = 0;
+    double flops_per_second = 0;  ///< of independent multiply-adds; 0: unknown
     /// From the size that a core's own cache holds to one that only memory holds, each no faster
     /// than the last.
     std::vector<Level> levels = {};
@@ -52,6 +52,7 @@ struct MachinePeak {
     }
 };
 
+/// The former name of MachinePeak.
 using Ceiling [[deprecated("use MachinePeak")]] = MachinePeak;
 
 }  // namespace tapestry

@@ -11,9 +11,14 @@
 
 namespace tapestry::unicode {
 
-/// letter: general categories L*; number: N*; space: the property White_Space. Everything else
-/// (combining marks, punctuation, emoji, unassigned code points) is other.
-enum class Kind : unsigned char { other, letter, number, space };
+/// Kinds of code points. Combining marks, punctuation, emoji and unassigned code points are
+/// `other`.
+enum class Kind : unsigned char {
+    other,   ///< anything else
+    letter,  ///< general categories L*
+    number,  ///< general categories N*
+    space    ///< property White_Space
+};
 
 /// Accepts any number; one that is not a character is `other`. Source: the Unicode Character
 /// Database.
@@ -21,9 +26,9 @@ Kind kind_of(char32_t code);
 
 /// Characters first .. last are of one kind.
 struct Range {
-    char32_t first;
-    char32_t last;
-    Kind kind;
+    char32_t first;  ///< first character
+    char32_t last;   ///< last character, included
+    Kind kind;       ///< what they are
 };
 
 /// The table: ascending, without overlaps; characters between the ranges are `other`.
@@ -37,9 +42,9 @@ int width_of(char32_t code);
 
 /// Characters first .. last take `columns` columns.
 struct WidthRange {
-    char32_t first;
-    char32_t last;
-    int columns;
+    char32_t first;  ///< first character
+    char32_t last;   ///< last character, included
+    int columns;     ///< 0, 1 or 2
 };
 
 /// The table of width_of: ascending, without overlaps; characters between the ranges take one.

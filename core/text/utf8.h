@@ -13,12 +13,13 @@
 
 namespace tapestry::utf8 {
 
+/// U+FEFF in UTF-8, with which some programs begin a file.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// One step through a text: the character and its length in bytes, or the reason why there is none.
 struct Step {
-    char32_t code = 0;
-    std::size_t bytes = 1;
+    char32_t code = 0;           ///< the character; 0 if there is none
+    std::size_t bytes = 1;       ///< length of the character, 1 to 4; 1 if there is none
     const char* flaw = nullptr;  ///< what is wrong here; nullptr for a character
 };
 

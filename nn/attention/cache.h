@@ -6,10 +6,11 @@
 
 namespace tapestry {
 
+/// The keys and values of the tokens that one attention module has seen.
 class KeyValueCache {
 public:
-    bool empty() const { return length_ == 0; }
-    std::int64_t length() const { return length_; }
+    bool empty() const { return length_ == 0; }      ///< whether it has seen none
+    std::int64_t length() const { return length_; }  ///< number of tokens seen, S
 
     /// Appends keys [B, H, T, D] and values [B, H, T, E] of the next T tokens. They are constants:
     /// throws AutogradError if a tape records them. Throws ShapeError if they do not match the
@@ -26,8 +27,10 @@ public:
     /// Ids of the last tokens, i64 [B, n], for models that use them outside attention; reordered
     /// with their sequences. Undefined if not set.
     const Tensor& latest() const { return latest_; }
+    /// Sets the ids, one row per sequence.
     void set_latest(const Tensor& ids) { latest_ = ids; }
 
+    /// Forgets everything, to begin other sequences.
     void clear() { *this = KeyValueCache(); }
 
 private:

@@ -17,6 +17,7 @@
 
 namespace tapestry {
 
+/// How a head combines its queries, keys and values. Derive from this for a form of your own.
 class AttentionForm : public Module {
 public:
     /// q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] -> [B, H, T, E]. A form that does not support
@@ -47,8 +48,10 @@ public:
 
 /// The sizes of one call.
 struct AttentionSizes {
-    std::int64_t queries, keys;  // T, S
-    std::int64_t width, values;  // D, E
+    std::int64_t queries,  ///< T
+        keys;              ///< S
+    std::int64_t width,    ///< D
+        values;            ///< E
 };
 
 /// Throws ShapeError unless q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] match and T and S are

@@ -56,7 +56,7 @@ Tensor orthogonal_gaussian(std::int64_t m, std::int64_t dim, Generator& generato
 /// with Performers" (FAVOR+), lemma 1 and section 2.4.
 class PerformerAttention : public AttentionForm {
 public:
-    Tensor projection;  // W [m, D]
+    Tensor projection;  ///< W [m, D]
 
     /// For heads of size D = `head_dim`, with m = `features`. Throws ValueError unless both are
     /// positive.
@@ -84,8 +84,8 @@ public:
 /// 2020, "Linformer: Self-Attention with Linear Complexity", equation 7.
 class LinformerAttention : public AttentionForm {
 public:
-    Tensor key_projection;    // E [k, length]
-    Tensor value_projection;  // F [k, length]
+    Tensor key_projection;    ///< E [k, length]
+    Tensor value_projection;  ///< F [k, length]
 
     /// E and F have initial variance 1 / k. Throws ValueError unless both sizes are positive.
     LinformerAttention(std::int64_t length, std::int64_t k,

@@ -17,7 +17,11 @@
 namespace tapestry {
 
 /// Normalisation of queries and keys.
-enum class QKNorm { none, rms, layer };
+enum class QKNorm {
+    none,  ///< neither is normalised
+    rms,   ///< RMS norm
+    layer  ///< layer norm
+};
 
 template <>
 struct NamesOf<QKNorm> {
@@ -30,12 +34,12 @@ struct NamesOf<QKNorm> {
 /// "Scaling Vision Transformers to 22 Billion Parameters"; RMS norm: Qwen 3, Gemma 3.
 class HeadNorm : public Module {
 public:
-    Tensor weight;  // [D], ones
-    Tensor bias;    // [D], zeros; undefined for RMS norm, or without bias
+    Tensor weight;  ///< [D], ones
+    Tensor bias;    ///< [D], zeros; undefined for RMS norm, or without bias
 
     /// `kind` is rms or layer (ops/norm.h).
     HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias);
-    Tensor operator()(const Tensor& x) const;
+    Tensor operator()(const Tensor& x) const;  ///< x [..., D] -> [..., D]
     std::string settings() const override;
 
 private:
@@ -43,16 +47,17 @@ private:
     double eps_;
 };
 
+/// The configuration of a MultiHeadAttention.
 struct MultiHeadAttentionConfig {
-    std::int64_t dim = 0;
-    std::int64_t heads = 1;
+    std::int64_t dim = 0;        ///< C, the width of the model
+    std::int64_t heads = 1;      ///< H, of the queries; divides dim
     std::int64_t kv_heads = 0;   ///< of keys and values, each used by heads / kv_heads; 0: heads
     std::int64_t key_dim = 0;    ///< size of the vectors that keys are computed from; dim if 0
     std::int64_t value_dim = 0;  ///< the same for values
     bool causal = false;         ///< position t attends to positions 0 .. t
     double dropout = 0;          ///< on the attention weights, in training
     double head_dropout = 0;     ///< on whole heads of a sequence, in training
-    bool bias = true;
+    bool bias = true;            ///< whether the linear layers have biases
     /// Rotary, alibi and relative positions are applied here; the others were added before.
     Positions positions = Positions::none;
     RotaryConfig rotary = {};        ///< for rotary positions
@@ -89,19 +94,25 @@ class MultiHeadAttention : public Module {
 public:
     // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], which makes self-attention one
     // product; or in three, if keys and values are computed from vectors of other sizes.
+    /// W_Q, W_K and W_V in one matrix, [3 C, C], or [C + 2 G D, C]: self-attention is one product
     std::optional<Linear> qkv;
-    std::optional<Linear> query, key, value;
-    Linear output;                                 // [C, C]
-    std::optional<HeadNorm> query_norm, key_norm;  // [D]; with qk_norm
-    std::optional<RelativeBias> relative_bias;     // [buckets, H]; with relative positions
+    std::optional<Linear> query,                ///< W_Q
+        key,                                    ///< W_K
+        value;                                  ///< W_V
+    Linear output;                              ///< [C, C]
+    std::optional<HeadNorm> query_norm,         ///< [D]; with qk_norm
+        key_norm;                               ///< [D]; with qk_norm
+    std::optional<RelativeBias> relative_bias;  ///< [buckets, H]; with relative positions
 
     /// Throws ValueError when heads do not divide dim or kv_heads do not divide heads, for sizes
     /// that are not positive and invalid probabilities, and as RotaryPositions does.
     explicit MultiHeadAttention(const MultiHeadAttentionConfig& config,
                                 Generator& generator = default_generator());
 
+    /// x [B, T, C] -> [B, T, C]. Throws ShapeError for inputs of other shapes.
     Tensor operator()(const Tensor& x, const AttentionInputs& inputs = {}) const;
 
+    /// As given; kv_heads, key_dim and value_dim are never 0.
     const MultiHeadAttentionConfig& config() const { return config_; }
     std::string settings() const override;
 

@@ -16,11 +16,12 @@ namespace tapestry {
 /// 2^n, then the first, third, ... of twice as many.
 std::vector<double> alibi_slopes(std::int64_t heads);
 
-/// [H, T, S]: -m_h |i + S - T - j| for query i and key j, a constant. The entries depend only on j
-/// - i, so the result is a view of 2 S - 1 numbers per head. Source: Press, Smith and Lewis 2022,
+/// [H, T, S]: -m_h |i + S - T - j| for query i and key j, a constant. The entries depend only on
+/// j - i, so the result is a view of 2 S - 1 numbers per head. Source: Press, Smith and Lewis 2022,
 /// "Train Short, Test Long" (ALiBi), where no query looks ahead.
 class AlibiBias {
 public:
+    /// Throws ValueError unless heads is positive.
     explicit AlibiBias(std::int64_t heads);
     /// Throws ValueError for more queries than keys.
     Tensor operator()(std::int64_t queries, std::int64_t keys, DType dtype) const;
@@ -29,8 +30,9 @@ private:
     GrownTable table_;  // [H, 2 N - 1]
 };
 
+/// The configuration of a RelativeBias.
 struct RelativeBiasConfig {
-    std::int64_t heads = 1;
+    std::int64_t heads = 1;       ///< H
     bool causal = false;          ///< use all buckets for keys that are not ahead
     std::int64_t buckets = 32;    ///< half of them for keys ahead, unless causal
     std::int64_t distance = 128;  ///< all larger distances share the last bucket
@@ -44,7 +46,7 @@ std::int64_t relative_bucket(std::int64_t ahead, const RelativeBiasConfig& confi
 /// where all layers share one table; here each attention module has its own.
 class RelativeBias : public Module {
 public:
-    Tensor weight;  // [buckets, H], zeros
+    Tensor weight;  ///< [buckets, H], zeros
 
     /// Throws ValueError for fewer than 4 buckets, an odd number of them, or a distance within the
     /// buckets of one distance each.

@@ -10,12 +10,13 @@
 
 namespace tapestry::bench {
 
+/// What to train, and how often to save it.
 struct CheckpointBench {
-    GPTConfig model{.vocab = 65};
-    std::int64_t batch = 12;
-    std::int64_t steps = 300;
-    std::int64_t rounds = 3;  ///< of one training with checkpoints and one without
-    double interval = 1;      ///< seconds between checkpoints
+    GPTConfig model{.vocab = 65};  ///< model to train, on random tokens
+    std::int64_t batch = 12;       ///< sequences per step
+    std::int64_t steps = 300;      ///< steps of each run
+    std::int64_t rounds = 3;       ///< of one training with checkpoints and one without
+    double interval = 1;           ///< seconds between checkpoints
     /// Where they are written; removed at the end. Of another disk other numbers are to be
     /// expected.
     std::filesystem::path directory = std::filesystem::temp_directory_path();
@@ -28,17 +29,20 @@ struct CheckpointTraining {
     double longest = 0;         ///< of all but the first few
     double waited = 0;          ///< that steps stood still for checkpoints
     double writer_seconds = 0;  ///< of CPU, by the thread that writes
-    std::int64_t checkpoints = 0;
+    std::int64_t checkpoints = 0;  ///< checkpoints that were written
 };
 
+/// The cost of saving a model of this size at this interval.
 struct CheckpointRow {
-    std::int64_t parameters = 0;
-    double bytes = 0;  ///< that a checkpoint writes
-    double interval = 0;
-    std::vector<CheckpointTraining> with = {}, without = {};
+    std::int64_t parameters = 0;                ///< number of the model's parameters
+    double bytes = 0;                           ///< that a checkpoint writes
+    double interval = 0;                        ///< seconds between checkpoints
+    std::vector<CheckpointTraining> with = {},  ///< with checkpoints, one per round
+        without = {};                           ///< without, one per round
 
     /// Of the training's time, over all rounds: what a checkpoint's copy takes, and its writing.
     double waited_share() const;
+    /// CPU seconds of the writing thread, as a share of the same time.
     double writer_share() const;
     /// Longest step over the median one, of all rounds.
     double longest_share(const std::vector<CheckpointTraining>& trainings) const;

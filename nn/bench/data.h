@@ -9,14 +9,16 @@
 
 namespace tapestry::bench {
 
+/// What to measure.
 struct DataOptions {
     std::string text = {};      ///< a file
     std::int64_t vocab = 4096;  ///< of the byte pairs
-    std::int64_t batch = 12;
-    std::int64_t context = 64;
-    double seconds = 1;  ///< for each row; each is measured five times at least
+    std::int64_t batch = 12;    ///< sequences per batch
+    std::int64_t context = 64;  ///< ids per sequence
+    double seconds = 1;         ///< for each row; each is measured five times at least
 };
 
+/// The speeds found, each as the seconds of one pass.
 struct DataRow {
     double bytes = 0;        ///< of the text
     std::int64_t vocab = 0;  ///< of the byte pairs, as it became
@@ -25,6 +27,7 @@ struct DataRow {
     Times byte_pairs = {};   ///< the text encoded
     Times batch = {};        ///< one, from the ids of the byte pairs
 
+    /// Bytes of text per second, for one of the times that cover the whole text.
     double bytes_per_second(const Times& times) const { return bytes / times.median; }
 };
 

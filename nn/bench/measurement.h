@@ -13,9 +13,9 @@ namespace tapestry::bench {
 
 /// How long something took, of several times.
 struct Times {
-    double median = 0;
-    double min = 0;
-    double p95 = 0;  ///< 95 of 100 take no longer
+    double median = 0;  ///< seconds that half of them took at most
+    double min = 0;     ///< shortest, in seconds
+    double p95 = 0;     ///< 95 of 100 take no longer
 };
 
 /// Of at least one.
@@ -33,9 +33,9 @@ Times timed(double budget, const std::function<void()>& f);
 
 /// What it was, how long it took, and how much work it is at least.
 struct Measurement {
-    std::string what;
-    Times times = {};
-    double flops = 0;
+    std::string what;            ///< "forward and backward"
+    Times times = {};            ///< seconds that it took
+    double flops = 0;            ///< floating-point operations
     double bytes = 0;            ///< read or written, each number once
     std::size_t peak_bytes = 0;  ///< of memory
     bool backward = false;       ///< of `what`, which was measured before
@@ -55,10 +55,11 @@ using Told = std::function<void(const Measurement&)>;
 // what they take while it is measured makes all look nearer to it. So it is measured again
 // afterwards.
 
+/// The machine's peak before and after a benchmark, to see whether it stayed.
 struct PeakCheck {
-    MachinePeak peak;   ///< as measured before; of arithmetic's two rates the better one
-    double before = 0;  ///< FLOP/s
-    double after = 0;
+    MachinePeak peak;    ///< as measured before; of arithmetic's two rates the better one
+    double before = 0;   ///< FLOP/s
+    double after = 0;    ///< FLOP/s
     double fastest = 0;  ///< FLOP/s of the fastest thing in between; 0 if that is not known
 
     /// What makes it doubtful, in a line: that the two differ by more than a twentieth, or that

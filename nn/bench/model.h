@@ -15,28 +15,31 @@ namespace tapestry::bench {
 
 // On random tokens, as train() takes it.
 
+/// The training step to measure.
 struct StepOptions {
-    GPTConfig model{.vocab = 65};
-    std::int64_t batch = 12;
-    std::int64_t steps = 50;   ///< that count
-    std::int64_t warm_up = 5;  ///< before them
+    GPTConfig model{.vocab = 65};  ///< on random tokens
+    std::int64_t batch = 12;       ///< sequences per step
+    std::int64_t steps = 50;       ///< that count
+    std::int64_t warm_up = 5;      ///< before them
 };
 
+/// The speed of a training step.
 struct StepRow {
-    Measurement measurement;
-    std::int64_t parameters = 0;
-    double tokens_per_second = 0;
-    double fastest_flops = 0;  ///< of the fastest step
+    Measurement measurement;       ///< of the step as a whole
+    std::int64_t parameters = 0;   ///< number of the model's parameters
+    double tokens_per_second = 0;  ///< of the median step
+    double fastest_flops = 0;      ///< of the fastest step
 };
 
 /// The seconds of every step that counts, in order.
 struct TakenSteps {
-    std::vector<double> seconds;
-    std::int64_t parameters = 0;
+    std::vector<double> seconds;  ///< one per step
+    std::int64_t parameters = 0;  ///< number of the model's parameters
 };
 
 /// Throws ValueError for a model that cannot be made.
 TakenSteps take_steps(const StepOptions& options);
+/// The same, in one row. Throws ValueError for a model that cannot be made.
 StepRow measure_step(const StepOptions& options);
 
 // ---- on a busy machine --------------------------------------------------------------------------
@@ -61,15 +64,17 @@ private:
     std::thread thread_;
 };
 
+/// The same steps on a quiet machine, and with a core kept busy.
 struct BusyOptions {
     StepOptions step;         ///< in each round and of each kind
     std::int64_t rounds = 3;  ///< of quiet steps, then busy ones
 };
 
+/// The same steps on a quiet and on a busy machine.
 struct BusyRow {
-    Times quiet;
-    Times busy;
-    std::int64_t parameters = 0;
+    Times quiet;                  ///< seconds of a step, alone
+    Times busy;                   ///< seconds of a step, beside others
+    std::int64_t parameters = 0;  ///< number of the model's parameters
 };
 
 /// Throws ValueError for a model that cannot be made.
@@ -79,23 +84,27 @@ BusyRow measure_busy(const BusyOptions& options);
 
 // Writing tokens one at a time, with the cache of keys and values and without.
 
+/// The model that writes.
 struct SamplingOptions {
-    GPTConfig model{.vocab = 65};
-    std::int64_t tokens = 256;
-    WeightType weights = WeightType::f32;
+    GPTConfig model{.vocab = 65};          ///< untrained
+    std::int64_t tokens = 256;             ///< tokens to write
+    WeightType weights = WeightType::f32;  ///< type that its weights are kept in
 };
 
+/// The speed of writing tokens.
 struct SamplingRow {
-    Times token = {};       ///< seconds that one takes
-    double bytes = 0;       ///< of weights that each has to read
-    double read_speed = 0;  ///< bytes per second at which the machine reads as many
-    std::size_t peak_bytes = 0;
+    Times token = {};            ///< seconds that one takes
+    double bytes = 0;            ///< of weights that each has to read
+    double read_speed = 0;       ///< bytes per second at which the machine reads as many
+    std::size_t peak_bytes = 0;  ///< peak of the memory in tensors
+    /// Tokens per second when every token computes all keys and values again.
     double tokens_per_second_without_cache = 0;
-    bool same_tokens = false;  ///< with the cache and without
-    std::int64_t parameters = 0;
+    bool same_tokens = false;     ///< with the cache and without
+    std::int64_t parameters = 0;  ///< number of the model's parameters
 
     /// Of the weights.
     double bytes_per_second() const { return bytes / token.median; }
+    /// Fraction of the machine's own reading speed.
     double of_peak() const { return bytes_per_second() / read_speed; }
 };
 

@@ -32,6 +32,7 @@ namespace tapestry::bench {
 // `tapestry profile` under mpirun has it from the step that it measures; docs/distributed.md holds
 // it against measurements. Read next: nn/data_parallel/gradients_underway.h, whose times these are.
 
+/// A network line between two machines.
 struct Line {
     double bytes_per_second = 125e6;  ///< out of a machine, and into it: 1 Gbit/s
     double latency = 0.2e-3;          ///< seconds until a message is there
@@ -43,10 +44,11 @@ struct SharedStep {
     double compute = 0;              ///< seconds of it, nothing being waited for
     std::vector<double> to_go = {};  ///< by bucket: seconds of backward after it has set out
     double bytes = 0;                ///< of all parameters
-    int processes = 2;
-    double subtrees = 1;  ///< of gradients that each sends: 1 for powers of two
+    int processes = 2;               ///< number of processes that share it
+    double subtrees = 1;             ///< of gradients that each sends: 1 for powers of two
 };
 
+/// The seconds that a network adds to a step.
 struct NetworkCost {
     double gradients = 0;  ///< seconds on the line
     double exposed = 0;    ///< of these, and of latency: after backward's end
@@ -66,8 +68,9 @@ SharedStep shared_by(const SharedStep& step, int processes, double work);
 
 // ---- the profile --------------------------------------------------------------------------------
 
+/// What to profile, and how long.
 struct ProfileOptions {
-    std::int64_t steps = 10;
+    std::int64_t steps = 10;   ///< steps that count
     std::int64_t warm_up = 3;  ///< steps before them
     /// Parts that a batch is cut into, which processes share.
     std::int64_t micro_batches = 1;
@@ -77,25 +80,26 @@ struct ProfileOptions {
 
 /// What a process told the others in the fastest step; seconds.
 struct Messages {
-    int processes = 1;
+    int processes = 1;      ///< number of processes
     double bytes = 0;       ///< sent
     double gradients = 0;   ///< some were under way
     double waited = 0;      ///< of these: the backward pass did not hide them
     double parameters = 0;  ///< new ones going round
     double waiting = 0;     ///< for anything
     SharedStep step = {};   ///< what is left without that, for the model of a network's cost
+    /// The share of the gradients' time on the way that backward hid.
     double hidden_share() const { return gradients > 0 ? 1 - waited / gradients : 0; }
 };
 
 /// The rows are those of the fastest step, which was disturbed least: a mean over steps would add
 /// up whatever else the machine had to do.
 struct StepProfile {
-    MachinePeak peak;
+    MachinePeak peak;                       ///< the machine's rates
     std::vector<double> step_seconds = {};  ///< of every step
-    std::size_t peak_bytes = 0;
-    std::vector<ProfileRow> rows = {};     ///< of the fastest step
-    std::vector<ProfileRow> outside = {};  ///< of the same, outside of the tape
-    Messages messages = {};
+    std::size_t peak_bytes = 0;             ///< peak of the memory in tensors
+    std::vector<ProfileRow> rows = {};      ///< of the fastest step
+    std::vector<ProfileRow> outside = {};   ///< of the same, outside of the tape
+    Messages messages = {};                 ///< with other processes; zeros without
 };
 
 /// `draw` gets the next batch, which has a row of its own; `loss` computes that batch's. Parameters
@@ -105,11 +109,11 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
 
 /// A GPT's, with what a report says of it.
 struct GPTProfile {
-    std::string what;  ///< "GPT on random tokens"
-    GPTConfig config;
-    std::int64_t batch = 0;
-    std::int64_t parameters = 0;
-    StepProfile profile = {};
+    std::string what;             ///< "GPT on random tokens"
+    GPTConfig config;             ///< of the model
+    std::int64_t batch = 0;       ///< sequences per step
+    std::int64_t parameters = 0;  ///< number of the model's parameters
+    StepProfile profile = {};     ///< what was measured
 };
 
 /// With AdamW, at so small a rate that a trained model stays what it is. `next` draws a batch of
@@ -130,11 +134,14 @@ GPTProfile profile_on_text(const std::string& model, const std::string& text, st
 
 /// What the text and the JSON of a profile have to say of the whole.
 struct ProfileTotals {
-    ProfiledWork tape, outside, all;
-    Times step;
-    double flops;    ///< of the model's products, by its sizes
-    double of_peak;  ///< counted by these and the median step
+    ProfiledWork tape,  ///< operations on the tape
+        outside,        ///< all else
+        all;            ///< both
+    Times step;         ///< seconds of a step
+    double flops;       ///< of the model's products, by its sizes
+    double of_peak;     ///< counted by these and the median step
 
+    /// Sums up the rows of the profile.
     explicit ProfileTotals(const GPTProfile& p)
         : tape(sum_of(p.profile.rows).total()),
           outside(sum_of(p.profile.outside).total()),

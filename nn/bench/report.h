@@ -26,6 +26,7 @@ std::string percent(double x);
 
 /// The columns of a table, and a row of it.
 std::string table_head();
+/// One row of such a table, for one measurement.
 std::string table_row(const Measurement& m, const MachinePeak& peak);
 
 /// Some lines, the peak not among them.
@@ -38,6 +39,7 @@ std::string to_text(const CheckpointRow& row);
 std::string to_text(const GPTProfile& profile, int depth);
 
 // One JSON object each. Threads and instruction set are those in use now.
+/// One JSON object. Threads and instruction set are those in use now.
 std::string to_json(const std::vector<GemmRow>& rows, DType dtype, const MachinePeak& peak);
 std::string to_json(const std::vector<Measurement>& rows, const AttentionOptions& options,
                     const MachinePeak& peak);

@@ -27,8 +27,8 @@ public:
 
     /// Names of the two files in error messages.
     struct Names {
-        std::string vocab = "vocabulary";
-        std::string merges = "merges";
+        std::string vocab = "vocabulary";  ///< of the file with the tokens
+        std::string merges = "merges";     ///< of the file with the merges
     };
 
     /// `vocab` is the JSON of vocab.json or encoder.json, {"!": 0, ...}; `merges` the text of
@@ -52,6 +52,7 @@ public:
 
     /// The contents of the two files, as from_text reads them.
     std::string vocab_json() const;
+    /// The merges, one pair per line, in order.
     std::string merges_text() const;
 
     std::string_view kind() const override { return "bpe"; }

@@ -26,10 +26,11 @@ public:
     /// Adds a text's words, except those longer than kLongest and BytePairTokenizer::kEndOfText.
     void add(std::string_view text);
 
+    /// How often the word occurred; 0 if it is unknown or longer than kLongest.
     std::int64_t of(std::string_view word) const;
     std::size_t size() const { return counts_.size(); }  ///< distinct words
     auto begin() const { return counts_.begin(); }       ///< of (word, count), in unspecified order
-    auto end() const { return counts_.end(); }
+    auto end() const { return counts_.end(); }           ///< beyond the last of them
 
 private:
     struct Hash {

@@ -36,18 +36,20 @@ Tensors split_ids(std::int64_t n, std::span<const double> fractions, Generator& 
 template <std::size_t N>
 class TensorDataset {
 public:
+    /// One tensor per kind, whose first axes belong together.
     using Examples = std::array<Tensor, N>;
 
     /// Shares the tensors' memory. Throws ShapeError unless all have the same size on axis 0.
     explicit TensorDataset(Examples tensors)
         : tensors_(std::move(tensors)), size_(detail::count_examples(tensors_)) {}
 
+    /// The same for tensors listed one by one.
     template <class... T>
     explicit TensorDataset(const Tensor& first, const T&... others)
         : TensorDataset(Examples{first, others...}) {}
 
-    std::int64_t size() const { return size_; }
-    const Examples& tensors() const { return tensors_; }
+    std::int64_t size() const { return size_; }           ///< N, the number of examples
+    const Examples& tensors() const { return tensors_; }  ///< all examples
 
     /// Copies the examples ids [n], i64. Throws IndexError.
     Examples examples(const Tensor& ids) const {
@@ -61,6 +63,7 @@ private:
     std::int64_t size_;
 };
 
+/// TensorDataset(images, labels) is a TensorDataset<2>.
 template <class... T>
 TensorDataset(const Tensor&, const T&...) -> TensorDataset<1 + sizeof...(T)>;
 
@@ -81,11 +84,12 @@ std::array<TensorDataset<N>, Parts> random_split(const TensorDataset<N>& dataset
 
 // ---- batches ------------------------------------------------------------------------------------
 
+/// How examples become batches.
 struct DataLoaderOptions {
-    std::int64_t batch_size = 1;
-    bool shuffle = false;    ///< a different order in each epoch
-    bool drop_last = false;  ///< drop an incomplete batch at the end of an epoch
-    std::uint64_t seed = 0;  ///< of the orders
+    std::int64_t batch_size = 1;  ///< examples per batch
+    bool shuffle = false;         ///< a different order in each epoch
+    bool drop_last = false;       ///< drop an incomplete batch at the end of an epoch
+    std::uint64_t seed = 0;       ///< of the orders
 };
 
 /// The order of the examples.
@@ -105,15 +109,18 @@ private:
     std::int64_t batches_;
 };
 
+/// Batches of a dataset, epoch after epoch, see above.
 template <std::size_t N>
 class DataLoader {
 public:
+    /// Tensors [batch_size, ...], one per tensor of the dataset.
     using Batch = std::array<Tensor, N>;
 
+    /// Throws ValueError for a dataset without examples and a batch_size that is not positive.
     explicit DataLoader(TensorDataset<N> dataset, const DataLoaderOptions& options = {})
         : dataset_(std::move(dataset)), order_(dataset_.size(), options) {}
 
-    const TensorDataset<N>& dataset() const { return dataset_; }
+    const TensorDataset<N>& dataset() const { return dataset_; }  ///< the examples
     /// Batches in an epoch.
     std::int64_t size() const { return order_.batches(); }
 
@@ -133,13 +140,17 @@ public:
     /// Iterates over the batches up to the end of the epoch.
     class Iterator {
     public:
+        /// Takes the loader's next batch.
         explicit Iterator(DataLoader& loader) : loader_(&loader), batch_(loader.next()) {}
+        /// The batch at hand, valid until the next one.
         const Batch& operator*() const { return batch_; }
+        /// Takes the next batch, or ends.
         Iterator& operator++() {
             is_over_ = loader_->position() % loader_->size() == 0;
             if (!is_over_) batch_ = loader_->next();
             return *this;
         }
+        /// Whether the epoch is over.
         bool operator==(std::default_sentinel_t) const { return is_over_; }
 
     private:
@@ -147,8 +158,9 @@ public:
         Batch batch_;
         bool is_over_ = false;
     };
+    /// Continues the epoch at position().
     Iterator begin() { return Iterator(*this); }
-    std::default_sentinel_t end() const { return {}; }
+    std::default_sentinel_t end() const { return {}; }  ///< the end of the epoch
 
 private:
     TensorDataset<N> dataset_;

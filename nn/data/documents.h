@@ -31,6 +31,7 @@ std::vector<std::filesystem::path> files_below(const std::vector<std::string>& p
 /// `offset` of it, is UTF-8.
 void check_utf8(std::string_view text, const std::string& file, std::uint64_t offset = 0);
 
+/// How files are cut into documents.
 struct DocumentOptions {
     /// If given, files whose names end with .jsonl or .ndjson are JSON Lines: every line is an
     /// object, and its field of this name is a document.
@@ -44,14 +45,14 @@ struct DocumentPiece {
     std::string_view text;  ///< UTF-8, whole characters, never empty
     std::string what;       ///< where it is, for errors: "a.txt", "b.jsonl:3"
     bool begins = false;    ///< first piece of its document
-    bool ends = false;
+    bool ends = false;      ///< last piece of its document
 };
 
 /// A file that has been read.
 struct SourceFile {
-    std::string path;
-    std::uint64_t bytes = 0;
-    std::string hash;  ///< XXH3 of its bytes
+    std::string path;         ///< as it was opened
+    std::uint64_t bytes = 0;  ///< its length
+    std::string hash;         ///< XXH3 of its bytes
 };
 
 /// Reads every file once, in order. A plain file is a document, without its byte order mark if it
@@ -101,9 +102,10 @@ private:
 
 // ---- to ids -------------------------------------------------------------------------------------
 
+/// What encode_documents() wrote.
 struct EncodedDocuments {
-    std::int64_t ids = 0;  ///< including separators
-    std::int64_t documents = 0;
+    std::int64_t ids = 0;        ///< including separators
+    std::int64_t documents = 0;  ///< documents read
 };
 
 /// Passes the ids of all documents, packed by pack_ids, to `write`, with the tokenizer's

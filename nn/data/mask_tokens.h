@@ -9,8 +9,9 @@
 
 namespace tapestry {
 
+/// Which tokens to mask, and by what. Fractions are in [0, 1].
 struct MaskingOptions {
-    std::int64_t vocab = 0;
+    std::int64_t vocab = 0;    ///< ids below it may replace a token
     std::int64_t mask_id = 0;  ///< replaces a masked token: [MASK]
     /// Tokens that are never masked and never used as replacements: [PAD], [CLS], [SEP]. The mask
     /// is one of them, listed or not.
@@ -20,6 +21,7 @@ struct MaskingOptions {
     double random = 0.1;  ///< fraction of these replaced by random ordinary tokens; the others stay
 };
 
+/// A masked text and what a model must predict of it.
 struct MaskedTokens {
     Tensor ids;      ///< i64 [B, T]
     Tensor targets;  ///< i64 [B, T]: original ids at the chosen positions; -100 (ignored) elsewhere

@@ -22,6 +22,7 @@ struct CountingLosses {
     /// vocabulary above kMostForPairs, because the table has vocab^2 numbers.
     std::optional<double> bigram = {};
 
+    /// The largest vocabulary for which pairs are counted.
     static constexpr std::int64_t kMostForPairs = 1024;
     /// Maximum number of ids counted; longer texts are sampled in a thousand evenly spaced pieces.
     static constexpr std::int64_t kMostCounted = 20'000'000;

@@ -22,7 +22,12 @@ std::string read_text(const std::filesystem::path& path,
                       std::uint64_t max_bytes = std::uint64_t{1} << 30);
 
 /// A part of a text: its beginning, the next part, its end, or all of it.
-enum class Split { train, validation, test, all };
+enum class Split {
+    train,       ///< the beginning
+    validation,  ///< the part after it, to choose settings by
+    test,        ///< the end, to report
+    all          ///< the whole text
+};
 
 template <>
 struct NamesOf<Split> {
@@ -36,7 +41,10 @@ struct NamesOf<Split> {
 /// overlaps and repetitions occur. epoch: the part is cut into floor((n - 1) / context) consecutive
 /// sequences (fewer ids than a context are left over at the end), and each is used once per epoch,
 /// in a different order every time.
-enum class BatchOrder { random, epoch };
+enum class BatchOrder {
+    random,  ///< each sequence starts anywhere
+    epoch    ///< each sequence once per epoch
+};
 
 template <>
 struct NamesOf<BatchOrder> {
@@ -44,10 +52,11 @@ struct NamesOf<BatchOrder> {
         {{BatchOrder::random, "random"}, {BatchOrder::epoch, "epoch"}}};
 };
 
+/// How a text is split.
 struct TextOptions {
-    double train_fraction = 0.9;
-    double test_fraction = 0;   ///< fraction of all ids, at the end
-    std::string name = "text";  ///< used in error messages: for instance the file's name
+    double train_fraction = 0.9;  ///< fraction of all ids for training, at the beginning
+    double test_fraction = 0;     ///< fraction of all ids, at the end
+    std::string name = "text";    ///< used in error messages: for instance the file's name
 };
 
 /// A batch of sequences; targets[b, t] is the id that follows inputs[b, t] in the text.
@@ -56,6 +65,7 @@ struct Batch {
     Tensor targets;  ///< i64 [B, T]
 };
 
+/// The ids of a text in their splits, and batches of sequences from them.
 class TextData {
 public:
     /// Splits n ids: the first floor(train_fraction n) are for training, the last
@@ -64,7 +74,9 @@ public:
     explicit TextData(TokenIds ids, TextOptions options = {});
     explicit TextData(const std::vector<std::int64_t>& ids, TextOptions options = {});
 
+    /// The ids of a split, which share memory or file with the whole.
     TokenIds ids(Split split) const;
+    /// Number of ids in a split.
     std::int64_t size(Split split) const { return ids(split).size(); }
 
     /// Throws ValueError, with the sizes, unless each part (except an empty test part) holds a

@@ -23,7 +23,12 @@ namespace tapestry {
 
 /// Storage type of an id: little-endian, unsigned except i64, which is for ids that do not come
 /// from a tokenizer and is never used in files.
-enum class IdType : unsigned char { u8, u16, u32, i64 };
+enum class IdType : unsigned char {
+    u8,   ///< 1 byte
+    u16,  ///< 2 bytes
+    u32,  ///< 4 bytes
+    i64   ///< 8 bytes, signed
+};
 
 template <>
 struct NamesOf<IdType> {
@@ -31,7 +36,7 @@ struct NamesOf<IdType> {
         {{IdType::u8, "u8"}, {IdType::u16, "u16"}, {IdType::u32, "u32"}, {IdType::i64, "i64"}}};
 };
 
-std::int64_t bytes_of(IdType type);
+std::int64_t bytes_of(IdType type);  ///< 1, 2, 4 or 8
 /// The narrowest type for the ids of a vocabulary, 0 .. vocab - 1.
 IdType id_type_for(std::int64_t vocab);
 
@@ -51,8 +56,8 @@ public:
     TokenIds(std::shared_ptr<const FileDescriptor> file, std::string name, IdType type,
              std::int64_t vocab);
 
-    std::int64_t size() const { return size_; }
-    IdType type() const;
+    std::int64_t size() const { return size_; }  ///< number of ids
+    IdType type() const;                         ///< the type that they are stored in
 
     /// Reads ids from `begin` on until `to` is full. Throws IndexError if the range exceeds the
     /// sequence, IoError for a file that cannot be read, was truncated, or holds an id outside the

@@ -14,7 +14,7 @@ namespace tapestry {
 
 /// A part of a text that is encoded separately.
 struct TextPiece {
-    std::string_view text;
+    std::string_view text;           ///< UTF-8
     std::string_view what = "text";  ///< the text's name in error messages: "prompt", a file's name
     std::int64_t position = 0;       ///< number of ids before it, which error messages include
 };
@@ -26,6 +26,7 @@ public:
 
     /// "char" or "bpe".
     virtual std::string_view kind() const = 0;
+    /// Number of tokens: ids are 0 .. vocab_size() - 1.
     virtual std::int64_t vocab_size() const = 0;
     /// The word for a token in messages: "character" or "token".
     std::string_view unit() const { return kind() == "char" ? "character" : "token"; }
@@ -79,6 +80,7 @@ public:
     /// another type, a missing or empty vocab, an entry that is not exactly one character, a
     /// duplicate character or key.
     static CharTokenizer from_json(std::string_view json);
+    /// {"type":"char","vocab":[...]}, which from_json() reads.
     std::string to_json() const;
 
     std::string_view kind() const override { return "char"; }
@@ -114,6 +116,7 @@ struct MarkedCharacters {
     std::int64_t end = 2;      ///< the decoder's last output
     std::int64_t first = 3;    ///< smaller ids are marks
 
+    /// ids that the model needs: marks and characters.
     std::int64_t size() const { return first + characters.vocab_size(); }
 
     /// One id per character, without marks. Throws as CharTokenizer::encode does.

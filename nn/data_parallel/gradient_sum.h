@@ -14,9 +14,9 @@ namespace tapestry {
 
 /// A half-open range of indices, [begin, end).
 struct Range {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    std::int64_t size() const { return end - begin; }
+    std::int64_t begin = 0;                            ///< first index
+    std::int64_t end = 0;                              ///< index after the last
+    std::int64_t size() const { return end - begin; }  ///< end - begin
     bool operator==(const Range&) const = default;
 };
 
@@ -37,7 +37,7 @@ constexpr DType sum_dtype(DType dtype, std::int64_t count) {
 struct GradientSubtree {
     std::int64_t first = 0;   ///< leaf
     std::int64_t leaves = 0;  ///< number of leaves, a power of two
-    double loss = 0;
+    double loss = 0;          ///< the sum of the leaves' losses
     /// One per parameter, in order; undefined if no gradient arrived. Those of several bf16 leaves
     /// are f32.
     Tensors gradients = {};

@@ -29,15 +29,16 @@ public:
 /// Between two processes, messages on one channel keep their order. Channels are 0 to kChannels -
 /// 1.
 struct Sent {
-    int to = 0;
-    std::span<const std::byte> bytes = {};
-    int channel = 0;
+    int to = 0;                             ///< process
+    std::span<const std::byte> bytes = {};  ///< the message
+    int channel = 0;                        ///< 0 to kChannels - 1
 };
 
+/// Where to put the next message from a process on a channel.
 struct Received {
-    int from = 0;
-    std::span<std::byte> bytes = {};
-    int channel = 0;
+    int from = 0;                     ///< process
+    std::span<std::byte> bytes = {};  ///< filled by the message, of exactly its length
+    int channel = 0;                  ///< 0 to kChannels - 1
 };
 
 /// Messages in flight. The buffers that they are sent from and received into must outlive this.
@@ -55,9 +56,10 @@ public:
     virtual std::vector<int> awaited() const = 0;
 };
 
+/// The processes of a job, as one of them sees them.
 class Communicator {
 public:
-    static constexpr int kChannels = 30000;
+    static constexpr int kChannels = 30000;  ///< number of channels between two processes
 
     Communicator() = default;
     virtual ~Communicator() = default;
@@ -66,10 +68,11 @@ public:
 
     /// This process, 0 to size() - 1.
     virtual int rank() const = 0;
+    /// Number of processes, this one included.
     virtual int size() const = 0;
     /// The machine that a process runs on, for messages and tables.
     virtual std::string host_of(int process) const = 0;
-    std::string host() const { return host_of(rank()); }
+    std::string host() const { return host_of(rank()); }  ///< the machine that this process runs on
 
     /// Starts all of these at once. Both sides know the length of each message. Throws ValueError
     /// for a message to this process itself or to one that does not exist, and LostProcessError.
@@ -89,7 +92,7 @@ public:
     /// (stopped, or without a CPU) restarts its wait, because it may have missed answers. 0: wait
     /// forever. Set the same value on all processes.
     void set_timeout(double seconds) { timeout_ = seconds; }
-    double timeout() const { return timeout_; }
+    double timeout() const { return timeout_; }  ///< in seconds; 0: none
 
     /// Delays every arrival by this many seconds after it was noticed, to simulate a slower network
     /// in measurements. Throws ValueError if negative.
@@ -97,9 +100,10 @@ public:
 
     /// Bytes sent so far, and seconds spent in wait().
     std::uint64_t bytes_sent() const { return bytes_sent_; }
-    double seconds() const { return seconds_; }
+    double seconds() const { return seconds_; }  ///< seconds spent in wait()
 
 protected:
+    /// Starts the messages of begin(), which has checked the processes.
     virtual std::unique_ptr<Underway> start(std::span<const Sent> sent,
                                             std::span<const Received> received) = 0;
 
@@ -108,6 +112,7 @@ protected:
     /// For a waiting process: asks these processes for a sign of life, and answers those that ask.
     /// heard() returns those that have answered since. Without a timeout nothing is asked.
     virtual void ask(std::span<const int> processes) = 0;
+    /// The processes that have answered since the last call.
     virtual std::vector<int> heard() = 0;
     /// Whether a process has announced that it is ending the job; it will not answer, and is not
     /// lost.

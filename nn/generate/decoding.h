@@ -7,6 +7,8 @@
 
 namespace tapestry {
 
+/// A batch of sequences that a model extends by a token at a time. Derive from this for a model of
+/// your own.
 class Decoding {
 public:
     virtual ~Decoding() = default;
@@ -23,6 +25,7 @@ public:
 /// NoGradGuard, with the model in evaluation mode; the model must outlive it.
 class TransformerDecoding : public Decoding {
 public:
+    /// `source` i64 [B, S]. Throws as Transformer::encode() does.
     TransformerDecoding(const Transformer& model, const Tensor& source);
     Tensor next(const Tensor& ids) override;
     void select(const Tensor& rows) override;
@@ -38,12 +41,14 @@ private:
 /// full.
 class GPTDecoding : public Decoding {
 public:
+    /// The model must outlive it.
     explicit GPTDecoding(const GPT& model) : model_(model) {}
 
     /// Reads tokens [B, T] at once and returns the logits [B, V] after the last.
     Tensor read(const Tensor& ids);
     Tensor next(const Tensor& ids) override;
     void select(const Tensor& rows) override;
+    /// Tokens read so far.
     std::int64_t length() const { return caches_.empty() ? 0 : caches_.front().length(); }
     /// Clears all that was read.
     void clear() { caches_.clear(); }

@@ -15,10 +15,11 @@
 
 namespace tapestry {
 
+/// How to draw the tokens.
 struct SampleOptions {
-    std::int64_t tokens = 300;
-    double temperature = 0.8;  ///< logits are divided by it; 0 takes the likeliest token
-    std::int64_t top_k = 0;    ///< only the k likeliest; 0 for all
+    std::int64_t tokens = 300;  ///< number of tokens to draw
+    double temperature = 0.8;   ///< logits are divided by it; 0 takes the likeliest token
+    std::int64_t top_k = 0;     ///< only the k likeliest; 0 for all
     double top_p = 1;   ///< nucleus sampling: only the likeliest that together reach probability p
     bool cache = true;  ///< keep keys and values of earlier tokens; the result is the same
 };
@@ -38,9 +39,12 @@ std::vector<std::int64_t> sample(const GPT& model, const std::vector<std::int64_
 /// appears with its last one, and U+FFFD replaces invalid bytes.
 class DrawnText {
 public:
+    /// The tokenizer must outlive it.
     explicit DrawnText(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
+    /// The text that is complete with this id; may be empty.
     std::string next(std::int64_t id);
+    /// The rest, U+FFFD for an incomplete character.
     std::string finish() { return stream_.finish(); }
 
 private:

@@ -5,6 +5,7 @@
 
 namespace tapestry {
 
+/// The form and length of the sequences.
 struct SearchOptions {
     std::int64_t begin_id = 0;     ///< first token of every sequence; not part of the result
     std::int64_t end_id = 1;       ///< last token of a sequence; not part of the result
@@ -17,17 +18,19 @@ struct SearchOptions {
 std::vector<std::vector<std::int64_t>> greedy(Decoding& decoding, std::int64_t batch,
                                               const SearchOptions& options);
 
+/// How many sequences to pursue, and how to compare those of different length.
 struct BeamOptions : SearchOptions {
-    std::int64_t beams = 4;
+    std::int64_t beams = 4;  ///< sequences pursued at once, at least 1
     /// A finished sequence of n tokens, including its end, has the score log P / ((5 + n) /
     /// 6)^penalty; 0 favours short ones.
     double length_penalty = 0.6;
 };
 
+/// A sequence that beam search found.
 struct Hypothesis {
-    std::vector<std::int64_t> ids;
-    double score = 0;            ///< length-normalised
-    double log_probability = 0;  ///< sum over its tokens, the end's included
+    std::vector<std::int64_t> ids;  ///< without begin and end
+    double score = 0;               ///< length-normalised
+    double log_probability = 0;     ///< sum over its tokens, the end's included
 };
 
 /// Keeps the `beams` likeliest prefixes and extends them all, until as many are finished and no

@@ -14,13 +14,16 @@ namespace tapestry {
 /// For one sequence of a batch. The numbers are in ordinary memory instead of tensors, which keeps
 /// the Inspector's memory out of the step's.
 struct AttentionTrace {
-    int entry = -1;      ///< index into Inspector::entries()
-    std::string module;  ///< "blocks.3.attention"
-    bool causal = false;
-    bool cross = false;  ///< whether keys come from other vectors than queries
-    double scale = 1;
-    std::int64_t heads = 0, queries = 0, keys = 0, dim = 0;  ///< H, T, S, D
-    std::vector<float> q;                                    ///< [H, T, D]
+    int entry = -1;              ///< index into Inspector::entries()
+    std::string module;          ///< "blocks.3.attention"
+    bool causal = false;         ///< position t attends to positions 0 .. t only
+    bool cross = false;          ///< whether keys come from other vectors than queries
+    double scale = 1;            ///< factor of the scores
+    std::int64_t heads = 0,      ///< H
+        queries = 0,             ///< T
+        keys = 0,                ///< S
+        dim = 0;                 ///< D
+    std::vector<float> q;        ///< [H, T, D]
     std::vector<float> k;        ///< [H, S, D]; heads that share keys have equal ones
     std::vector<float> v;        ///< [H, S, Dv], likewise
     std::int64_t value_dim = 0;  ///< Dv
@@ -28,12 +31,13 @@ struct AttentionTrace {
     /// The mask as an addend to the scores, [mask_heads, T, S] with mask_heads 1 or H: -inf where a
     /// query may not look. Empty without a mask; does not include causality.
     std::vector<float> mask;
-    std::int64_t mask_heads = 0;
+    std::int64_t mask_heads = 0;   ///< 1 or H; 0 without a mask
     std::vector<double> entropy;   ///< per head, in nats: attention_entropy
     std::vector<double> distance;  ///< how far each head looks: attention_distance
     /// The linear layer that combines the heads: W [C, H Dv], and a bias [C], which may be empty.
     /// Both are empty if no such layer follows in the attention's module.
-    std::vector<float> output, output_bias;
+    std::vector<float> output,  ///< W
+        output_bias;            ///< [C]
 };
 
 /// Traces sequence 0, from an entry's inputs q [..., H, T, D], k [..., H, S, D] or, if heads share

@@ -18,15 +18,15 @@ namespace tapestry {
 
 /// Root mean squares over the elements, and histograms of their magnitudes.
 struct ParameterFlow {
-    std::string name;
-    Shape shape;
-    bool frozen = false;
-    double value_rms = 0;     ///< before the update
-    double gradient_rms = 0;  ///< of Tensor::grad, before clipping; 0 if there is none
-    double update_rms = 0;    ///< of the change made by the update
-    Log2Histogram values = {};
-    Log2Histogram gradients = {};
-    Log2Histogram updates = {};
+    std::string name;              ///< "blocks.0.norm.weight"
+    Shape shape;                   ///< of the parameter
+    bool frozen = false;           ///< whether it is not trained
+    double value_rms = 0;          ///< before the update
+    double gradient_rms = 0;       ///< of Tensor::grad, before clipping; 0 if there is none
+    double update_rms = 0;         ///< of the change made by the update
+    Log2Histogram values = {};     ///< histogram of the values before the update
+    Log2Histogram gradients = {};  ///< histogram of the gradient before clipping
+    Log2Histogram updates = {};    ///< histogram of the change
 
     /// update_rms / value_rms, which is ||update|| / ||value||; NaN if all values were 0.
     double ratio() const;
@@ -60,8 +60,8 @@ private:
 /// Counts for an entry y = f(x) whose last axis is the units; the others are rows, such as every
 /// token of every sequence. With a single row, half of relu's units look dead but are not.
 struct UnitCounts {
-    std::int64_t rows = 0;
-    std::int64_t units = 0;
+    std::int64_t rows = 0;   ///< rows of the entry, such as all tokens of a batch
+    std::int64_t units = 0;  ///< size of the last axis
     /// A nonzero gradient arrived at the unit's output in some row, but its input's gradient is
     /// exactly 0 in all rows.
     std::int64_t dead = 0;

@@ -34,40 +34,47 @@ namespace tapestry {
 
 /// Where an input came from: another entry's output, a leaf of the model, another leaf, or a tensor
 /// without a gradient.
-enum class InputKind { computed, parameter, leaf, constant };
+enum class InputKind {
+    computed,   ///< another entry's output
+    parameter,  ///< a leaf of the model
+    leaf,       ///< another leaf
+    constant    ///< a tensor without a gradient
+};
 
 /// A tensor that an entry read.
 struct InspectedInput {
-    int slot = -1;  ///< where its gradient goes (Inspector::place); -1: nowhere
-    Shape shape;
-    DType dtype = DType::f32;
-    bool defined = true;
+    int slot = -1;             ///< where its gradient goes (Inspector::place); -1: nowhere
+    Shape shape;               ///< of the tensor
+    DType dtype = DType::f32;  ///< of the tensor
+    bool defined = true;       ///< false: an optional input that was not given
     /// Why no gradient flows to it: "integer input", "boolean input", "frozen", "detached",
     /// "constant: no gradient asked for", or the entry's own reason; empty if one did.
     std::string dead_end;
-    InputKind kind = InputKind::constant;
+    InputKind kind = InputKind::constant;  ///< where it comes from
     std::string name = {};        ///< "#12 matmul", "blocks.0.norm.weight", "a leaf", "a constant"
     ValueStatistics values = {};  ///< empty for i64 and bool
 };
 
+/// A tensor that an entry computed.
 struct InspectedOutput {
-    int slot = -1;
-    Shape shape;
-    DType dtype = DType::f32;
-    ValueStatistics values;
+    int slot = -1;                            ///< its place (Inspector::place)
+    Shape shape;                              ///< of the tensor
+    DType dtype = DType::f32;                 ///< of the tensor
+    ValueStatistics values;                   ///< its elements in numbers
     std::optional<ValueStatistics> gradient;  ///< complete, as the backward rule received it
 };
 
+/// One operation of the step.
 struct InspectedEntry {
-    std::string name;        ///< "linear"
-    std::string attributes;  ///< "axis=-1"
-    std::string module;      ///< "blocks.3.feed_forward.up"
-    std::vector<InspectedInput> inputs = {};
-    std::vector<InspectedOutput> outputs = {};
+    std::string name;                           ///< "linear"
+    std::string attributes;                     ///< "axis=-1"
+    std::string module;                         ///< "blocks.3.feed_forward.up"
+    std::vector<InspectedInput> inputs = {};    ///< in the op's order
+    std::vector<InspectedOutput> outputs = {};  ///< in the op's order
     std::size_t saved_bytes = 0;  ///< kept for its backward rule, including memory of other tensors
     ProfiledWork forward = {};    ///< counted as in the profiler
-    ProfiledWork backward = {};
-    int step = -1;                         ///< index in the backward pass; -1: not run
+    ProfiledWork backward = {};   ///< of its backward rule
+    int step = -1;                ///< index in the backward pass; -1: not run
     std::optional<UnitCounts> units = {};  ///< of an activation function in the backward pass
     /// Why the backward pass skipped it: "no gradient: not on a path to the loss", or "... to
     /// nothing whose gradient was asked for"; empty if it did not.
@@ -76,7 +83,7 @@ struct InspectedEntry {
 
 /// One backward rule that ran.
 struct WalkStep {
-    int entry = -1;
+    int entry = -1;                   ///< index into Inspector::entries()
     std::vector<int> used = {};       ///< slots whose cotangents it consumed
     std::vector<int> arrived = {};    ///< slots that received their first cotangent
     std::size_t cotangent_bytes = 0;  ///< of all cotangents that exist after it
@@ -85,18 +92,20 @@ struct WalkStep {
 
 /// Where a gradient can be: an entry's output, or a leaf.
 struct GradientPlace {
-    int entry = -1;
-    int output = 0;
-    std::string leaf;  ///< its name, if there is no entry
-    std::size_t bytes = 0;
+    int entry = -1;         ///< index into Inspector::entries(); -1: a leaf
+    int output = 0;         ///< which of the entry's outputs
+    std::string leaf;       ///< its name, if there is no entry
+    std::size_t bytes = 0;  ///< size of the gradient
 };
 
+/// A parameter of the model after the backward pass.
 struct InspectedParameter {
-    std::string name;
-    Shape shape;
-    ValueStatistics values;
-    Log2Histogram value_histogram;
-    std::optional<ValueStatistics> gradient = {};
+    std::string name;                              ///< "blocks.0.norm.weight"
+    Shape shape;                                   ///< of the parameter
+    ValueStatistics values;                        ///< its elements in numbers
+    Log2Histogram value_histogram;                 ///< of the magnitudes of its elements
+    std::optional<ValueStatistics> gradient = {};  ///< its gradient in numbers, if it has one
+    /// Of the magnitudes of its gradient; empty without one.
     Log2Histogram gradient_histogram = {};
     std::string dead_end = {};  ///< why it has no gradient; empty if it has one
 };
@@ -117,19 +126,24 @@ public:
     /// missing ones, and stops observing.
     void finish();
 
+    /// Every recorded operation, in order.
     const std::vector<InspectedEntry>& entries() const { return entries_; }
+    /// The backward rules, in the order in which they ran.
     const std::vector<WalkStep>& walk() const { return walk_; }
+    /// The attention entries, in order, for sequence 0 of the batch.
     const std::vector<AttentionTrace>& attention() const { return attention_; }
     /// Of the step's first cross-entropy, if there was one.
     const std::optional<PredictionTrace>& predictions() const { return predictions_; }
     /// How its tokens' vectors led to these predictions; empty without predictions.
     const TokenPath& token_path() const { return token_path_; }
+    /// In the order of named_parameters().
     const std::vector<InspectedParameter>& parameters() const { return parameters_; }
     /// Time t < entries().size() is the recording of entry t; the steps of the backward pass
     /// follow, unless an entry was recorded in between.
     const MemoryTrace& memory() const { return memory_; }
     /// The first NaN or infinity of the step, if there was one.
     const std::optional<NonFinite>& non_finite() const { return non_finite_.found(); }
+    /// Where gradients of this slot go. Throws std::out_of_range for an unknown slot.
     const GradientPlace& place(int slot) const { return places_.at(slot); }
 
     void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override;
@@ -178,6 +192,7 @@ private:
 
 // Used by `tapestry inspect` and the tasks with --page.
 
+/// One step of a trained model, watched by an Inspector. The model must outlive it.
 class WatchedStep {
 public:
     /// Takes a step on `loss` in evaluation mode, so without dropout; the weights are unchanged. An
@@ -185,8 +200,8 @@ public:
     /// is the type of most matrix products: shares of peak refer to its peak.
     WatchedStep(Module& model, const std::function<Tensor()>& loss, DType products = DType::f32);
 
-    const Inspector& inspector() const { return *inspector_; }
-    double loss() const { return loss_; }
+    const Inspector& inspector() const { return *inspector_; }  ///< what it has seen
+    double loss() const { return loss_; }                       ///< value of the loss
     /// Total over all attention modules.
     std::int64_t heads() const;
 

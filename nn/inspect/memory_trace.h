@@ -14,18 +14,25 @@
 
 namespace tapestry {
 
-enum class MemoryKind { parameter, input, activation, gradient };
+/// What a block of memory holds.
+enum class MemoryKind {
+    parameter,   ///< a parameter of the model, or another leaf
+    input,       ///< an input that no operation of the step computed
+    activation,  ///< computed in the forward pass
+    gradient     ///< a gradient, on its way or at a leaf
+};
 
 /// One block of memory, possibly viewed by several tensors.
 struct MemoryLife {
-    std::string name;  ///< of the first tensor seen in it
-    MemoryKind kind = MemoryKind::activation;
+    std::string name;                          ///< of the first tensor seen in it
+    MemoryKind kind = MemoryKind::activation;  ///< what it holds
     int entry = -1;  ///< entry whose output, or whose rule's result, it first was; -1: from outside
-    std::size_t bytes = 0;
-    int born = 0;
-    int died = -1;  ///< time after which it was found dead; -1: not yet
+    std::size_t bytes = 0;  ///< size of the block
+    int born = 0;           ///< time at which it was first seen
+    int died = -1;          ///< time after which it was found dead; -1: not yet
 };
 
+/// The life of every block of memory that a step touches.
 class MemoryTrace {
 public:
     /// Marks freed blocks as dead at the current time, which ends.
@@ -45,7 +52,8 @@ public:
     /// Bytes of the blocks that died at that time.
     std::size_t freed_at(int time) const;
 
-    int time() const { return static_cast<int>(bytes_.size()) - 1; }
+    int time() const { return static_cast<int>(bytes_.size()) - 1; }  ///< the current time, from 0
+    /// In the order in which they were first seen.
     const std::vector<MemoryLife>& lives() const { return lives_; }
     /// Bytes in live tensors of this process, of any kind, at each time.
     const std::vector<std::size_t>& bytes() const { return bytes_; }
@@ -76,6 +84,7 @@ private:
 // ends of its life; blocks that exist only within an operation are not seen. So `bytes` is close to
 // what the allocator's own plan needs, but not equal to it.
 
+/// Places for the blocks of a step in one arena.
 struct MemoryLayout {
     /// Offset of each life in the arena; empty for parameters and inputs, which exist before and
     /// after the step.

@@ -29,10 +29,10 @@ struct InspectedEntry;
 
 /// A tensor involved in the finding.
 struct NonFiniteTensor {
-    std::string what;  ///< "output", "input 1 (#30 matmul)", "gradient for input 0 (w)"
-    Shape shape;
-    DType dtype = DType::f32;
-    ValueStatistics values;
+    std::string what;          ///< "output", "input 1 (#30 matmul)", "gradient for input 0 (w)"
+    Shape shape;               ///< of the tensor
+    DType dtype = DType::f32;  ///< of the tensor
+    ValueStatistics values;    ///< its elements in numbers, with the count of what is not finite
 };
 
 /// Where it came from.
@@ -45,9 +45,10 @@ enum class NonFiniteOrigin {
     given       ///< backward: a cotangent from the caller or a hook
 };
 
+/// The first NaN or infinity of a step.
 struct NonFinite {
-    NonFiniteOrigin origin = NonFiniteOrigin::operation;
-    bool backward = false;
+    NonFiniteOrigin origin = NonFiniteOrigin::operation;  ///< where it appeared
+    bool backward = false;                                ///< whether it was in the backward pass
     int entry = -1;           ///< index into Inspector::entries(); -1: a parameter's final gradient
     std::string op = {};      ///< "softmax"; empty without an entry
     std::string module = {};  ///< "blocks.3.attention"
@@ -67,10 +68,11 @@ class NonFiniteFinder {
 public:
     /// A gradient that a rule computed, and the input it is for.
     struct RuleGradient {
-        std::size_t input;
-        ValueStatistics values;
+        std::size_t input;       ///< index of the input
+        ValueStatistics values;  ///< the gradient in numbers
     };
 
+    /// The first finding, if there is one.
     const std::optional<NonFinite>& found() const { return found_; }
 
     /// Call when the inputs and outputs of `entry` are complete.

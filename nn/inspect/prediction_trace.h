@@ -25,6 +25,7 @@ namespace tapestry {
 // This does not depend on the model: layers are recognized by their paths ("blocks.3",
 // "decoder.0"), and the rest is what was recorded after the last one.
 
+/// The predictions that each layer alone would make.
 class LogitLens {
 public:
     /// Call for every entry as it is recorded. Copies numbers to ordinary memory; keeps only
@@ -74,10 +75,11 @@ private:
 
 /// A class and its probability.
 struct PredictedClass {
-    std::int64_t id = 0;
-    double probability = 0;
+    std::int64_t id = 0;     ///< class
+    double probability = 0;  ///< in [0, 1]
 };
 
+/// The prediction at one position.
 struct Prediction {
     std::int64_t right = -1;  ///< target; -1: row ignored by the loss
     double loss = 0;          ///< -ln p(right), in nats; 0 if ignored
@@ -85,19 +87,20 @@ struct Prediction {
     std::vector<PredictedClass> likeliest{};  ///< at most five, in descending order
 };
 
+/// The predictions from one layer's input.
 struct LayerPredictions {
-    std::string layer;  ///< "blocks.3": predictions from that layer's input
-    std::vector<Prediction> rows;
+    std::string layer;             ///< "blocks.3": predictions from that layer's input
+    std::vector<Prediction> rows;  ///< one per position, as PredictionTrace::rows
 };
 
 /// For one sequence of a batch, or a whole batch of single classes. In ordinary memory, as
 /// AttentionTrace is.
 struct PredictionTrace {
-    int entry = -1;      ///< index into Inspector::entries(): the cross-entropy
-    std::string module;  ///< of the last layer, "blocks.3"; empty without layers
-    std::int64_t classes = 0;
-    double label_smoothing = 0;  ///< of the step's loss; the rows' losses here have none
-    std::vector<Prediction> rows = {};
+    int entry = -1;                     ///< index into Inspector::entries(): the cross-entropy
+    std::string module;                 ///< of the last layer, "blocks.3"; empty without layers
+    std::int64_t classes = 0;           ///< V, the number of classes
+    double label_smoothing = 0;         ///< of the step's loss; the rows' losses here have none
+    std::vector<Prediction> rows = {};  ///< one per position of the sequence
     /// The model's own predictions, `rows`, follow the last.
     std::vector<LayerPredictions> layers = {};
 };

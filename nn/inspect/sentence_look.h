@@ -11,11 +11,12 @@
 
 namespace tapestry {
 
+/// What a model computes for one sequence.
 struct SentenceLook {
     std::vector<AttentionTrace> attention{};  ///< with weights and their description only
     std::vector<Prediction> rows{};           ///< as in PredictionTrace
 
-    bool empty() const { return attention.empty() && rows.empty(); }
+    bool empty() const { return attention.empty() && rows.empty(); }  ///< whether nothing was seen
 };
 
 /// Runs the forward pass of `loss`; computes no gradient and does not change the model.

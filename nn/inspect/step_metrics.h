@@ -14,9 +14,9 @@ struct StepMetrics {
     std::int64_t step = 0;                ///< counted from 1
     double loss = 0;                      ///< mean over the step's batches, before the update
     std::optional<double> val_loss = {};  ///< after the update, if evaluated
-    double lr = 0;
-    double grad_norm = 0;     ///< before clipping
-    double seconds = 0;       ///< since the loop began, evaluations included
+    double lr = 0;                        ///< learning rate of the update
+    double grad_norm = 0;                 ///< before clipping
+    double seconds = 0;                   ///< since the loop began, evaluations included
     double step_seconds = 0;  ///< of this step, excluding evaluation and other callbacks
     /// Checksum of the gradients before clipping (checksum_of_gradients); empty if not computed.
     std::string grad_xxh3 = {};
@@ -38,7 +38,9 @@ public:
     }
 
     // Over recent steps, evaluations excluded.
+    /// Of the whole run, over recent steps, evaluations excluded.
     double tokens_per_second() const { return recent_ > 0 ? tokens_ / recent_ : 0; }
+    /// Over recent steps, evaluations excluded.
     double seconds_per_step() const { return recent_; }
     /// Fraction of the machine's peak: 1 if only arithmetic took time.
     double of_peak() const { return recent_ > 0 ? least_ / recent_ : 0; }
@@ -59,8 +61,8 @@ private:
 
 /// Work and time of one of the processes that share a run.
 struct ProcessAccount {
-    std::string host = {};
-    double threads = 0;
+    std::string host = {};     ///< machine that it runs on
+    double threads = 0;        ///< threads that it uses
     double tokens = 0;         ///< whose gradients it has computed
     double flops = 0;          ///< of the products for these gradients (step_flops)
     double seconds = 0;        ///< since its first step began
@@ -70,6 +72,7 @@ struct ProcessAccount {
     double bytes_sent = 0;     ///< total
     double moment_bytes = 0;   ///< bytes of its optimiser moments
 
+    /// Its own speed since its first step.
     double tokens_per_second() const { return seconds > 0 ? tokens / seconds : 0; }
     /// Fraction of the time.
     double waiting_share() const { return seconds > 0 ? waiting / seconds : 0; }

@@ -35,8 +35,10 @@ public:
     /// `parameters`: the model's number of them, which limits the number of tokens followed: as
     /// many as make kMostNumbers, and at least one.
     explicit TokenPaths(std::int64_t parameters) : parameters_(parameters) {}
+    /// Limit on the numbers kept of all tokens together.
     static constexpr std::int64_t kMostNumbers = std::int64_t{1} << 19;
 
+    /// For an Inspector: `entry` is the index of the op that was just recorded.
     void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs, int entry);
 
     /// The entries on the path to the tensor in this slot, except reshapes and other views. Through

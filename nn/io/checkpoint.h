@@ -29,8 +29,8 @@ namespace tapestry {
 
 /// The objects that a checkpoint is saved from, or loaded into.
 struct Checkpoint {
-    Module& module;
-    Optimizer& optimizer;
+    Module& module;        ///< module with parameters and buffers
+    Optimizer& optimizer;  ///< its optimiser
     /// All generators used in training (batches, dropout), by names of your choice.
     std::map<std::string, Generator*> generators = {};
     std::int64_t step = 0;    ///< steps taken
@@ -41,10 +41,10 @@ struct Checkpoint {
 
 /// Information in a checkpoint that can be read without the objects that it is loaded into.
 struct CheckpointInfo {
-    std::int64_t step = 0;
-    std::string config;
-    std::string data;
-    std::string run;
+    std::int64_t step = 0;            ///< steps taken
+    std::string config;               ///< Checkpoint::config
+    std::string data;                 ///< Checkpoint::data
+    std::string run;                  ///< Checkpoint::run
     std::string version;              ///< version of Tapestry that wrote it
     std::string isa;                  ///< instruction set; with another one the bits differ
     std::string optimizer;            ///< its kind: "AdamW"
@@ -53,8 +53,8 @@ struct CheckpointInfo {
 
 /// The contents of a checkpoint's file in memory, for write_safetensors.
 struct CheckpointFile {
-    NamedTensors tensors;  ///< the objects' own, which the next step changes
-    std::map<std::string, std::string> metadata;
+    NamedTensors tensors;                         ///< the objects' own, which the next step changes
+    std::map<std::string, std::string> metadata;  ///< the texts of the header
 };
 /// Throws ValueError for texts that are not UTF-8.
 CheckpointFile file_of(const Checkpoint& checkpoint);
@@ -83,6 +83,7 @@ CheckpointInfo checkpoint_info(const std::filesystem::path& path);
 // parallel copy; its memory is allocated once. Read next: nn/train/checkpoint_writer.h, which
 // writes it.
 
+/// A copy of a run's state, to write while the run continues.
 class Snapshot {
 public:
     /// Copies everything. Throws MemoryError.

@@ -16,9 +16,9 @@ namespace tapestry {
 
 /// Ids and their tokenizer.
 struct TokenData {
-    std::unique_ptr<Tokenizer> tokenizer;
-    TokenIds ids;
-    std::string hash;  ///< data_hash of both
+    std::unique_ptr<Tokenizer> tokenizer;  ///< that made them
+    TokenIds ids;                          ///< all ids, in the file
+    std::string hash;                      ///< data_hash of both
 };
 
 /// XXH3 of ids and tokenizer: identifies the data independently of where it is stored.

@@ -33,30 +33,33 @@ namespace tapestry {
 // Names that the files of a run, a model or a trap may have in its directory. A manifest may be
 // untrusted: every name in it is checked here before it is used in a path.
 
-inline constexpr const char* kConfigName = "config.json";
-inline constexpr const char* kWeightsName = "model.safetensors";
+inline constexpr const char* kConfigName = "config.json";         ///< a model's configuration
+inline constexpr const char* kWeightsName = "model.safetensors";  ///< a model's parameters
+/// The characters of a tokenizer, or Hugging Face's tokenizer.
 inline constexpr const char* kTokenizerName = "tokenizer.json";
 /// In Hugging Face's format, where kTokenizerName is taken.
 inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
-inline constexpr const char* kMetricsName = "metrics.jsonl";
+inline constexpr const char* kMetricsName = "metrics.jsonl";  ///< a run's numbers, a line per step
 /// Marks a directory of data (nn/io/data_directory.h).
 inline constexpr const char* kDataName = "data.json";
-inline constexpr const char* kManifestName = "tapestry-manifest.json";
+inline constexpr const char* kManifestName = "tapestry-manifest.json";  ///< the manifest itself
 
 /// Folders in a run's directory, for its states ("checkpoints", "rewind") and its best model.
 inline constexpr const char* kCheckpointsFolder = "checkpoints";
-inline constexpr const char* kRewindFolder = "rewind";
-inline constexpr const char* kBestFolder = "best";
+inline constexpr const char* kRewindFolder = "rewind";  ///< states for replaying steps
+inline constexpr const char* kBestFolder = "best";      ///< the best model so far
 /// A separate model, with the step at which a run diverged (nn/train/replay.h).
 inline constexpr const char* kTrapFolder = "trap";
+/// All folders of a run.
 inline constexpr const char* kRunFolders[] = {kCheckpointsFolder, kRewindFolder, kBestFolder};
 
 /// A name in two parts: "checkpoints" and "step-00000250.safetensors"; the first is empty for files
 /// in the directory itself.
 struct SavedName {
-    std::string folder = {};
-    std::string file = {};
+    std::string folder = {};  ///< "checkpoints", or empty
+    std::string file = {};    ///< "step-00000250.safetensors"
 
+    /// "checkpoints/step-00000250.safetensors"
     std::string text() const { return folder.empty() ? file : folder + "/" + file; }
     /// Whether it is a run's state, in checkpoints/ or rewind/.
     bool is_state() const { return folder == kCheckpointsFolder || folder == kRewindFolder; }
@@ -70,6 +73,7 @@ SavedName parts_of(std::string_view name);
 
 /// "step-00000250.safetensors" and its inverse, empty for any other name.
 std::string state_file(std::int64_t step);
+/// The step of "step-00000250.safetensors"; nullopt for any other name.
 std::optional<std::int64_t> step_of_state(std::string_view file);
 
 /// Whether a file grows after its commit, so the manifest covers only its beginning: metrics.jsonl.
@@ -87,6 +91,7 @@ bool is_staged_file(std::string_view folder, std::string_view file);
 
 // ---- the manifest -------------------------------------------------------------------------------
 
+/// The files of a directory that belong together, and an interrupted commit.
 struct Manifest {
     /// Files by name within the directory, possibly in a folder: "checkpoints/...". All names are
     /// known to saved_name(). For a file that grows, its beginning.
@@ -111,7 +116,8 @@ public:
     /// Throws IoError unless the directory exists and is readable, and as read_manifest does.
     explicit SavedFiles(std::filesystem::path directory);
 
-    const std::filesystem::path& directory() const { return directory_; }
+    const std::filesystem::path& directory() const { return directory_; }  ///< as given
+    /// nullopt if there is no manifest.
     const std::optional<Manifest>& manifest() const { return manifest_; }
 
     /// The current path of `name`: the staged file, if a commit was interrupted before its rename

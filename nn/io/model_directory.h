@@ -21,18 +21,25 @@ namespace tapestry {
 // To add a kind, write its files in nn/models, with the list of its configuration's fields,
 // functions that save and load it (transformer_directory.h shows how), and a row here.
 
-enum class ModelKind { gpt, transformer };
+/// The kinds of model that a directory may hold.
+enum class ModelKind {
+    gpt,         ///< a GPT
+    transformer  ///< a Transformer with encoder and decoder
+};
 
+/// A kind of model and its names.
 struct ModelKindRow {
-    ModelKind kind;
+    ModelKind kind;    ///< the kind
     const char* key;   ///< "model" in config.json
     const char* name;  ///< in error messages
 };
 
+/// In the order of ModelKind.
 inline constexpr std::array<ModelKindRow, 2> kModelKinds{
     {{ModelKind::gpt, "gpt", "a GPT"},
      {ModelKind::transformer, "transformer", "an encoder-decoder"}}};
 
+/// The row of a kind.
 constexpr const ModelKindRow& row_of(ModelKind kind) {
     return kModelKinds[static_cast<std::size_t>(kind)];
 }
@@ -43,6 +50,7 @@ constexpr const ModelKindRow& row_of(ModelKind kind) {
 /// config.json. Throws IoError.
 ModelKind model_kind(const std::filesystem::path& directory);
 
+/// A GPT from a directory.
 struct LoadedModel {
     std::unique_ptr<GPT> model;            ///< in evaluation mode
     std::unique_ptr<Tokenizer> tokenizer;  ///< null if there is none, in Hugging Face's format
@@ -66,6 +74,7 @@ void check_can_save(const std::filesystem::path& directory, const GPT& model,
 /// weights, and the weights, by name.
 void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
                        const Tokenizer& tokenizer);
+/// The weights by name, into `folder`.
 void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights);
 
 /// Writes only the weights, which is what training changes.
@@ -83,9 +92,10 @@ LoadedModel load_model(const std::filesystem::path& directory);
 
 // The input of `tapestry profile --model` and `gradcheck --model`.
 
+/// A model and a text in its tokens.
 struct ModelWithText {
     std::unique_ptr<GPT> model;  ///< in training mode
-    TextData data;
+    TextData data;               ///< the text, split as in training
 };
 
 /// Throws as load_model, require_tokenizer and tokenize_text do.

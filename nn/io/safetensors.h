@@ -23,9 +23,10 @@
 
 namespace tapestry {
 
+/// The contents of a file.
 struct SafetensorsFile {
-    NamedTensors tensors;  ///< in the file's order
-    std::map<std::string, std::string> metadata;
+    NamedTensors tensors;                         ///< in the file's order
+    std::map<std::string, std::string> metadata;  ///< texts of the header
 };
 
 /// Reads a whole file. Every tensor keeps its type: F32, F64, I64, BOOL, BF16 or F16.
@@ -67,6 +68,7 @@ FileDigest write_safetensors(const std::filesystem::path& path, const NamedTenso
 /// write_safetensors does, if two have the same name.
 void save(const std::filesystem::path& path, const Module& module);
 
+/// How load() treats names that do not match.
 struct LoadOptions {
     bool strict = true;  ///< missing or unknown tensors are errors
 };

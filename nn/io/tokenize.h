@@ -20,6 +20,7 @@ namespace tapestry {
 // Caches tokenized texts for later runs. A text is identified by its contents, not its name. Each
 // entry is a data directory.
 
+/// A directory of tokenized texts.
 struct TextCache {
     std::filesystem::path directory;  ///< contains one directory per text
     /// Limit on the total size of entries: the oldest is removed first. A larger text is not
@@ -61,6 +62,7 @@ TokenData tokenize_text(const std::filesystem::path& text, std::unique_ptr<Token
 // Tokenizes many files into training data, with a new or an existing tokenizer: this is `tapestry
 // tokenize`.
 
+/// What to tokenize, and how.
 struct TokenizeOptions {
     std::vector<std::string> texts;  ///< files and directories
     std::string field = "text";      ///< field of a line of JSON that holds its text
@@ -79,12 +81,12 @@ struct TokenizeOptions {
 
 /// Summary of the files written.
 struct TokenizedFiles {
-    EncodedDocuments encoded = {};
-    double bytes = 0;        ///< size of the files
-    double seconds = 0;      ///< time spent encoding
-    std::string unit = {};   ///< "character" or "token"
-    std::int64_t vocab = 0;  ///< of the tokenizer
-    std::string kind = {};   ///< the tokenizer's
+    EncodedDocuments encoded = {};  ///< ids and documents written
+    double bytes = 0;               ///< size of the files
+    double seconds = 0;             ///< time spent encoding
+    std::string unit = {};          ///< "character" or "token"
+    std::int64_t vocab = 0;         ///< of the tokenizer
+    std::string kind = {};          ///< the tokenizer's
 };
 
 /// Writes the data into the directory `out`. Throws IoError if it has data already, and if the

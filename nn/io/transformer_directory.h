@@ -11,6 +11,7 @@
 
 namespace tapestry {
 
+/// An encoder-decoder from a directory.
 struct LoadedTransformer {
     std::unique_ptr<Transformer> model;  ///< in evaluation mode
     MarkedCharacters vocabulary;         ///< of both input and output

@@ -23,8 +23,8 @@ namespace tapestry {
 /// rows columns), as PyTorch's.
 class Conv2d : public Module {
 public:
-    Tensor weight;
-    Tensor bias;  // undefined if there is none
+    Tensor weight;  ///< [out, in / groups, rows, columns]
+    Tensor bias;    ///< [out]; undefined if there is none
 
     /// Throws ValueError for sizes, strides or dilations that are not positive, a negative padding,
     /// and groups that do not divide both numbers of channels.
@@ -32,10 +32,12 @@ public:
            const Conv2dOptions& options = {}, bool with_bias = true,
            Generator& generator = default_generator());
 
+    /// The same, with a bias.
     Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel, const Conv2dOptions& options,
            Generator& generator)
         : Conv2d(in, out, kernel, options, true, generator) {}
 
+    /// x [N, in, H, W] -> [N, out, P, Q]. Throws as conv2d() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
@@ -46,17 +48,20 @@ private:
 /// The same along one axis: x [N, in, L] -> [N, out, P]; weight [out, in / groups, kernel].
 class Conv1d : public Module {
 public:
-    Tensor weight;
-    Tensor bias;
+    Tensor weight;  ///< [out, in / groups, kernel]
+    Tensor bias;    ///< [out]; undefined if there is none
 
+    /// Throws as Conv2d does.
     Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
            const Conv1dOptions& options = {}, bool with_bias = true,
            Generator& generator = default_generator());
 
+    /// The same, with a bias.
     Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Conv1dOptions& options,
            Generator& generator)
         : Conv1d(in, out, kernel, options, true, generator) {}
 
+    /// x [N, in, L] -> [N, out, P]. Throws as conv1d() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
@@ -69,8 +74,10 @@ private:
 /// x [N, C, H, W] -> [N, C, P, Q]: max_pool2d().
 class MaxPool2d : public Module {
 public:
+    /// Sizes out of range are errors of the first call.
     explicit MaxPool2d(const Size2d& kernel, const Pool2dOptions& options = {})
         : Module("MaxPool2d"), kernel_(kernel), options_(options) {}
+    /// x [N, C, H, W] -> [N, C, P, Q]. Throws as max_pool2d() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
@@ -82,9 +89,11 @@ private:
 /// x [N, C, H, W] -> [N, C, P, Q]: avg_pool2d().
 class AvgPool2d : public Module {
 public:
+    /// Sizes out of range are errors of the first call.
     explicit AvgPool2d(const Size2d& kernel, const Pool2dOptions& options = {},
                        bool count_padding = true)
         : Module("AvgPool2d"), kernel_(kernel), options_(options), count_padding_(count_padding) {}
+    /// x [N, C, H, W] -> [N, C, P, Q]. Throws as avg_pool2d() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
@@ -98,6 +107,7 @@ private:
 class Flatten : public Module {
 public:
     Flatten() : Module("Flatten") {}
+    /// x [N, ...] -> [N, n]. Throws ShapeError for a scalar.
     Tensor operator()(const Tensor& x) const;
 };
 

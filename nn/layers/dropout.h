@@ -7,12 +7,13 @@
 
 namespace tapestry {
 
+/// Zeroes elements at random in training.
 class Dropout : public Module {
 public:
     /// Throws ValueError unless 0 <= p <= 1. The generator must outlive the module.
     explicit Dropout(double p, Generator& generator = default_generator());
 
-    Tensor operator()(const Tensor& x) const;
+    Tensor operator()(const Tensor& x) const;  ///< x of any shape and floating dtype -> the same
     std::string settings() const override;
 
 private:

@@ -16,7 +16,7 @@ namespace tapestry {
 /// ids i64 [...] -> [..., dim]: row ids[i] of weight [count, dim], initially normal.
 class Embedding : public Module {
 public:
-    Tensor weight;  // [count, dim]
+    Tensor weight;  ///< [count, dim]
 
     /// Throws ValueError unless both sizes are positive.
     Embedding(std::int64_t count, std::int64_t dim, Generator& generator = default_generator());
@@ -67,7 +67,7 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim, std::int64_t 
 /// x [B, T, C] plus a vector per position: position t gets row first + t.
 class PositionalEncoding : public Module {
 public:
-    Tensor weight;  // [count, dim] if learned, otherwise undefined
+    Tensor weight;  ///< [count, dim] if learned, otherwise undefined
 
     /// `positions` is learned (initially normal) or sinusoidal, which has no parameters and no
     /// maximum length; the others belong to attention (ValueError).
@@ -90,9 +90,10 @@ private:
 // would otherwise have to learn heads that look one place back before it knew what a table of pairs
 // provides at once.
 
+/// The configuration of a TokenHistory.
 struct TokenHistoryConfig {
-    std::int64_t vocab = 0;
-    std::int64_t dim = 0;
+    std::int64_t vocab = 0;    ///< V, tokens in the vocabulary
+    std::int64_t dim = 0;      ///< C, width of the vectors
     std::int64_t earlier = 0;  ///< places back, each with its own table
     std::int64_t pairs = 0;    ///< rows of the table of pairs; 0: none
 };
@@ -105,8 +106,9 @@ struct TokenHistoryConfig {
 /// Svenstrup et al. 2017, "Hash Embeddings for Efficient Word Representations".
 class TokenHistory : public Module {
 public:
-    std::vector<std::unique_ptr<Embedding>> earlier;  // [V + 1, dim] each
-    std::optional<Embedding> pairs;                   // [rows, dim]
+    /// [V + 1, dim] each; table k for k + 1 places back
+    std::vector<std::unique_ptr<Embedding>> earlier;
+    std::optional<Embedding> pairs;  ///< [rows, dim]
 
     /// Throws ValueError for negative sizes, and if both `earlier` and `pairs` are 0.
     explicit TokenHistory(const TokenHistoryConfig& config,

@@ -10,7 +10,14 @@
 namespace tapestry {
 
 /// relu_squared is max(x, 0)^2; swiglu is silu(gate) * up, with a third matrix for the gate.
-enum class Activation { relu, relu_squared, gelu_tanh, gelu_erf, silu, swiglu };
+enum class Activation {
+    relu,          ///< max(x, 0)
+    relu_squared,  ///< max(x, 0)^2
+    gelu_tanh,     ///< GELU, approximated by tanh
+    gelu_erf,      ///< GELU, exact
+    silu,          ///< x sigmoid(x)
+    swiglu         ///< silu(gate) * up, with a third matrix
+};
 
 template <>
 struct NamesOf<Activation> {
@@ -22,11 +29,12 @@ struct NamesOf<Activation> {
                                                     {Activation::swiglu, "swiglu"}}};
 };
 
+/// The configuration of a FeedForward.
 struct FeedForwardConfig {
-    std::int64_t dim = 0;
-    std::int64_t hidden = 0;  ///< 4 dim if 0
-    Activation activation = Activation::gelu_tanh;
-    bool bias = true;
+    std::int64_t dim = 0;                           ///< C, width of input and output
+    std::int64_t hidden = 0;                        ///< 4 dim if 0
+    Activation activation = Activation::gelu_tanh;  ///< between the layers
+    bool bias = true;                               ///< whether the linear layers have biases
 };
 
 /// down(activation(up(x))), [..., dim] -> [..., hidden] -> [..., dim]; with swiglu
@@ -35,13 +43,14 @@ struct FeedForwardConfig {
 /// Transformer", where hidden = 8/3 dim keeps the number of parameters.
 class FeedForward : public Module {
 public:
-    Linear up;                   // [hidden, dim]
-    std::optional<Linear> gate;  // [hidden, dim], with swiglu
-    Linear down;                 // [dim, hidden]
+    Linear up;                   ///< [hidden, dim]
+    std::optional<Linear> gate;  ///< [hidden, dim], with swiglu
+    Linear down;                 ///< [dim, hidden]
 
+    /// Throws ValueError for sizes that are not positive.
     explicit FeedForward(const FeedForwardConfig& config,
                          Generator& generator = default_generator());
-    Tensor operator()(const Tensor& x) const;
+    Tensor operator()(const Tensor& x) const;  ///< x [..., dim] -> [..., dim]
     std::string settings() const override;
 
 private:

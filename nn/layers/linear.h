@@ -14,7 +14,10 @@ namespace tapestry {
 
 /// The type in which activations are stored and multiplied. Parameters, their gradients and the
 /// optimiser's state stay f32, as do sums, statistics and losses (core/dtype.h).
-enum class ComputeType { f32, bf16 };
+enum class ComputeType {
+    f32,  ///< 32 bits
+    bf16  ///< 16 bits; sums and statistics stay f32
+};
 
 template <>
 struct NamesOf<ComputeType> {
@@ -32,16 +35,18 @@ inline Tensor beside(const Tensor& x, const Tensor& parameter) {
 /// +-1/sqrt(in), as PyTorch's.
 class Linear : public Module {
 public:
-    Tensor weight;  // [out, in]
-    Tensor bias;    // [out], undefined if there is none
+    Tensor weight;  ///< [out, in]; undefined once quantised
+    Tensor bias;    ///< [out]; undefined if there is none
 
     /// Throws ValueError unless both sizes are positive.
     Linear(std::int64_t in, std::int64_t out, bool with_bias = true,
            Generator& generator = default_generator());
 
+    /// The same, with a bias.
     Linear(std::int64_t in, std::int64_t out, Generator& generator)
         : Linear(in, out, true, generator) {}
 
+    /// x [..., in] -> [..., out]. Throws ShapeError and DTypeError as linear() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
@@ -59,7 +64,11 @@ private:
 ///
 ///     keep_weights(*loaded.model, WeightType::int8);
 ///     sample(*loaded.model, ...);
-enum class WeightType { f32, bf16, int8 };
+enum class WeightType {
+    f32,   ///< 32 bits, unchanged
+    bf16,  ///< 16 bits, rounded to nearest
+    int8   ///< 8 bits and a scale per row (ops/int8_rows.h)
+};
 
 template <>
 struct NamesOf<WeightType> {

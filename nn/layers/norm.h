@@ -10,11 +10,12 @@ namespace tapestry {
 /// Source: Ba, Kiros and Hinton 2016, "Layer Normalization".
 class LayerNorm : public Module {
 public:
-    Tensor weight;  // [dim], ones
-    Tensor bias;    // [dim], zeros; undefined if there is none
+    Tensor weight;  ///< [dim], ones
+    Tensor bias;    ///< [dim], zeros; undefined if there is none
 
+    /// Throws ValueError unless dim > 0.
     explicit LayerNorm(std::int64_t dim, double eps = 1e-5, bool with_bias = true);
-    Tensor operator()(const Tensor& x) const;
+    Tensor operator()(const Tensor& x) const;  ///< x [..., dim] -> the same shape
     std::string settings() const override;
 
 private:
@@ -25,10 +26,11 @@ private:
 /// Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization".
 class RMSNorm : public Module {
 public:
-    Tensor weight;  // [dim], ones
+    Tensor weight;  ///< [dim], ones
 
+    /// Throws ValueError unless dim > 0.
     explicit RMSNorm(std::int64_t dim, double eps = 1e-6);
-    Tensor operator()(const Tensor& x) const;
+    Tensor operator()(const Tensor& x) const;  ///< x [..., dim] -> the same shape
     std::string settings() const override;
 
 private:
@@ -37,8 +39,9 @@ private:
 
 // ---- channels -----------------------------------------------------------------------------------
 
+/// Options of BatchNorm1d and BatchNorm2d.
 struct BatchNormOptions {
-    double eps = 1e-5;
+    double eps = 1e-5;      ///< added to the variance, at least 0
     double momentum = 0.1;  ///< weight of each batch in the running statistics
 };
 
@@ -59,18 +62,20 @@ struct BatchNormOptions {
 /// forward pass counts. Source: Ioffe and Szegedy 2015, "Batch Normalization".
 class BatchNorm : public Module {
 public:
-    Tensor weight;               // [C], ones
-    Tensor bias;                 // [C], zeros
-    Tensor running_mean;         // [C], initially zeros; a buffer
-    Tensor running_var;          // [C], initially ones; a buffer
-    Tensor num_batches_tracked;  // i64: number of moves; a buffer
+    Tensor weight;               ///< [C], ones
+    Tensor bias;                 ///< [C], zeros
+    Tensor running_mean;         ///< [C], initially zeros; a buffer
+    Tensor running_var;          ///< [C], initially ones; a buffer
+    Tensor num_batches_tracked;  ///< i64: number of moves; a buffer
 
     /// In training, throws ShapeError as batch_norm() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
 protected:
+    /// `kind`: "BatchNorm2d". Throws as BatchNorm1d does.
     BatchNorm(const char* kind, std::int64_t channels, const BatchNormOptions& options);
+    /// Throws ShapeError for an x of another rank.
     virtual void check_rank(const Tensor& x) const = 0;
 
 private:
@@ -103,11 +108,12 @@ private:
 /// Wu and He 2018, "Group Normalization".
 class GroupNorm : public Module {
 public:
-    Tensor weight;  // [C], ones
-    Tensor bias;    // [C], zeros
+    Tensor weight;  ///< [C], ones
+    Tensor bias;    ///< [C], zeros
 
     /// Throws ValueError unless groups divides channels, both are positive, and eps >= 0.
     GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5);
+    /// x [N, C, ...] -> the same shape. Throws as group_norm() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 

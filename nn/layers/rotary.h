@@ -18,6 +18,7 @@ class GrownTable {
 public:
     /// Tables for `length` positions.
     using Make = std::function<Tensors(std::int64_t length, DType dtype)>;
+    /// `make` computes the tables; it may be called on any thread, one call at a time.
     explicit GrownTable(Make make) : make_(std::move(make)) {}
 
     /// Tables for at least `length` positions.
@@ -36,10 +37,11 @@ struct NamesOf<RotaryPairs> {
         {{RotaryPairs::interleaved, "interleaved"}, {RotaryPairs::halves, "halves"}}};
 };
 
+/// The configuration of RotaryPositions.
 struct RotaryConfig {
     double base = 10000;  ///< pair i of R elements turns by base^(-2 i / R) per position
     double share = 1;     ///< fraction of a head's elements that rotate, the first ones
-    RotaryPairs pairs = RotaryPairs::interleaved;
+    RotaryPairs pairs = RotaryPairs::interleaved;  ///< which elements form a pair
 };
 
 /// Rotates x [..., T, D], D even, whose rows are at positions first .. first + T - 1: the pair

@@ -35,9 +35,10 @@ public:
         return added;
     }
 
+    /// Calls the modules one after another, each on the result of the last.
     Tensor operator()(const Tensor& x) const;
 
-    std::size_t size() const { return steps_.size(); }
+    std::size_t size() const { return steps_.size(); }  ///< number of modules
     /// Throws IndexError.
     Module& operator[](std::size_t i) const;
 

@@ -13,13 +13,13 @@ namespace tapestry {
 /// Source: Radford et al. 2019 (GPT-2), section 2.3.
 class GPT : public Module {
 public:
-    Embedding token_embedding;                             // [V, C]
-    std::optional<PositionalEncoding> position_embedding;  // [context, C]; if positions are added
-    std::optional<TokenHistory> token_history;             // if configured
-    Dropout embedding_dropout;
-    TransformerStack blocks;
-    LayerNorm final_norm;
-    Linear head;  // [V, C], no bias
+    Embedding token_embedding;                             ///< [V, C]
+    std::optional<PositionalEncoding> position_embedding;  ///< [context, C]; if positions are added
+    std::optional<TokenHistory> token_history;             ///< if configured
+    Dropout embedding_dropout;                             ///< after the embeddings, in training
+    TransformerStack blocks;                               ///< layers of them, causal
+    LayerNorm final_norm;                                  ///< before the head
+    Linear head;  ///< [V, C], no bias; with tied_head its weight is the token embedding's
 
     /// Throws ValueError for sizes that are not positive or heads that do not divide dim, and as
     /// MultiHeadAttention does. bf16 weights are drawn in f32 and rounded to nearest.
@@ -33,7 +33,7 @@ public:
     /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
     Tensor loss(const Tensor& ids, const Tensor& targets) const;
 
-    const GPTConfig& config() const { return config_; }
+    const GPTConfig& config() const { return config_; }  ///< as given
     /// Sets the compute type of later calls. Does not change parameters; a model with bf16
     /// parameters always computes in bf16.
     void compute_in(ComputeType type) { config_.compute = type; }

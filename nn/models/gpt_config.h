@@ -14,32 +14,34 @@
 
 namespace tapestry {
 
+/// A GPT's configuration. FieldsOf<GPTConfig> has meaning and bounds of every field.
 struct GPTConfig {
-    std::int64_t vocab = 0;
+    std::int64_t vocab = 0;     ///< V, tokens in the vocabulary; at least 1
     std::int64_t context = 64;  ///< maximum number of tokens that it sees
-    std::int64_t layers = 4;
-    std::int64_t heads = 4;
+    std::int64_t layers = 4;    ///< number of blocks
+    std::int64_t heads = 4;     ///< H, of the queries; divides dim
     std::int64_t kv_heads = 0;  ///< of keys and values, each used by heads / kv_heads; 0: heads
-    std::int64_t dim = 128;
-    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    std::int64_t dim = 128;     ///< C, width of the model
+    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
+    /// Probability, in training: on embeddings, attention weights and residual branches.
     double dropout = 0;
-    Activation activation = Activation::gelu_tanh;
-    Positions positions = Positions::learned;
+    Activation activation = Activation::gelu_tanh;  ///< of the feed-forward networks
+    Positions positions = Positions::learned;       ///< how the model knows the order of tokens
     double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
-    double rotary_share = 1;
-    RotaryPairs rotary_pairs = RotaryPairs::interleaved;
-    QKNorm qk_norm = QKNorm::none;
-    double norm_eps = 1e-5;
-    bool bias = true;
+    double rotary_share = 1;     ///< fraction of a head's elements that rotate, in (0, 1]
+    RotaryPairs rotary_pairs = RotaryPairs::interleaved;  ///< which elements rotate together
+    QKNorm qk_norm = QKNorm::none;                        ///< normalisation of queries and keys
+    double norm_eps = 1e-5;                               ///< epsilon of all norms
+    bool bias = true;         ///< whether norms and linear layers have biases
     bool tied_head = true;    ///< the head's weight is the token embedding's
     double deviation = 0.02;  ///< initial standard deviation of matrices; narrow models need more
     /// Initialises matrices that write to the residual stream to zero: each block starts as the
     /// identity.
     bool zero_outputs = false;
     std::int64_t earlier = 0;  ///< TokenHistoryConfig (nn/layers/embedding.h), as is the next
-    std::int64_t pairs = 0;
-    double softcap = 0;      ///< caps logits x as softcap tanh(x / softcap); 0: no cap
-    bool recompute = false;  ///< recompute blocks in the backward pass (autograd/recompute.h)
+    std::int64_t pairs = 0;    ///< rows of TokenHistory's table of pairs; 0: none
+    double softcap = 0;        ///< caps logits x as softcap tanh(x / softcap); 0: no cap
+    bool recompute = false;    ///< recompute blocks in the backward pass (autograd/recompute.h)
     ComputeType compute = ComputeType::f32;  ///< type of activations
     /// Type of the parameters, and so of gradients and moments; with bf16 the model computes in
     /// bf16.

@@ -14,19 +14,24 @@ namespace tapestry {
 /// When the decoder attends to the source: never (Sutskever et al. 2014, "Sequence to Sequence
 /// Learning with Neural Networks"); before each step (Bahdanau et al. 2014); after it (Luong et al.
 /// 2015).
-enum class Alignment { none, bahdanau, luong };
+enum class Alignment {
+    none,      ///< never
+    bahdanau,  ///< before each step, additive
+    luong      ///< after each step, by dot products
+};
 
+/// The configuration of a Seq2Seq.
 struct Seq2SeqConfig {
-    std::int64_t source_vocab = 0;
-    std::int64_t target_vocab = 0;
-    std::int64_t dim = 64;      ///< E, of the embeddings
-    std::int64_t hidden = 128;  ///< H, of the decoder's state and of the memory
-    std::int64_t layers = 1;
-    RecurrentCell cell = RecurrentCell::lstm;
-    bool bidirectional = true;  ///< the encoder: H / 2 in each direction
-    Alignment alignment = Alignment::none;
-    double dropout = 0;           ///< on embeddings and between layers, in training
-    std::int64_t padding_id = 0;  ///< in targets: no loss there; follows an end
+    std::int64_t source_vocab = 0;             ///< tokens that it reads
+    std::int64_t target_vocab = 0;             ///< tokens that it writes
+    std::int64_t dim = 64;                     ///< E, of the embeddings
+    std::int64_t hidden = 128;                 ///< H, of the decoder's state and of the memory
+    std::int64_t layers = 1;                   ///< of the encoder, and of the decoder
+    RecurrentCell cell = RecurrentCell::lstm;  ///< kind of recurrent network
+    bool bidirectional = true;                 ///< the encoder: H / 2 in each direction
+    Alignment alignment = Alignment::none;     ///< when the decoder attends to the source
+    double dropout = 0;                        ///< on embeddings and between layers, in training
+    std::int64_t padding_id = 0;               ///< in targets: no loss there; follows an end
 };
 
 /// The encoder's results.
@@ -54,19 +59,20 @@ struct EncodedSource {
 /// is checked as well).
 class Seq2Seq : public Module {
 public:
-    Embedding source_embedding;          // [source_vocab, E]
-    Embedding target_embedding;          // [target_vocab, E]
-    std::unique_ptr<Recurrent> encoder;  // E -> H
-    std::unique_ptr<Recurrent> decoder;  // E -> H, or E + H -> H with Alignment::bahdanau
-    std::optional<AdditiveAttention> additive;
-    std::optional<DotAttention> dot;
-    std::optional<Linear> combine;  // W_c [H, 2 H]
-    Linear head;                    // W [target_vocab, H], with bias
+    Embedding source_embedding;                 ///< [source_vocab, E]
+    Embedding target_embedding;                 ///< [target_vocab, E]
+    std::unique_ptr<Recurrent> encoder;         ///< E -> H
+    std::unique_ptr<Recurrent> decoder;         ///< E -> H, or E + H -> H with Alignment::bahdanau
+    std::optional<AdditiveAttention> additive;  ///< with Alignment::bahdanau
+    std::optional<DotAttention> dot;            ///< with Alignment::luong
+    std::optional<Linear> combine;              ///< W_c [H, 2 H]
+    Linear head;                                ///< W [target_vocab, H], with bias
 
     /// Throws ValueError for sizes that are not positive, an odd `hidden` for a bidirectional
     /// encoder, and a padding id outside either vocabulary.
     explicit Seq2Seq(const Seq2SeqConfig& config, Generator& generator = default_generator());
 
+    /// Reads the source.
     EncodedSource encode(const Tensor& source, const Tensor& source_lengths = {}) const;
 
     /// Decodes target_in [B, T] from `state` (initially source.state), and sets it to the state
@@ -92,7 +98,7 @@ public:
     Tensor greedy(const Tensor& source, const Tensor& source_lengths, std::int64_t begin_id,
                   std::int64_t end_id, std::int64_t max_length, Tensor* alignment = nullptr) const;
 
-    const Seq2SeqConfig& config() const { return config_; }
+    const Seq2SeqConfig& config() const { return config_; }  ///< as given
     std::string settings() const override;
 
 private:

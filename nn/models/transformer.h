@@ -14,27 +14,31 @@
 
 namespace tapestry {
 
+/// A Transformer's configuration. FieldsOf<TransformerConfig> has meaning and bounds of every
+/// field.
 struct TransformerConfig {
-    std::int64_t source_vocab = 0;
-    std::int64_t target_vocab = 0;
-    std::int64_t dim = 512;
-    std::int64_t heads = 8;
-    std::int64_t kv_heads = 0;  ///< of keys and values, each used by heads / kv_heads; 0: heads
-    std::int64_t layers = 6;    ///< of the encoder, and of the decoder
-    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
+    std::int64_t source_vocab = 0;  ///< tokens that it reads
+    std::int64_t target_vocab = 0;  ///< tokens that it writes
+    std::int64_t dim = 512;         ///< C, width of the model
+    std::int64_t heads = 8;         ///< H, of the queries; divides dim
+    std::int64_t kv_heads = 0;      ///< of keys and values, each used by heads / kv_heads; 0: heads
+    std::int64_t layers = 6;        ///< of the encoder, and of the decoder
+    std::int64_t hidden = 0;        ///< of the feed-forward networks; 4 dim if 0
+    /// Probability, in training: on embeddings, attention weights and residual branches.
     double dropout = 0.1;
-    Activation activation = Activation::relu;
-    bool norm_first = false;
-    bool bias = true;
-    Positions positions = Positions::sinusoidal;
-    std::int64_t max_length = 0;  ///< rows of the table of learned positions
+    Activation activation = Activation::relu;  ///< of the feed-forward networks
+    bool norm_first = false;  ///< x + f(norm(x)) instead of the paper's norm(x + f(x))
+    bool bias = true;         ///< whether norms and linear layers have biases
+    Positions positions = Positions::sinusoidal;  ///< how the model knows the order of tokens
+    std::int64_t max_length = 0;                  ///< rows of the table of learned positions
     double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
-    double rotary_share = 1;
-    RotaryPairs rotary_pairs = RotaryPairs::interleaved;
-    QKNorm qk_norm = QKNorm::none;
+    double rotary_share = 1;     ///< fraction of a head's elements that rotate, in (0, 1]
+    RotaryPairs rotary_pairs = RotaryPairs::interleaved;  ///< which elements rotate together
+    QKNorm qk_norm = QKNorm::none;                        ///< normalisation of queries and keys
     bool share_embeddings = false;  ///< one table for source and target, which share a vocabulary
     bool tied_head = true;          ///< the head's weight is the target embedding's
     std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
+    /// Of the loss: share of a target's probability that is spread over all tokens.
     double label_smoothing = 0.1;
 };
 
@@ -87,7 +91,8 @@ double parameter_count(const TransformerConfig& config);
 /// Optional inputs of decoding, other than ids and memory.
 struct TransformerDecodeInputs {
     std::vector<DecoderCache>* caches = nullptr;  ///< the ids continue those of earlier calls
-    std::vector<DecoderRecord>* records = nullptr;
+    std::vector<DecoderRecord>* records =
+        nullptr;  ///< resized to one per layer and filled if not null
 };
 
 /// source ids [B, S], target ids [B, T] -> logits [B, T, V] for the target's next tokens.
@@ -96,13 +101,14 @@ struct TransformerDecodeInputs {
 /// 3.4 (shared embeddings) and 5.4 (dropout, smoothing).
 class Transformer : public Module {
 public:
-    Embedding source_embedding;  // [V_source, C]
-    Embedding target_embedding;  // [V_target, C]
-    std::optional<PositionalEncoding> source_positions, target_positions;
-    Dropout embedding_dropout;
-    Encoder encoder;
-    Decoder decoder;
-    Linear head;  // [V_target, C], no bias
+    Embedding source_embedding;                          ///< [V_source, C]
+    Embedding target_embedding;                          ///< [V_target, C]
+    std::optional<PositionalEncoding> source_positions,  ///< if positions are added
+        target_positions;                                ///< if positions are added
+    Dropout embedding_dropout;                           ///< after the embeddings, in training
+    Encoder encoder;                                     ///< reads the source
+    Decoder decoder;                                     ///< writes the target
+    Linear head;                                         ///< [V_target, C], no bias
 
     /// Throws ValueError for sizes that are not positive, shared embeddings with two different
     /// vocabularies, learned positions without max_length, and as MultiHeadAttention does.
@@ -116,13 +122,14 @@ public:
     Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& source,
                   const TransformerDecodeInputs& inputs = {}) const;
 
+    /// The logits of decode(target, encode(source), source).
     Tensor operator()(const Tensor& source, const Tensor& target) const;
 
     /// Mean cross-entropy of predicting next [B, T] after target [B, T], label-smoothed; excludes
     /// positions whose `next` is the padding id.
     Tensor loss(const Tensor& source, const Tensor& target, const Tensor& next) const;
 
-    const TransformerConfig& config() const { return config_; }
+    const TransformerConfig& config() const { return config_; }  ///< as given
     std::string settings() const override;
 
 private:

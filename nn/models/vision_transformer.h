@@ -6,18 +6,20 @@
 
 namespace tapestry {
 
+/// The configuration of a VisionTransformer.
 struct VisionTransformerConfig {
-    std::int64_t height = 0;
-    std::int64_t width = 0;
-    std::int64_t patch = 0;  ///< a patch is patch x patch pixels; must divide height and width
-    std::int64_t channels = 1;
-    std::int64_t classes = 0;
-    std::int64_t dim = 64;
-    std::int64_t heads = 4;
-    std::int64_t layers = 4;
-    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    std::int64_t height = 0;    ///< H, of the images, in pixels
+    std::int64_t width = 0;     ///< W, of the images, in pixels
+    std::int64_t patch = 0;     ///< a patch is patch x patch pixels; must divide height and width
+    std::int64_t channels = 1;  ///< of the images
+    std::int64_t classes = 0;   ///< number of classes
+    std::int64_t dim = 64;      ///< C, width of the model
+    std::int64_t heads = 4;     ///< of attention; divides dim
+    std::int64_t layers = 4;    ///< number of blocks
+    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
+    /// Probability, in training: on embeddings, attention weights and residual branches.
     double dropout = 0;
-    double norm_eps = 1e-6;
+    double norm_eps = 1e-6;  ///< epsilon of all norms
 };
 
 /// images [B, channels, H, W] -> [B, N, channels P P], N = (H / P) (W / P): patch by patch, row by
@@ -32,12 +34,12 @@ Tensor image_patches(const Tensor& images, std::int64_t patch);
 /// class token 0. Source: Dosovitskiy et al. 2020, "An Image is Worth 16x16 Words".
 class VisionTransformer : public Module {
 public:
-    Linear patch_embedding;                 // [C, channels P P]
-    Tensor class_token;                     // [C]
-    PositionalEncoding position_embedding;  // [1 + N, C]
-    Dropout embedding_dropout;
-    Encoder encoder;
-    Linear head;  // [classes, C]
+    Linear patch_embedding;                 ///< [C, channels P P]
+    Tensor class_token;                     ///< [C]
+    PositionalEncoding position_embedding;  ///< [1 + N, C]
+    Dropout embedding_dropout;              ///< after the positions are added, in training
+    Encoder encoder;                        ///< layers of blocks, norm first
+    Linear head;                            ///< [classes, C]
 
     /// Throws ValueError for sizes that are not positive, a patch that does not divide the image,
     /// heads that do not divide dim.
@@ -51,7 +53,7 @@ public:
     /// Mean cross-entropy; labels i64 [B].
     Tensor loss(const Tensor& images, const Tensor& labels) const;
 
-    const VisionTransformerConfig& config() const { return config_; }
+    const VisionTransformerConfig& config() const { return config_; }  ///< as given
     std::string settings() const override;
 
 private:

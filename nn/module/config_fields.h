@@ -31,21 +31,22 @@ namespace tapestry {
 /// Optional properties of a field.
 struct FieldTraits {
     double low = -std::numeric_limits<double>::infinity();  ///< bounds are inclusive
-    double high = std::numeric_limits<double>::infinity();
-    bool required = false;       ///< must be present in a file
-    bool stored = true;          ///< written to a model's config.json
+    double high = std::numeric_limits<double>::infinity();  ///< largest value
+    bool required = false;                                  ///< must be present in a file
+    bool stored = true;                                     ///< written to a model's config.json
     const char* gpt2 = nullptr;  ///< key in GPT-2's config.json, or null if there is no single one
     const char* option = nullptr;                     ///< command-line name, if not option_name()'s
     std::vector<std::string> (*choices)() = nullptr;  ///< values of a string, or null for any
 };
 
+/// One field of a configuration.
 template <class Config, class T>
 struct Field {
-    using Value = T;
-    const char* name;  ///< "min_lr"
-    T Config::*member;
-    const char* meaning;
-    FieldTraits traits;
+    using Value = T;      ///< the field's type
+    const char* name;     ///< "min_lr"
+    T Config::*member;    ///< pointer to the field
+    const char* meaning;  ///< for --help and the tables: "Learning rate"
+    FieldTraits traits;   ///< bounds and names
 };
 
 /// "min_lr" becomes --min-lr.
@@ -67,8 +68,9 @@ struct FieldsOf;
 /// The argument of FieldsOf::list: makes a Field of each call.
 template <class Config, class Visit>
 struct FieldVisitor {
-    const Visit& visit;
+    const Visit& visit;  ///< called with each Field
 
+    /// One field of a list.
     template <class T>
     constexpr void operator()(const char* name, T Config::*member, const char* meaning,
                               const FieldTraits& traits = {}) const {
@@ -97,6 +99,7 @@ void check_positive(const char* model, const Config& config) {
 template <class Enum>
 struct NamesOf;
 
+/// The type of NamesOf::list: values and names, in the order of declaration.
 template <class Enum, std::size_t N>
 using EnumNames = std::array<std::pair<Enum, const char*>, N>;
 

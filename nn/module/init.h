@@ -29,7 +29,9 @@ Tensor& normal_(Tensor& x, double mean = 0, double std = 1,
 Tensor& trunc_normal_(Tensor& x, double mean = 0, double std = 1, double low = -2, double high = 2,
                       Generator& generator = default_generator());
 
+/// Sets all elements to 0.
 Tensor& zeros_(Tensor& x);
+/// Sets all elements to 1.
 Tensor& ones_(Tensor& x);
 
 /// A matrix [R, C], where C is the product of all axes but the first, with orthogonal rows (columns
@@ -41,23 +43,31 @@ Tensor& orthogonal_(Tensor& x, double gain = 1, Generator& generator = default_g
 /// Number of inputs that each output depends on, and the reverse. For the weights [out, in, ...] of
 /// a linear layer or a convolution: `in` and `out`, times the product of the remaining axes.
 struct Fans {
-    std::int64_t in;
-    std::int64_t out;
+    std::int64_t in;   ///< inputs per output
+    std::int64_t out;  ///< outputs per input
 };
 /// Throws ShapeError below rank 2.
 Fans fans(const Tensor& weight);
 
 /// The activation after a layer.
-enum class Nonlinearity { linear, sigmoid, tanh, relu, leaky_relu, selu };
+enum class Nonlinearity {
+    linear,      ///< none: gain 1
+    sigmoid,     ///< gain 1
+    tanh,        ///< gain 5/3
+    relu,        ///< gain sqrt(2)
+    leaky_relu,  ///< gain sqrt(2 / (1 + negative_slope^2))
+    selu         ///< gain 3/4
+};
 
 /// The factor that makes up for its reduction of the standard deviation, as PyTorch's
 /// calculate_gain: 1; 1; 5/3; sqrt(2); sqrt(2 / (1 + negative_slope^2)), the only one that uses
 /// negative_slope; 3/4.
 double calculate_gain(Nonlinearity nonlinearity, double negative_slope = 0.01);
 
+/// Options of xavier_uniform_() and xavier_normal_().
 struct XavierOptions {
-    double gain = 1;
-    Generator& generator = default_generator();
+    double gain = 1;                             ///< factor of the deviation, from calculate_gain()
+    Generator& generator = default_generator();  ///< source of the numbers
 };
 
 /// Uniform in +-gain sqrt(6 / (fan in + fan out)). Throws ShapeError below rank 2. Source: Glorot
@@ -66,13 +76,19 @@ Tensor& xavier_uniform_(Tensor& x, const XavierOptions& options = {});
 /// Normal with standard deviation gain sqrt(2 / (fan in + fan out)).
 Tensor& xavier_normal_(Tensor& x, const XavierOptions& options = {});
 
-enum class FanMode { fan_in, fan_out };  ///< preserves the scale of activations, or of gradients
+/// Which fan kaiming_uniform_() and kaiming_normal_() take: it preserves the scale of activations,
+/// or of gradients.
+enum class FanMode {
+    fan_in,  ///< inputs per output
+    fan_out  ///< outputs per input
+};
 
+/// Options of kaiming_uniform_() and kaiming_normal_().
 struct KaimingOptions {
-    FanMode mode = FanMode::fan_in;
+    FanMode mode = FanMode::fan_in;                  ///< which fan
     Nonlinearity nonlinearity = Nonlinearity::relu;  ///< PyTorch: leaky_relu with slope 0, the same
     double negative_slope = 0.01;                    ///< of leaky_relu
-    Generator& generator = default_generator();
+    Generator& generator = default_generator();      ///< source of the numbers
 };
 
 /// Uniform in +-gain sqrt(3 / fan). Throws ShapeError below rank 2. Source: He et al. 2015,

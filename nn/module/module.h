@@ -60,16 +60,16 @@ namespace tapestry {
 
 /// A module's position in the module tree. May outlive the module.
 struct ModulePlace {
-    std::string kind;
+    std::string kind;                           ///< "Linear"
     std::string name;                           ///< in `parent`
     std::shared_ptr<const ModulePlace> parent;  ///< the containing module; null at the top
 };
 
 /// A parameter's position in a module. Its leaf keeps this, for optimisers.
 struct ParameterPlace {
-    Tensor* tensor;  ///< the member; null once the module is gone
-    std::string name;
-    std::shared_ptr<const ModulePlace> module;
+    Tensor* tensor;                             ///< the member; null once the module is gone
+    std::string name;                           ///< "weight"
+    std::shared_ptr<const ModulePlace> module;  ///< place of the module that has it
 
     std::string path() const;  ///< "blocks.3.feed_forward.up.weight"
 };
@@ -84,6 +84,8 @@ struct Unmatched {
     std::vector<std::string> unknown;  ///< in the state, not in the module
 };
 
+/// The base of everything that has parameters: named parameters, buffers and submodules. See above
+/// for how to write one.
 class Module : detail::NotCopied<Module> {
 public:
     virtual ~Module();
@@ -101,6 +103,7 @@ public:
     /// shared by two modules is listed once, under its first name, unless remove_duplicate is
     /// false. They are handles: turning off requires_grad on one freezes the module's parameter.
     NamedTensors named_parameters(bool remove_duplicate = true) const;
+    /// The same without names.
     Tensors parameters() const;
     /// Tensors that belong to the model but are not trained.
     NamedTensors named_buffers() const;
@@ -110,8 +113,9 @@ public:
     /// Training mode turns dropout on, evaluation mode turns it off; modules start in training
     /// mode.
     void train(bool on = true);
+    /// Turns training mode off.
     void eval() { train(false); }
-    bool is_training() const { return training_; }
+    bool is_training() const { return training_; }  ///< whether it is in training mode
 
     /// Calls f on every submodule, depth first, and on this one last.
     void apply(const std::function<void(Module&)>& f);
@@ -124,6 +128,7 @@ public:
     /// on skip them. A tied weight is frozen under all its names. Throws ValueError, listing the
     /// existing names, for a name that matches nothing. Read next: nn/module/freeze.h.
     void freeze(std::string_view prefix = "");
+    /// Undoes freeze(), by the same rules for names.
     void unfreeze(std::string_view prefix = "");
     /// PyTorch's name for unfreezing or freezing everything.
     void requires_grad_(bool wanted = true) { wanted ? unfreeze() : freeze(); }
@@ -156,12 +161,15 @@ public:
     std::string summary() const;
 
 protected:
+    /// `kind`: "Linear", the class's name.
     explicit Module(std::string kind);
 
     /// Names `parameter`, a member of this module, and turns on its requires_grad. Skips an
     /// undefined tensor (no bias).
     void register_parameter(std::string name, Tensor& parameter);
+    /// Names `buffer`, a member of this module: saved with it, but not trained.
     void register_buffer(std::string name, Tensor& buffer);
+    /// Names `child`, a member of this module, which must outlive it.
     void register_module(std::string name, Module& child);
 
     /// Returns `output`, or what the hooks make of it. Without hooks, the usual case, only checks
@@ -203,7 +211,7 @@ struct Match {
     Match(const NamedTensors& stored, const Module& module, bool strict, const char* what);
 
     std::vector<std::pair<Tensor, Tensor>> pairs;  ///< from and to
-    Unmatched unmatched;
+    Unmatched unmatched;                           ///< names without a partner
     std::string flaws;  ///< error text on what does not fit; empty if all does
 };
 
@@ -251,16 +259,17 @@ public:
         return added;
     }
 
-    std::size_t size() const { return modules_.size(); }
-    bool empty() const { return modules_.empty(); }
+    std::size_t size() const { return modules_.size(); }  ///< number of modules
+    bool empty() const { return modules_.empty(); }       ///< whether there is none
 
     /// Throws IndexError.
     M& operator[](std::size_t i) { return *modules_[checked(i)]; }
     const M& operator[](std::size_t i) const { return *modules_[checked(i)]; }
 
-    Iterator<M&> begin() { return {modules_.data()}; }
-    Iterator<M&> end() { return {modules_.data() + modules_.size()}; }
-    Iterator<const M&> begin() const { return {modules_.data()}; }
+    Iterator<M&> begin() { return {modules_.data()}; }                  ///< the first module
+    Iterator<M&> end() { return {modules_.data() + modules_.size()}; }  ///< beyond the last module
+    Iterator<const M&> begin() const { return {modules_.data()}; }      ///< the first module
+    /// Beyond the last module.
     Iterator<const M&> end() const { return {modules_.data() + modules_.size()}; }
 
 private:

@@ -7,11 +7,12 @@
 
 namespace tapestry {
 
+/// The settings of Adam and AdamW.
 struct AdamConfig {
-    double lr = 1e-3;
-    double beta1 = 0.9;
-    double beta2 = 0.999;
-    double eps = 1e-8;
+    double lr = 1e-3;      ///< learning rate
+    double beta1 = 0.9;    ///< share of the mean of the gradients that stays, in [0, 1)
+    double beta2 = 0.999;  ///< share of the mean of their squares that stays, in [0, 1)
+    double eps = 1e-8;     ///< added to the root, so that nothing is divided by 0
     /// Of all parameters in groups without one of their own. If not given, 0 for Adam and 0.01 for
     /// AdamW, as PyTorch's.
     std::optional<double> weight_decay = {};
@@ -44,6 +45,7 @@ struct FieldsOf<AdamConfig> {
 /// adamw_update_ in ops/optimizer_step.h.
 class Adam : public ConfiguredOptimizer<Adam, AdamConfig> {
 public:
+    /// Throws ValueError as Optimizer does, and for settings out of range.
     explicit Adam(ParameterGroups groups, const AdamConfig& config = {})
         : Adam(std::move(groups), config, false) {}
 
@@ -51,6 +53,7 @@ public:
     static std::vector<std::string> moments(const AdamConfig&) { return {"m", "v"}; }
 
 protected:
+    /// `decoupled`: AdamW.
     Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled);
     void update(const std::vector<Slot*>& slots, double grad_scale) override;
     /// Without parameters of bf16 the seed is none of them.
@@ -64,17 +67,19 @@ private:
 /// Loshchilov and Hutter 2019; weight decay shrinks the parameter itself.
 class AdamW : public Adam {
 public:
+    /// Throws as Adam does.
     explicit AdamW(ParameterGroups groups, const AdamConfig& config = {})
         : Adam(std::move(groups), config, true) {}
 };
 
 // ---- RMSprop ------------------------------------------------------------------------------------
 
+/// The settings of RMSprop.
 struct RMSpropConfig {
-    double lr = 1e-2;
-    double alpha = 0.99;  ///< how slowly the running mean of the squares forgets
-    double eps = 1e-8;
-    double momentum = 0;
+    double lr = 1e-2;         ///< learning rate
+    double alpha = 0.99;      ///< how slowly the running mean of the squares forgets
+    double eps = 1e-8;        ///< added to the root, so that nothing is divided by 0
+    double momentum = 0;      ///< of the steps; 0: none
     bool centered = false;    ///< divide by the deviation: the squares' mean less the mean's square
     double weight_decay = 0;  ///< added to the gradient; of groups without one of their own
 };
@@ -95,6 +100,7 @@ struct FieldsOf<RMSpropConfig> {
 /// 6.5: rmsprop"; centred, Graves 2013, "Generating Sequences With Recurrent Neural Networks".
 class RMSprop : public ConfiguredOptimizer<RMSprop, RMSpropConfig> {
 public:
+    /// Throws ValueError as Optimizer does, and for settings out of range.
     explicit RMSprop(ParameterGroups groups, const RMSpropConfig& config = {})
         : ConfiguredOptimizer("RMSprop", std::move(groups), config) {}
 
@@ -102,11 +108,13 @@ public:
     static std::vector<std::string> moments(const RMSpropConfig& config);
 
 protected:
+    /// The formula's step of one parameter.
     void update_one(Slot& slot, double grad_scale) override;
 };
 
 // ---- Lion ---------------------------------------------------------------------------------------
 
+/// The settings of Lion.
 struct LionConfig {
     double lr = 1e-4;     ///< a third to a tenth of AdamW's
     double beta1 = 0.9;   ///< of the mean whose sign is the step
@@ -130,6 +138,7 @@ struct FieldsOf<LionConfig> {
 /// "Symbolic Discovery of Optimization Algorithms".
 class Lion : public ConfiguredOptimizer<Lion, LionConfig> {
 public:
+    /// Throws ValueError as Optimizer does, and for settings out of range.
     explicit Lion(ParameterGroups groups, const LionConfig& config = {})
         : ConfiguredOptimizer("Lion", std::move(groups), config) {}
 
@@ -137,6 +146,7 @@ public:
     static std::vector<std::string> moments(const LionConfig&) { return {"m"}; }
 
 protected:
+    /// The formula's step of one parameter.
     void update_one(Slot& slot, double grad_scale) override;
 };
 

@@ -26,11 +26,14 @@
 
 namespace tapestry {
 
-/// Bounds of settings: [0, 1), (0, 1), and every finite number from 0 on.
+/// The largest number below 1, and the smallest above 0: bounds of settings.
 inline constexpr double kBelowOne = 1 - std::numeric_limits<double>::epsilon() / 2;
 inline constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
+/// A share in [0, 1).
 inline constexpr FieldTraits kFraction{.low = 0, .high = kBelowOne};
+/// A share in (0, 1).
 inline constexpr FieldTraits kOpenFraction{.low = kAboveZero, .high = kBelowOne};
+/// A finite number from 0 on.
 inline constexpr FieldTraits kNotNegative{.low = 0, .high = std::numeric_limits<double>::max()};
 
 /// Throws ValueError in the name of `kind` for a number outside of a setting's bounds, and for one
@@ -70,6 +73,7 @@ Config with_settings(const char* kind, Config config, const OptimizerState::Sett
 template <class Self, class Config>
 class ConfiguredOptimizer : public Optimizer {
 public:
+    /// The optimiser's name, for errors: "Lion".
     const char* kind() const override { return kind_; }
 
 protected:
@@ -82,26 +86,32 @@ protected:
     ConfiguredOptimizer(const char* kind, ParameterGroups groups, const Config& config)
         : ConfiguredOptimizer(kind, std::move(groups), config, config.weight_decay) {}
 
+    /// Rules between settings; none unless `Self` has its own.
     static void check(const Config& /*config*/) {}
 
     /// update_one for each, unless overridden: a class overrides one of the two.
     void update(const std::vector<Slot*>& slots, double grad_scale) override {
         for (Slot* slot : slots) update_one(*slot, grad_scale);
     }
+    /// Steps one parameter, whose gradient is multiplied by `grad_scale` first.
     virtual void update_one(Slot& /*slot*/, double /*grad_scale*/) {
         fail("{}: it must override update or update_one", kind_);
     }
 
+    /// The fields of the configuration as numbers.
     Settings settings() const override { return setting_values(config_); }
+    /// Throws ValueError for a value out of range.
     void set_settings(const Settings& settings) override {
         const Config config = with_settings(kind_, config_, settings);
         Self::check(config);
         config_ = config;
     }
+    /// The names of the tensors kept for a parameter under these settings.
     std::vector<std::string> moment_names(const Settings& settings) const override {
         return Self::moments(with_settings(kind_, config_, settings));
     }
 
+    /// The present settings.
     const Config& config() const { return config_; }
 
 private:

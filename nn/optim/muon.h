@@ -16,14 +16,15 @@ namespace tapestry {
 /// neural networks".
 Tensor orthogonalised(const Tensor& x, std::int64_t iterations = 5);
 
+/// The settings of Muon.
 struct MuonConfig {
-    double lr = 1e-3;
+    double lr = 1e-3;             ///< learning rate of all parameters
     double momentum = 0.95;       ///< of the matrices
     std::int64_t iterations = 5;  ///< of orthogonalised()
     double beta1 = 0.9;           ///< this and the next two: AdamW's, of all others
-    double beta2 = 0.999;
-    double eps = 1e-8;
-    double weight_decay = 0.01;  ///< of groups without one of their own
+    double beta2 = 0.999;         ///< share of the mean of the squares that stays, in [0, 1)
+    double eps = 1e-8;            ///< added to the root, so that nothing is divided by 0
+    double weight_decay = 0.01;   ///< of groups without one of their own
 };
 
 template <>

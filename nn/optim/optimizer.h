@@ -35,15 +35,19 @@ namespace tapestry {
 class ParameterList : public NamedTensors {
 public:
     ParameterList() = default;
+    /// Parameters with their names: Module::named_parameters().
     ParameterList(NamedTensors named) : NamedTensors(std::move(named)) {}
+    /// Parameters with their names.
     ParameterList(std::initializer_list<value_type> named) : NamedTensors(named) {}
+    /// Named "0", "1", ...
     ParameterList(const Tensors& tensors);
+    /// Named "0", "1", ...
     ParameterList(std::initializer_list<Tensor> tensors) : ParameterList(Tensors(tensors)) {}
 };
 
 /// Parameters that share their settings.
 struct ParameterGroup {
-    ParameterList parameters;
+    ParameterList parameters;                 ///< the group's parameters
     std::optional<double> weight_decay = {};  ///< the optimiser's own if not given
     double lr_factor = 1;                     ///< times the optimiser's learning rate
 };
@@ -52,10 +56,15 @@ struct ParameterGroup {
 class ParameterGroups : public std::vector<ParameterGroup> {
 public:
     ParameterGroups() = default;
+    /// Several groups, as decay_groups() makes them.
     ParameterGroups(std::vector<ParameterGroup> groups) : vector(std::move(groups)) {}
+    /// Several groups.
     ParameterGroups(std::initializer_list<ParameterGroup> groups) : vector(groups) {}
+    /// All parameters of a module.
     ParameterGroups(const Module& module) : ParameterGroups(module.named_parameters()) {}
+    /// Parameters named "0", "1", ...
     ParameterGroups(const Tensors& parameters) : vector{{.parameters = parameters}} {}
+    /// Parameters with their names.
     ParameterGroups(const NamedTensors& parameters) : vector{{.parameters = parameters}} {}
 };
 
@@ -65,18 +74,19 @@ std::vector<ParameterGroup> decay_groups(const Module& model, double weight_deca
 /// The state of an optimiser as a value: what its next step depends on, beside parameters and
 /// gradients. Optimizer::state() gives it out, Optimizer::load_state() takes it back.
 struct OptimizerState {
-    using Settings = std::map<std::string, double>;
+    using Settings = std::map<std::string, double>;  ///< numbers by name
+    /// One group of parameters.
     struct Group {
         std::vector<std::string> parameters;  ///< their names
-        double weight_decay = 0;
-        double lr_factor = 1;
+        double weight_decay = 0;              ///< of the group
+        double lr_factor = 1;                 ///< times lr
     };
 
-    std::string kind;        ///< "AdamW"
-    std::int64_t steps = 0;  ///< taken so far
-    double lr = 0;
-    Settings settings = {};  ///< "beta1", "beta2", "eps"; "momentum", "nesterov"
-    std::vector<Group> groups = {};
+    std::string kind;                ///< "AdamW"
+    std::int64_t steps = 0;          ///< taken so far
+    double lr = 0;                   ///< the optimiser's learning rate
+    Settings settings = {};          ///< "beta1", "beta2", "eps"; "momentum", "nesterov"
+    std::vector<Group> groups = {};  ///< in the optimiser's order
     /// Of parameter NAME "steps.NAME", i64 [], the steps in which it had a gradient; and unless
     /// that is 0, its moments, of its shape and dtype: "m.NAME" and "v.NAME" of Adam and AdamW,
     /// "momentum.NAME" of SGD with momentum, and of the matrices of Muon.
@@ -85,6 +95,7 @@ struct OptimizerState {
 
 // ---- the optimiser ------------------------------------------------------------------------------
 
+/// Changes parameters by their gradients. Read the opening comment of this file first.
 class Optimizer {
 public:
     virtual ~Optimizer();
@@ -103,8 +114,11 @@ public:
     /// it is to be frozen, or its module was never registered.
     void step(double grad_scale = 1);
 
+    /// Clears the gradients of its parameters.
     void zero_grad();
-    double lr() const { return lr_; }
+    double lr() const { return lr_; }  ///< learning rate of the next step
+    /// Sets the learning rate of the steps that follow. Throws ValueError unless it is finite and
+    /// at least 0.
     void set_lr(double lr);
     /// Steps taken so far.
     std::int64_t steps() const { return steps_; }
@@ -115,8 +129,8 @@ public:
     /// What a parameter is a part of: another's numbers from `first` on. Steps that draw random
     /// numbers (of bf16) then draw those that the whole would.
     struct Part {
-        std::string of;
-        std::int64_t first = 0;
+        std::string of;          ///< name of the whole parameter
+        std::int64_t first = 0;  ///< index of the part's first number in it
     };
     /// Of the parameters, in their order. Throws ValueError for more or fewer than there are.
     void set_parts(const std::vector<Part>& parts);
@@ -134,7 +148,7 @@ public:
     void load_state(const OptimizerState& state);
 
 protected:
-    using Settings = OptimizerState::Settings;
+    using Settings = OptimizerState::Settings;  ///< settings of this kind, by name
 
     /// `weight_decay` is for groups that have none of their own. Frozen parameters are left out.
     /// Throws ValueError for a parameter that did not ask for its gradient, stands in two groups or
@@ -143,10 +157,10 @@ protected:
 
     /// A parameter, and what is remembered of it.
     struct Slot {
-        std::string name;
-        Tensor parameter;
-        std::size_t group;
-        Part part;  ///< the whole of itself, unless set_parts() says otherwise
+        std::string name;   ///< its name
+        Tensor parameter;   ///< the member itself
+        std::size_t group;  ///< index of its group
+        Part part;          ///< the whole of itself, unless set_parts() says otherwise
         std::shared_ptr<const ParameterPlace> place;  ///< in its module, if it stands in one
         std::int64_t steps = 0;  ///< it had a gradient in, the one that is being taken included
         Tensors moments;         ///< as many as moment_names_in(group), zeros before the first step
@@ -154,6 +168,7 @@ protected:
 
     /// The learning rate and the weight decay of a slot.
     double lr_of(const Slot& slot) const { return lr_ * groups_[slot.group].lr_factor; }
+    /// Of its group.
     double weight_decay_of(const Slot& slot) const { return groups_[slot.group].weight_decay; }
 
     /// The numbers of a slot, and AdamW's or Adam's step for them: `update`, which has the rest, at
@@ -167,6 +182,7 @@ protected:
     /// The settings of this kind of optimiser, by name, and others in their place (ValueError for
     /// those out of range).
     virtual Settings settings() const = 0;
+    /// Replaces them. Throws ValueError for those out of range.
     virtual void set_settings(const Settings& settings) = 0;
 
     /// What is kept of each parameter with these settings: "m", "v".

@@ -22,6 +22,7 @@ namespace tapestry {
 /// Options of an optimiser by name: "lr", "beta1", "momentum", "weight_decay". Yes is 1.
 using OptimizerOptions = std::map<std::string, double>;
 
+/// An optimiser that can be chosen by name.
 struct OptimizerRow {
     const char* name;           ///< on the command line: "adamw"
     const char* summary;        ///< for help
@@ -41,12 +42,14 @@ struct OptimizerRow {
     std::vector<std::string> (*moments)(const OptimizerOptions& options);
 };
 
+/// All optimisers of the library.
 const std::vector<OptimizerRow>& optimizer_rows();
 
 /// Two names, as TrainingConfig::optimizer had them when it was an enumeration.
 struct OptimizerKind {
-    static constexpr const char* adamw = "adamw";
-    static constexpr const char* muon = "muon";
+    static constexpr const char* adamw = "adamw";  ///< AdamW for all parameters
+    static constexpr const char* muon =
+        "muon";  ///< Muon for the blocks' matrices, AdamW for the rest
 };
 
 /// "sgd", "rmsprop", ...: the names of all rows.

@@ -6,6 +6,7 @@
 
 namespace tapestry {
 
+/// Step -> learning rate; the first step is 0.
 using Schedule = std::function<double(std::int64_t step)>;
 
 /// Always `rate`.
@@ -17,10 +18,11 @@ Schedule linear_schedule(double first, double last, std::int64_t steps);
 /// rate * factor^(step / every), the exponent rounded down.
 Schedule step_schedule(double rate, double factor, std::int64_t every);
 
+/// A rate that rises, then falls along a cosine.
 struct WarmupCosine {
-    double rate = 1e-3;      ///< at the end of the warm-up
-    double min_rate = 1e-4;  ///< at the end
-    std::int64_t warmup = 100;
+    double rate = 1e-3;         ///< at the end of the warm-up
+    double min_rate = 1e-4;     ///< at the end
+    std::int64_t warmup = 100;  ///< steps in which it rises
     std::int64_t steps = 2000;  ///< warm-up included
 };
 
@@ -28,10 +30,11 @@ struct WarmupCosine {
 /// a cosine to `min_rate`, and stays there. Source: Loshchilov and Hutter 2017, "SGDR".
 Schedule warmup_cosine_schedule(const WarmupCosine& settings);
 
+/// A rate that rises, stays, then falls.
 struct WarmupTrapezoid {
-    double rate = 1e-3;      ///< between the warm-up and the fall
-    double min_rate = 1e-4;  ///< at the end
-    std::int64_t warmup = 100;
+    double rate = 1e-3;         ///< between the warm-up and the fall
+    double min_rate = 1e-4;     ///< at the end
+    std::int64_t warmup = 100;  ///< steps in which it rises
     std::int64_t steps = 2000;  ///< warm-up and fall included
     double cooldown = 0.4;      ///< share of the steps in which it falls
 };

@@ -5,9 +5,10 @@
 
 namespace tapestry {
 
+/// The settings of SGD.
 struct SGDConfig {
-    double lr = 1e-2;
-    double momentum = 0;
+    double lr = 1e-2;         ///< learning rate
+    double momentum = 0;      ///< share of the buffer that stays, in [0, 1); 0: no buffer
     bool nesterov = false;    ///< needs momentum
     double weight_decay = 0;  ///< of groups without one of their own
 };
@@ -25,14 +26,17 @@ struct FieldsOf<SGDConfig> {
 /// Formulas: sgd_update_ in ops/optimizer_step.h. Source: Sutskever et al. 2013, in PyTorch's form.
 class SGD : public ConfiguredOptimizer<SGD, SGDConfig> {
 public:
+    /// Throws ValueError as Optimizer does, and for settings out of range.
     explicit SGD(ParameterGroups groups, const SGDConfig& config = {})
         : ConfiguredOptimizer("SGD", std::move(groups), config) {}
 
     /// The velocity.
     static std::vector<std::string> moments(const SGDConfig& config);
+    /// Throws ValueError for nesterov without momentum.
     static void check(const SGDConfig& config);
 
 protected:
+    /// The formula's step of one parameter.
     void update_one(Slot& slot, double grad_scale) override;
 };
 

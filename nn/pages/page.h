@@ -16,6 +16,7 @@ namespace tapestry {
 /// Tokens read by a model's attention modules, as text, one each; any bytes.
 struct PageText {
     std::string module = {};  ///< prefix of module paths; the first match is used
+    /// One per token, of queries and of keys unless `keys` is given.
     std::vector<std::string> queries;
     std::vector<std::string> keys = {};  ///< for cross-attention
 };
@@ -27,17 +28,18 @@ struct PageImage {
     std::int64_t first = 1;  ///< tokens before the patches: the class token
 };
 
+/// What a page shows besides the step.
 struct PageOptions {
-    std::string title;
-    std::string subtitle = {};
+    std::string title;                 ///< heading
+    std::string subtitle = {};         ///< line below it
     std::vector<PageText> texts = {};  ///< without one, positions are numbered
     /// The name of a predicted class: a token's text. Without it classes are numbered.
     std::function<std::string(std::int64_t)> name_of = {};
-    std::optional<PageImage> image = {};
+    std::optional<PageImage> image = {};  ///< of a VisionTransformer's step
     /// A GPT's prompt, and its directory, which lets the page run it on other prompts: a build with
     /// TAPESTRY_WASM embeds it, others name the script that makes such a build.
     std::string prompt = {};
-    std::filesystem::path model_directory = {};
+    std::filesystem::path model_directory = {};  ///< the model's
 };
 
 /// The tokens at `count` positions of a module: queries of the first entry of `texts` that matches;

@@ -7,6 +7,7 @@
 
 namespace tapestry {
 
+/// The sizes of an AdditiveAttention.
 struct AdditiveAttentionConfig {
     std::int64_t query = 0;   ///< Q
     std::int64_t key = 0;     ///< K
@@ -30,9 +31,9 @@ struct AdditiveMemory {
 /// Translate", section 3.1 and appendix A.1.2.
 class AdditiveAttention : public Module {
 public:
-    Linear query;  // W_q [A, Q], no bias
-    Linear key;    // W_k [A, K], no bias
-    Linear score;  // v^T [1, A], no bias
+    Linear query;  ///< W_q [A, Q], no bias
+    Linear key;    ///< W_k [A, K], no bias
+    Linear score;  ///< v^T [1, A], no bias
 
     /// Throws ValueError unless all sizes are positive.
     explicit AdditiveAttention(const AdditiveAttentionConfig& config,
@@ -61,6 +62,8 @@ class DotAttention : public Module {
 public:
     DotAttention() : Module("DotAttention") {}
 
+    /// queries [B, T, D], keys [B, S, D], values [B, S, E] -> [B, T, E]; mask as
+    /// AdditiveAttention's. `weights`, if not null, receives [B, T, S].
     Tensor operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
                       const Tensor& mask = {}, Tensor* weights = nullptr) const;
 };

@@ -14,27 +14,30 @@
 
 namespace tapestry {
 
+/// The configuration of an RNN, GRU or LSTM.
 struct RecurrentConfig {
-    std::int64_t input = 0;   ///< I, size of the input vectors
-    std::int64_t hidden = 0;  ///< H, size of the state
-    std::int64_t layers = 1;
-    bool bidirectional = false;
-    double dropout = 0;  ///< between layers, in training
-    bool bias = true;
+    std::int64_t input = 0;      ///< I, size of the input vectors
+    std::int64_t hidden = 0;     ///< H, size of the state
+    std::int64_t layers = 1;     ///< number of layers
+    bool bidirectional = false;  ///< D = 2: also reads the sequence backwards
+    double dropout = 0;          ///< between layers, in training
+    bool bias = true;            ///< whether there are biases
 };
 
 /// The recurrent state: h, and the LSTM's cell c (undefined in the others). [B, H] in one layer;
 /// [layers D, B, H] for a whole module with D directions per layer, forward first.
 struct RecurrentState {
-    Tensor h = {};
-    Tensor c = {};
+    Tensor h = {};  ///< hidden state
+    Tensor c = {};  ///< the LSTM's cell
 };
 
+/// Optional inputs of Recurrent.
 struct RecurrentInputs {
     RecurrentState state = {};  ///< before the first step; zeros if undefined
     Tensor lengths = {};        ///< i64 [B]: length of each sequence; all T if undefined
 };
 
+/// Results of Recurrent.
 struct RecurrentOutput {
     Tensor output;         ///< [B, T, D H]: the last layer's h at every step, forward | backward
     RecurrentState state;  ///< after the last step
@@ -42,10 +45,10 @@ struct RecurrentOutput {
 
 /// Weights of one layer in one direction. G gates: 1 in an RNN, 3 in a GRU, 4 in an LSTM.
 struct RecurrentWeights {
-    Tensor weight_ih;  // [G H, I]; in later layers [G H, D H]
-    Tensor weight_hh;  // [G H, H]
-    Tensor bias_ih;    // [G H], undefined if there is none
-    Tensor bias_hh;    // [G H]
+    Tensor weight_ih;  ///< [G H, I]; in later layers [G H, D H]
+    Tensor weight_hh;  ///< [G H, H]
+    Tensor bias_ih;    ///< [G H], undefined if there is none
+    Tensor bias_hh;    ///< [G H]
 };
 
 /// x [B, T, I] -> [B, T, D H] and the final state. All weights are initially uniform in
@@ -63,9 +66,10 @@ class Recurrent : public Module {
 public:
     std::vector<RecurrentWeights> weights;  ///< [layers D]: layer by layer, forward first
 
+    /// x [B, T, I] -> output [B, T, D H] and the last state.
     RecurrentOutput operator()(const Tensor& x, const RecurrentInputs& inputs = {}) const;
 
-    const RecurrentConfig& config() const { return config_; }
+    const RecurrentConfig& config() const { return config_; }  ///< as given
     /// D: 2 if bidirectional, else 1.
     std::int64_t directions() const { return config_.bidirectional ? 2 : 1; }
     /// Whether the state has a c.
@@ -102,7 +106,11 @@ std::vector<std::int64_t> checked_lengths(std::string_view owner, const Tensor& 
 
 // ---- the three cells ----------------------------------------------------------------------------
 
-enum class RNNActivation { tanh, relu };
+/// The activation of an RNN.
+enum class RNNActivation {
+    tanh,  ///< the hyperbolic tangent
+    relu   ///< max(x, 0)
+};
 
 /// The simplest network with a memory:
 ///     h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh), or relu.
@@ -110,6 +118,7 @@ enum class RNNActivation { tanh, relu };
 /// Source: Elman 1990, "Finding Structure in Time"; in PyTorch's form.
 class RNN : public Recurrent {
 public:
+    /// Throws ValueError for sizes that are not positive, and as Dropout does.
     explicit RNN(const RecurrentConfig& config, RNNActivation activation = RNNActivation::tanh,
                  Generator& generator = default_generator());
 
@@ -132,6 +141,7 @@ private:
 /// Encoder-Decoder".
 class GRU : public Recurrent {
 public:
+    /// Throws as RNN does.
     explicit GRU(const RecurrentConfig& config, Generator& generator = default_generator());
 
 protected:
@@ -149,6 +159,7 @@ protected:
 /// forget gate: Gers et al. 2000, "Learning to Forget"; in PyTorch's form.
 class LSTM : public Recurrent {
 public:
+    /// Throws as RNN does.
     explicit LSTM(const RecurrentConfig& config, Generator& generator = default_generator());
     bool has_cell() const override { return true; }
 
@@ -157,7 +168,12 @@ protected:
                         const RecurrentWeights& w) const override;
 };
 
-enum class RecurrentCell { rnn, gru, lstm };
+/// The kinds of recurrent network.
+enum class RecurrentCell {
+    rnn,  ///< RNN
+    gru,  ///< GRU
+    lstm  ///< LSTM
+};
 
 /// An RNN (with tanh), GRU or LSTM, chosen at run time.
 std::unique_ptr<Recurrent> make_recurrent(RecurrentCell cell, const RecurrentConfig& config,

@@ -40,6 +40,7 @@ public:
     TrainingProgress(const TrainingProgress&) = delete;
     TrainingProgress& operator=(const TrainingProgress&) = delete;
 
+    /// Shows a step, if it is time. Call after every step.
     void show(const StepMetrics& metrics, const Speed& speed);
     /// Ends the line that is being rewritten.
     void finish();
@@ -57,6 +58,7 @@ private:
 /// elsewhere.
 class ByteProgress {
 public:
+    /// `output` receives the lines.
     explicit ByteProgress(ProgressOutput output) : output_(std::move(output)) {}
     ~ByteProgress() { finish(); }
     ByteProgress(const ByteProgress&) = delete;
@@ -64,6 +66,7 @@ public:
 
     /// What is done from now on: "encoding".
     void begin(const std::string& what);
+    /// Shows that `done` of `all` bytes are done, if it is time.
     void show(std::uint64_t done, std::uint64_t all);
     /// Takes the line away.
     void finish();

@@ -27,6 +27,7 @@ std::string to_text(const TrainingResult& result, const std::string& out);
 //
 // Read next: nn/train/metrics_file.h, where they come from; text_plot.h, which draws them.
 
+/// A run's losses, and a line about them.
 struct LossCurves {
     std::string summary;  ///< "m: step 500, loss 1.4632, validation loss 1.52 at step 500"
     std::vector<TextCurve> curves;  ///< "loss", and "validation loss" if one was taken

@@ -18,6 +18,7 @@
 
 namespace tapestry {
 
+/// The size and shades of a map.
 struct TextMapOptions {
     int width = 80;                     ///< columns of the terminal
     int cells = 8;                      ///< of text_heads: rows and columns of a map at the most

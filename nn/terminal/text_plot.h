@@ -21,11 +21,14 @@
 
 namespace tapestry {
 
+/// One curve.
 struct TextCurve {
-    std::string name;
-    std::vector<double> x = {}, y = {};  ///< as many of each; where y is not finite there is a gap
+    std::string name;            ///< for the legend
+    std::vector<double> x = {},  ///< of the points
+        y = {};                  ///< one per x; not finite: a gap
 };
 
+/// The size and axes of a plot.
 struct TextPlotOptions {
     int width = 80;            ///< columns, of everything
     int height = 16;           ///< rows, of the curves alone
@@ -34,7 +37,7 @@ struct TextPlotOptions {
 };
 
 /// The curves over one another, the later ones in front, each with a mark of its own, in the order
-/// *o+x#@%& and then a to z. Where several points of a curve fall in one column, their mean is
+/// `*o+x#@%&` and then a to z. Where several points of a curve fall in one column, their mean is
 /// drawn (of the logarithms, with log_y). Both axes have ticks at round numbers, of which the
 /// outermost bound the y axis. Throws ValueError for an x that is not finite, as many x as y not,
 /// no point that can be drawn, more than 34 curves, a width below 24 or a height below 4.

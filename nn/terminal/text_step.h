@@ -24,13 +24,16 @@ namespace tapestry {
 // "-" stands for a rule that did not run. "#0" is what entry 0 gave, "leaf" what asked for its
 // gradient, as in autograd/print.h, which prints a tape that nobody watched.
 
+/// The table of a step, in the order of its entries.
 std::string text_tape(const Inspector& inspector);
 
 // ---- the step -----------------------------------------------------------------------------------
 
+/// The width of the text, and which heads to show.
 struct StepTextOptions {
-    int width = 80;
-    std::optional<std::int64_t> layer = {}, head = {};  ///< both, or neither: then all heads, small
+    int width = 80;                          ///< columns of the terminal
+    std::optional<std::int64_t> layer = {},  ///< with `head`; neither: all heads, small
+        head = {};                           ///< with `layer`
 };
 
 /// Layers are numbered as their attentions ran. Throws ValueError for a layer or a head that there

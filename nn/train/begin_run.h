@@ -23,7 +23,7 @@ class Rewinder;
 
 /// The run to start. Set at most one of `resume` and `fork`.
 struct RunRequest {
-    TrainingConfig config = {};
+    TrainingConfig config = {};           ///< of the run
     std::vector<std::string> given = {};  ///< fields that the user set; others may change
     std::string out = {};                 ///< the run's directory
     bool resume = false;                  ///< resume from the latest checkpoint in `out`, if any
@@ -33,10 +33,11 @@ struct RunRequest {
     bool overwrite = false;                   ///< a new run may replace what is in `out`
 };
 
+/// A run that has begun.
 struct BegunRun {
-    std::unique_ptr<RunDirectory> directory;
-    std::unique_ptr<Session> session;
-    std::optional<EarlierRun> earlier = {};  ///< set for a fork
+    std::unique_ptr<RunDirectory> directory;  ///< locked
+    std::unique_ptr<Session> session;         ///< about to take its next step
+    std::optional<EarlierRun> earlier = {};   ///< set for a fork
 };
 
 /// Starts the run. Calls `told`, which may be empty, with one line saying where it starts (unless
@@ -56,6 +57,7 @@ BegunRun begin_run(const RunRequest& request, const TextCache* cache = nullptr,
 //                            {.wanted = {.lr = 3e-4}, .given = {"lr"}});
 //     TrainingRun run(*fork.session, {.out = "slower", .earlier = fork.earlier});
 
+/// A run that continues from a step of another.
 struct Fork {
     std::unique_ptr<Session> session;  ///< after the steps up to the fork
     EarlierRun earlier;                ///< for TrainingRunOptions

@@ -16,14 +16,27 @@ namespace tapestry {
 
 /// The condition to search for.
 struct StepCondition {
-    enum class Quantity { loss, val_loss, grad_norm, update_ratio, non_finite };
-    enum class Relation { above, at_least, below, at_most };
+    /// What is compared; update_ratio is ParameterFlow::ratio().
+    enum class Quantity {
+        loss,          ///< training loss of the step
+        val_loss,      ///< validation loss after the step
+        grad_norm,     ///< gradient norm before clipping
+        update_ratio,  ///< update_rms / value_rms of a parameter
+        non_finite     ///< whether a weight is NaN or infinite after the step
+    };
+    /// How it is compared with the bound.
+    enum class Relation {
+        above,     ///< quantity > bound
+        at_least,  ///< quantity >= bound
+        below,     ///< quantity < bound
+        at_most    ///< quantity <= bound
+    };
 
-    Quantity quantity = Quantity::loss;
+    Quantity quantity = Quantity::loss;  ///< left side
     std::string parameter = {};  ///< for update_ratio: a parameter, or a module for all of its
                                  ///< parameters; empty: the largest
-    Relation relation = Relation::above;
-    double bound = 0;
+    Relation relation = Relation::above;  ///< the comparison
+    double bound = 0;                     ///< right side
 
     bool holds(double value) const;  ///< false for NaN
     /// Whether metrics.jsonl records the quantity.
@@ -34,12 +47,14 @@ struct StepCondition {
 /// step). Throws ValueError for anything else.
 StepCondition parse_condition(std::string_view text);
 
+/// What find_step() found, and how.
 struct FoundStep {
     std::optional<std::int64_t> step = {};  ///< empty: no step that was examined met the condition
     std::string what = {};                  ///< "grad_norm 2.25", "update_ratio 0.1 (head.weight)"
     /// Steps examined on their own. Empty: all steps were, in metrics.jsonl.
     std::vector<std::int64_t> probed = {};
-    std::int64_t walk_first = 0, walk_last = 0;  ///< and every step in this range; 0: none
+    std::int64_t walk_first = 0,  ///< all steps from this one on were examined, too; 0: none
+        walk_last = 0;            ///< last of these
 };
 
 /// Searches the steps after `after`. Throws ValueError if there are none, and for a parameter that

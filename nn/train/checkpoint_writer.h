@@ -27,6 +27,7 @@ namespace tapestry {
 // steps: evenly spaced so that every step is close to one, with the distance doubled when they
 // take too much space.
 
+/// Which checkpoints to keep.
 struct Retention {
     std::int64_t keep = 1;                  ///< number of resume checkpoints to keep
     std::optional<std::int64_t> best = {};  ///< a step to keep
@@ -49,8 +50,8 @@ std::int64_t rewind_distance(std::int64_t steps, double step_seconds, double byt
 
 /// What to write in addition to the model.
 struct CheckpointContents {
-    bool state = true;  ///< the state to resume from
-    CheckpointPurpose purpose = CheckpointPurpose::resume;
+    bool state = true;                                      ///< the state to resume from
+    CheckpointPurpose purpose = CheckpointPurpose::resume;  ///< why it is written
     bool best = false;       ///< also save the model as the best so far
     bool keep_best = false;  ///< keep the checkpoint of RunState::best
     std::int64_t keep = 1;   ///< Retention::keep
@@ -66,6 +67,7 @@ std::uint64_t state_bytes(const GPT& model);
 void check_can_write(const RunDirectory& directory, const Session& session,
                      const CheckpointContents& contents);
 
+/// Writes checkpoints on a thread of its own while the run continues.
 class CheckpointWriter {
 public:
     /// All arguments must outlive the writer. Unless the run was resumed, the directory's contents
@@ -100,7 +102,7 @@ public:
 
     /// Seconds that the run was blocked, and CPU seconds of the thread.
     double waited_seconds() const { return waited_; }
-    double thread_seconds() const { return thread_; }
+    double thread_seconds() const { return thread_; }  ///< CPU seconds of the writing thread
 
 private:
     struct Job {

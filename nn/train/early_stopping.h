@@ -19,6 +19,7 @@
 
 namespace tapestry {
 
+/// When to stop.
 struct EarlyStoppingOptions {
     std::int64_t patience = 5;  ///< evaluations in a row without improvement before stopping
     double min_delta = 0;       ///< minimum decrease of the loss that counts as an improvement
@@ -39,6 +40,7 @@ public:
 
     /// The smallest loss so far, infinity before the first, and the step that it followed.
     double best_loss() const { return best_loss_; }
+    /// Step after which it was measured; 0 before the first.
     std::int64_t best_step() const { return best_step_; }
 
     /// Restores the module to its state after that step; does nothing if there is none.
@@ -55,6 +57,7 @@ private:
 
 // ---- whether a run has learned something --------------------------------------------------------
 
+/// Whether a run learns, by its losses.
 class LossWatch {
 public:
     /// `config` must have its vocabulary filled in, as Session::config() does.

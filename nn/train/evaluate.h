@@ -14,9 +14,10 @@
 
 namespace tapestry {
 
+/// How much to evaluate.
 struct EvaluateOptions {
-    std::int64_t batches = 50;
-    std::int64_t batch = 12;
+    std::int64_t batches = 50;  ///< number of batches
+    std::int64_t batch = 12;    ///< sequences per batch
 };
 
 /// Mean cross-entropy (nats per token) over random batches of one split of the text, in evaluation
@@ -30,6 +31,7 @@ std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches);
 
+/// The loss of a sequence of ids, window by window.
 struct WindowLoss {
     double loss = 0;          ///< mean cross-entropy in nats
     std::int64_t tokens = 0;  ///< tokens predicted
@@ -47,6 +49,7 @@ WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids);
 //     const Evaluation one = evaluate_on_text({.text = "other.txt", .start = "model"});
 //     fmt::print("{}\n", to_text(one));
 
+/// How well a model predicts a text.
 struct Evaluation {
     double loss = 0;             ///< mean cross-entropy in nats; finite
     std::int64_t tokens = 0;     ///< tokens predicted

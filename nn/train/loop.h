@@ -12,12 +12,13 @@
 
 namespace tapestry {
 
+/// How to train.
 struct TrainOptions {
-    std::int64_t steps = 2000;
+    std::int64_t steps = 2000;       ///< steps in all
     std::int64_t accumulate = 1;     ///< batches whose gradients are averaged per step
     std::int64_t micro_batches = 1;  ///< micro-batches per batch, summed in a tree (gradient_sum.h)
     double clip = 1;                 ///< largest global norm of the gradient; 0 for none
-    Schedule schedule = constant_schedule(1e-3);
+    Schedule schedule = constant_schedule(1e-3);  ///< learning rate of every step
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
     std::int64_t first_step = 0;  ///< steps of this run taken before
     double first_seconds = 0;     ///< their duration
@@ -29,6 +30,7 @@ struct TrainOptions {
     }
 };
 
+/// What train() calls.
 struct TrainCallbacks {
     /// Computes the loss of the next batch, or of its next micro-batch, from the model. Called
     /// while a tape records.
@@ -59,12 +61,13 @@ public:
 
     /// Steps taken.
     std::int64_t steps() const { return steps_; }
+    /// Whether all steps have been taken.
     bool is_finished() const { return steps_ >= options_.steps; }
 
     /// Takes the next step and any evaluation due after it; does not call callbacks.report.
     StepMetrics next();
 
-    TrainStep& step() { return step_; }
+    TrainStep& step() { return step_; }  ///< the step itself
 
 private:
     void ended(StepPhase phase);

@@ -29,10 +29,10 @@ std::string end_line(const TrainingResult& result, const std::vector<std::string
 
 /// Why a file could not be written.
 struct SaveProblem {
-    std::string message = {};  ///< empty: it was written
-    bool disk_is_full = false;
+    std::string message = {};   ///< empty: it was written
+    bool disk_is_full = false;  ///< because there is no space left
 
-    explicit operator bool() const { return !message.empty(); }
+    explicit operator bool() const { return !message.empty(); }  ///< whether there is a problem
 };
 
 /// Writes one JSON object per line, without buffering. Lines for which the disk has no space are
@@ -48,6 +48,7 @@ public:
     /// begin with that.
     MetricsFile(const std::filesystem::path& directory, const FileDigest& written);
 
+    /// Appends a line.
     void write(const std::string& json);
     /// Writes the last line of a finished run. It is not part of digest(): a run that resumes later
     /// is truncated to what is.
@@ -87,8 +88,10 @@ private:
 
 /// One number per entry of the steps next to it; NaN where a number was not finite.
 struct Metrics {
-    std::vector<double> steps, losses;
-    std::vector<double> eval_steps, val_losses;
+    std::vector<double> steps,       ///< every step
+        losses;                      ///< training loss of each
+    std::vector<double> eval_steps,  ///< steps with an evaluation
+        val_losses;                  ///< validation loss of each
 };
 
 /// Reads the step lines in order. A last line without a newline may be incomplete; it is ignored if

@@ -18,12 +18,14 @@
 
 namespace tapestry {
 
+/// A batch as the recorded step saw it.
 struct RecordedBatch {
-    Batch batch;
+    Batch batch;               ///< inputs and targets
     std::uint64_t seed = 0;    ///< of dropout's generator
     std::uint64_t offset = 0;  ///< its offset before the loss of this batch
 };
 
+/// A step that can be taken again.
 struct RecordedStep {
     std::int64_t step = 0;                    ///< counted from 1
     bool updated = false;                     ///< the weights are those after the step's update
@@ -62,10 +64,11 @@ std::string finding_text(const RecordedStep& step, const RetakenStep& retaken);
 
 /// What step.json holds in addition to the step: its outcome when recorded.
 struct RecordedOutcome {
-    std::string finding;
+    std::string finding;          ///< finding_text() when it was recorded
     std::uint64_t loss_bits = 0;  ///< of RetakenStep::loss, which may be NaN
     std::string built;  ///< instruction set and fused or unfused ops: others give other bits
 };
+/// The outcome to record with a step.
 RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken);
 
 /// Writes step.json into the model's directory. Throws IoError.
@@ -75,7 +78,7 @@ void write_step(const std::filesystem::path& directory, const RecordedStep& step
 RecordedStep read_step(const std::filesystem::path& directory, const GPTConfig& config,
                        RecordedOutcome& outcome);
 
-inline constexpr const char* kStepName = "step.json";
+inline constexpr const char* kStepName = "step.json";  ///< the file, in the model's directory
 
 // ---- a trap for NaN -----------------------------------------------------------------------------
 
@@ -84,6 +87,7 @@ inline constexpr const char* kStepName = "step.json";
 // steps it only holds references to the step's batches and the generator's state, so it does not
 // slow training down.
 
+/// Records the step at which training diverges.
 class Trap {
 public:
     /// Saves the step to `directory`, with the model and the tokenizer. `dropout` is the generator

@@ -12,17 +12,18 @@
 
 namespace tapestry {
 
+/// What the user asks for when a run is resumed.
 struct ResumeOptions {
     /// Only the fields named in `given` count: "lr", "layers", as in the fields' lists.
     TrainingConfig wanted = {};
-    std::vector<std::string> given = {};
+    std::vector<std::string> given = {};  ///< names of fields
     /// Permitted differences: field names, or "isa", "version", "data".
     std::vector<std::string> overrides = {};
 };
 
 /// The configuration to continue with.
 struct ResumedConfig {
-    TrainingConfig config;
+    TrainingConfig config;                     ///< with the permitted differences applied
     std::vector<std::string> overridden = {};  ///< overrides that made a difference
 };
 

@@ -33,9 +33,11 @@ struct RewindStart {
 /// three seconds.
 std::string wait_text(const RewindStart& start);
 
+/// Where to find what the run read.
 struct RewindOptions {
-    std::string text = {}, data = {};  ///< where the data is now; both empty: where it was
-    const TextCache* cache = nullptr;
+    std::string text = {},             ///< where the text is now; both empty: where it was
+        data = {};                     ///< where the tokenized data is now
+    const TextCache* cache = nullptr;  ///< of tokenized texts; null: none
     /// Called before the steps in between are taken. May be empty.
     std::function<void(const RewindStart&)> told = {};
 };
@@ -49,6 +51,7 @@ struct RewoundStep {
     std::vector<ParameterFlow> flow = {};     ///< its effect on every parameter
 };
 
+/// Replays the steps of a run. See above.
 class Rewinder {
 public:
     /// The history must outlive the rewinder.
@@ -89,8 +92,8 @@ std::string difference(const StepMetrics& then, const StepMetrics& now);
 
 /// How many steps of a run gave the same bits when replayed.
 struct RunComparison {
-    std::int64_t steps = 0;
-    std::int64_t same = 0;
+    std::int64_t steps = 0;           ///< steps compared
+    std::int64_t same = 0;            ///< of these, those with the same bits
     std::int64_t with_gradients = 0;  ///< steps whose gradients were compared as well
 };
 

@@ -35,25 +35,27 @@ namespace tapestry {
 /// Steps taken under one configuration. A run has one segment, plus one for each time it was
 /// resumed with changes.
 struct RunSegment {
-    std::int64_t first_step = 1;
+    std::int64_t first_step = 1;              ///< first step, counted from 1
     std::string config = {};                  ///< TrainingConfig, as JSON
     std::vector<std::string> overrides = {};  ///< names of what changed: "lr", "isa"
 };
 
 /// The lowest validation loss so far.
 struct BestLoss {
-    std::int64_t step = 0;
-    double val_loss = 0;
+    std::int64_t step = 0;  ///< step after which it was measured
+    double val_loss = 0;    ///< nats per token
 };
 
+/// A run's metadata in a checkpoint.
 struct RunState {
-    std::vector<RunSegment> segments = {};
-    double seconds = 0;       ///< duration of the run, over all its parts
-    FileDigest metrics = {};  ///< of metrics.jsonl, as far as it had been written
-    std::optional<BestLoss> best = {};
-    std::int64_t rewind_every = 0;  ///< steps between the rewind states; 0: not known yet
+    std::vector<RunSegment> segments = {};  ///< in order; the last one is in progress
+    double seconds = 0;                     ///< duration of the run, over all its parts
+    FileDigest metrics = {};                ///< of metrics.jsonl, as far as it had been written
+    std::optional<BestLoss> best = {};      ///< empty before the first evaluation
+    std::int64_t rewind_every = 0;          ///< steps between the rewind states; 0: not known yet
 };
 
+/// As JSON, for the checkpoint's metadata.
 std::string to_json(const RunState& state);
 
 /// The inverse. Throws IoError that names `what`, the checkpoint.
@@ -67,9 +69,10 @@ enum class CheckpointPurpose {
     rewind   ///< so that every step is close to one
 };
 
+/// A checkpoint in a run's directory.
 struct StoredCheckpoint {
-    std::int64_t step = 0;
-    CheckpointPurpose purpose = CheckpointPurpose::resume;
+    std::int64_t step = 0;                                  ///< steps taken before it
+    CheckpointPurpose purpose = CheckpointPurpose::resume;  ///< why it was written
 
     /// Path within the directory: "checkpoints/step-00000250.safetensors", or "rewind/...".
     std::string name() const;
@@ -81,13 +84,14 @@ struct StoredCheckpoint {
 std::vector<StoredCheckpoint> stored_checkpoints(const std::filesystem::path& directory);
 std::vector<StoredCheckpoint> stored_checkpoints(const SavedFiles& files);
 
+/// The directory of a run, locked while this lives.
 class RunDirectory {
 public:
     /// Creates the directory if necessary and changes nothing else. Throws IoError, and BusyError
     /// if another run is using it.
     explicit RunDirectory(std::filesystem::path path);
 
-    const std::filesystem::path& path() const { return path_; }
+    const std::filesystem::path& path() const { return path_; }  ///< as given
     /// False on a file system without locks, where another run is not kept out.
     bool is_locked() const { return lock_.is_held(); }
 
@@ -129,25 +133,27 @@ private:
 //
 // Read next: rewind.h, which takes the steps again.
 
+/// The steps, states and configurations of a run, read from its directory once. Needs no lock.
 class RunHistory {
 public:
     /// Throws IoError for a directory without a run, or with damaged files.
     explicit RunHistory(std::filesystem::path directory);
 
-    const std::filesystem::path& directory() const { return directory_; }
+    const std::filesystem::path& directory() const { return directory_; }  ///< as given
 
     /// All steps, counted from 1.
     const std::vector<StepMetrics>& steps() const { return steps_; }
-    std::int64_t last_step() const { return steps_.back().step; }
+    std::int64_t last_step() const { return steps_.back().step; }  ///< number of steps taken
     /// Throws ValueError, naming `what` and the valid range, for a step that was not taken.
     const StepMetrics& step(std::int64_t number, std::string_view what = "step") const;
 
     /// Metadata of the latest checkpoint, and information on the checkpoint itself.
     const RunState& state() const { return state_; }
-    const CheckpointInfo& latest() const { return latest_; }
+    const CheckpointInfo& latest() const { return latest_; }  ///< information on the checkpoint
 
     /// Index, from 0, of the segment that contains the step, and the configuration of a segment.
     std::size_t segment_of(std::int64_t step) const;
+    /// The configuration of segment `segment`, from 0, unchecked.
     TrainingConfig config_of(std::size_t segment) const;
 
     /// The checkpoints that exist now, in ascending order. They change while the run continues.

@@ -36,8 +36,8 @@ namespace tapestry {
 
 /// A text to learn from, or data that `tapestry tokenize` has made of texts, as a model's ids.
 struct TokenizedText {
-    std::unique_ptr<Tokenizer> tokenizer;
-    TextData data;
+    std::unique_ptr<Tokenizer> tokenizer;  ///< of the ids
+    TextData data;                         ///< the ids, split
     std::string checksum;  ///< of ids and tokenizer: which data it is, wherever it lies
 };
 
@@ -64,6 +64,7 @@ struct SessionWatchers {
     std::function<bool(std::int64_t step)> reads_gradients = {};
 };
 
+/// A training run as a value, see above.
 class Session {
 public:
     /// Reads the text, through the cache if there is one, and the model to begin with, and freezes
@@ -77,17 +78,18 @@ public:
     /// What it was given, with the model's settings as they became: the vocabulary is the text's,
     /// and a model to begin with brings its own.
     const TrainingConfig& config() const { return config_; }
-    const Tokenizer& tokenizer() const { return *text_.tokenizer; }
-    const TextData& data() const { return text_.data; }
+    const Tokenizer& tokenizer() const { return *text_.tokenizer; }  ///< of the text
+    const TextData& data() const { return text_.data; }              ///< the text
     /// By which the data is known again, wherever it lies.
     const std::string& data_checksum() const { return text_.checksum; }
-    GPT& model() { return *model_; }
-    const GPT& model() const { return *model_; }
+    GPT& model() { return *model_; }              ///< the model that is trained
+    const GPT& model() const { return *model_; }  ///< the model that is trained
     /// Of the parameters that are not frozen.
     Optimizer& optimizer() { return *optimizer_; }
     /// Dropout draws from it.
     Generator& weights_generator() { return weights_; }
 
+    /// Sets the callbacks of the steps that follow.
     void watch(SessionWatchers watchers) { watchers_ = std::move(watchers); }
 
     /// From now on the processes take each step together, with the bits of one (data_parallel.h),
@@ -110,6 +112,7 @@ public:
 
     /// Steps taken.
     std::int64_t steps() const { return loop_->steps(); }
+    /// Whether all steps have been taken.
     bool is_finished() const { return loop_->is_finished(); }
     /// What the steps that were taken before it was resumed took; to be said ahead of the next.
     void set_seconds_before(double seconds) {

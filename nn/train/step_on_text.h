@@ -21,14 +21,15 @@
 
 namespace tapestry {
 
+/// A model and the loss of its step on a text.
 struct StepOnText {
     std::string directory;          ///< the model's
     std::string prompt;             ///< a GPT's prompt, its only input; or empty
     std::shared_ptr<Module> model;  ///< in evaluation mode
-    std::function<Tensor()> loss;
-    DType products = DType::f32;  ///< element type of most matrix products
-    std::string predicted;        ///< "11 characters predicted, each from those before it"
-    std::vector<PageText> texts;
+    std::function<Tensor()> loss;   ///< computes the loss
+    DType products = DType::f32;    ///< element type of most matrix products
+    std::string predicted;          ///< "11 characters predicted, each from those before it"
+    std::vector<PageText> texts;    ///< the tokens, for the page
     std::function<std::string(std::int64_t)> name_of;  ///< a token's text
 
     /// The page's description of the step, given its loss.

@@ -42,15 +42,17 @@ double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
                      const std::function<void()>& after_backward = {},
                      const std::function<void()>& before_backward = {});
 
+/// The phases of a step, in order.
 enum class StepPhase {
-    zero_grad,
-    backward,  ///< of one (micro-)batch, while its tape exists
-    gradients,
-    reduce,
-    check,
-    update
+    zero_grad,  ///< clears the last step's gradients
+    backward,   ///< of one (micro-)batch, while its tape exists
+    gradients,  ///< of all (micro-)batches of this process
+    reduce,     ///< their sum over the processes
+    check,      ///< norm, and whether it and the loss are finite
+    update      ///< the optimiser's
 };
 
+/// How to take a step.
 struct TrainStepOptions {
     std::int64_t accumulate = 1;  ///< batches whose gradients are averaged
     /// Equal parts into which each batch is split; loss() is called once for each.
@@ -73,6 +75,7 @@ struct StepResult {
     double grad_norm = 0;  ///< before clipping
 };
 
+/// Takes training steps, one at a time. See above for its phases.
 class TrainStep {
 public:
     /// The optimiser must outlive the step. Throws ValueError for options out of range, and as
@@ -97,12 +100,13 @@ public:
     DataParallel* data_parallel() { return parallel_.get(); }
 
     // The phases, to run them separately.
-    void zero_grad();
+    void zero_grad();                         ///< clears the last step's gradients
     double gradients(const BatchLoss& loss);  ///< mean loss, or this process's share of it
+    /// Sums gradients and `loss` over the processes.
     void reduce(double& loss);
     double norm() const;                             ///< of all gradients, in f64
     double check(std::int64_t number, double loss);  ///< norm(), or throws DivergedError
-    void update(double lr, double grad_norm);
+    void update(double lr, double grad_norm);  ///< the optimiser's step, with gradients clipped
 
 private:
     void end(StepPhase phase) const {

@@ -24,7 +24,10 @@ class GPT;
 
 /// Settings that go together (settings_of): nanoGPT's for a CPU, or what comes to the same
 /// loss in a fraction of the time.
-enum class Recipe { standard, fast };
+enum class Recipe {
+    standard,  ///< nanoGPT's settings for a CPU
+    fast       ///< the same loss in a fraction of the time
+};
 
 template <>
 struct NamesOf<Recipe> {
@@ -33,7 +36,10 @@ struct NamesOf<Recipe> {
 };
 
 /// How the learning rate falls after the warm-up (nn/optim/schedule.h).
-enum class RateCurve { cosine, trapezoid };
+enum class RateCurve {
+    cosine,    ///< along half a cosine
+    trapezoid  ///< in equal parts, at the end
+};
 
 template <>
 struct NamesOf<RateCurve> {
@@ -41,6 +47,7 @@ struct NamesOf<RateCurve> {
         {{RateCurve::cosine, "cosine"}, {RateCurve::trapezoid, "trapezoid"}}};
 };
 
+/// All settings of a run. FieldsOf<TrainingConfig> has meaning and bounds of every field.
 struct TrainingConfig {
     /// What it began with; it says so, and the other fields say what is done.
     Recipe recipe = Recipe::standard;
@@ -52,35 +59,37 @@ struct TrainingConfig {
         {};  ///< directory of a model whose weights it begins with; empty: random ones
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
     GPTConfig model = {};
+    /// Replaces the dropout of a `start`; empty: keeps it.
     std::optional<double> start_dropout = {};
     std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
-    std::int64_t batch = 12;
-    BatchOrder order = BatchOrder::random;
-    std::int64_t accumulate = 1;
-    std::int64_t micro_batches = 1;
-    std::int64_t steps = 2000;
-    std::string optimizer = "adamw";  ///< a row's name in nn/optim/optimizer_registry.h
-    double lr = 1e-3;
-    double min_lr = 1e-4;
-    std::int64_t warmup = 100;
-    RateCurve schedule = RateCurve::cosine;
-    double cooldown = 0.4;
-    double muon_lr = 1;
-    double muon_momentum = 0.95;
-    std::int64_t muon_iterations = 5;
-    double weight_decay = 0.1;
-    double beta1 = 0.9;
-    double beta2 = 0.99;
-    double eps = 1e-8;
-    double momentum = 0.9;
-    bool nesterov = false;
-    double alpha = 0.99;
-    bool centered = false;
-    double clip = 1;
-    std::int64_t eval_every = 250;
-    std::int64_t eval_batches = 50;
-    std::uint64_t seed = 1337;
+    std::int64_t batch = 12;                   ///< sequences per batch
+    BatchOrder order = BatchOrder::random;     ///< how sequences are drawn
+    std::int64_t accumulate = 1;               ///< batches whose gradients are averaged per step
+    std::int64_t micro_batches = 1;            ///< equal parts of a batch, with a gradient each
+    std::int64_t steps = 2000;                 ///< steps in all
+    std::string optimizer = "adamw";           ///< a row's name in nn/optim/optimizer_registry.h
+    double lr = 1e-3;                          ///< learning rate after the warm-up
+    double min_lr = 1e-4;                      ///< learning rate at the end
+    std::int64_t warmup = 100;                 ///< steps in which the rate rises
+    RateCurve schedule = RateCurve::cosine;    ///< how the rate falls
+    double cooldown = 0.4;        ///< trapezoid: share of the steps in which it falls, in [0, 1]
+    double muon_lr = 1;           ///< Muon's learning rate, as a multiple of AdamW's
+    double muon_momentum = 0.95;  ///< Muon's momentum, in [0, 1)
+    std::int64_t muon_iterations = 5;  ///< iterations of orthogonalised()
+    double weight_decay = 0.1;         ///< of tensors of rank 2 and above
+    double beta1 = 0.9;                ///< Adam's, AdamW's and Lion's, in [0, 1)
+    double beta2 = 0.99;               ///< Adam's, AdamW's and Lion's, in [0, 1)
+    double eps = 1e-8;                 ///< added to the root by Adam, AdamW and RMSprop
+    double momentum = 0.9;             ///< SGD's and RMSprop's, in [0, 1)
+    bool nesterov = false;             ///< SGD: step from where the velocity leads
+    double alpha = 0.99;               ///< RMSprop: share of the mean square that stays, in [0, 1)
+    bool centered = false;             ///< RMSprop: divide by the deviation
+    double clip = 1;                   ///< largest gradient norm; 0: no limit
+    std::int64_t eval_every = 250;     ///< steps between evaluations; 0: none
+    std::int64_t eval_batches = 50;    ///< batches per evaluation
+    std::uint64_t seed = 1337;         ///< of all random numbers of the run
 
+    /// Tokens whose gradients one step averages.
     std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
     std::int64_t micro_batch_size() const;
@@ -192,7 +201,12 @@ void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& give
 
 /// Those that every training has; others have names of their own (`stream` in core/random.h).
 /// Dropout draws from `weights`, after the weights at the start.
-enum class Stream : std::uint64_t { weights, batches, evaluation, samples };
+enum class Stream : std::uint64_t {
+    weights,     ///< initial weights, then dropout
+    batches,     ///< training batches
+    evaluation,  ///< evaluation batches
+    samples      ///< sampled text
+};
 
 /// The stream's generator at its beginning. Its key is 4 seed + 0 .. 3, modulo 2^64, as it has been
 /// since the first trainings: with another, the same seed would give another model.

@@ -44,6 +44,7 @@ struct EarlierRun {
     std::vector<StepMetrics> steps = {};  ///< parsed from `lines`
 };
 
+/// What to write, and callbacks.
 struct TrainingRunOptions {
     std::filesystem::path out = {};  ///< for model, tokenizer, metrics.jsonl and report.html
     bool report = true;              ///< write report.html
@@ -63,6 +64,7 @@ struct TrainingRunOptions {
     std::function<bool(const SaveProblem&)> retry = {};
 };
 
+/// How a run ended.
 struct TrainingResult {
     StepMetrics last;                ///< last step
     std::optional<double> val_loss;  ///< the latest
@@ -74,6 +76,7 @@ struct TrainingResult {
     std::string concern = {};        ///< LossWatch::concern()
 };
 
+/// Takes the steps of a session and writes its directory. See above.
 class TrainingRun {
 public:
     /// Throws IoError if the model could not be saved there, ValueError for a session without steps
@@ -90,7 +93,7 @@ public:
     /// that are not finite, which are not saved; IoError if the last checkpoint cannot be written.
     TrainingResult to_the_end();
 
-    const CheckpointWriter& checkpoints() const;
+    const CheckpointWriter& checkpoints() const;  ///< what it has written
     /// Waits until the checkpoint in progress is written.
     void wait_for_checkpoint();
 
