@@ -1,6 +1,6 @@
-// Draws the pictures of docs/course into a directory: `course_pictures docs/course/pictures`, after
-// a change of examples/school/pictures. The test `course_pictures` compares what is there with what
-// it draws.
+// Draws the pictures of docs/course into a directory: run `course_pictures docs/course/pictures`
+// after changing examples/school/pictures. The test `course_pictures` compares the files with its
+// output.
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/pictures/course.h>
 
