@@ -1,4 +1,4 @@
-// Cells and tables as text and as Markdown. Read table.h first.
+// Cells and tables as text and as Markdown. Implements table.h.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/table.h>
 
@@ -10,7 +10,7 @@
 namespace tapestry::experiments {
 namespace {
 
-// Columns on a terminal, not bytes: every byte that does not continue a UTF-8 character.
+// Columns on a terminal: every byte that does not continue a UTF-8 character.
 std::size_t width(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
         return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -22,7 +22,7 @@ std::string padded(const std::string& text, std::size_t to, bool right) {
     return right ? spaces + text : text + spaces;
 }
 
-// A column is set to the right if any of its cells is a number.
+// A column is right-aligned if any of its cells is a number.
 bool is_numeric(const Table& table, std::size_t column) {
     return std::any_of(table.rows.begin(), table.rows.end(), [column](const auto& row) {
         return column < row.size() && !std::isnan(row[column].value);
@@ -70,7 +70,7 @@ Cell fixed(double number, int decimals) {
 
 namespace {
 
-// A single seed has a mean, and no width that could be said.
+// A single seed has a mean but no interval to show.
 Cell with_width(const Interval& interval, const std::string& mean, const std::string& half,
                 const std::string& unit) {
     const bool known = interval.count > 0 && std::isfinite(interval.half_width());

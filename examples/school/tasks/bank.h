@@ -27,9 +27,7 @@ Words draw_sentence(Generator& generator);
 struct Separation {
     Score told;  ///< held-out sentences nearer to the mean of their own meaning, taken over
                  ///< training sentences
-    double same = 0,
-           different =
-               0;  ///< mean cosine of two held-out ones with the same meaning, or different ones
+    double same = 0, different = 0;  ///< mean cosine of held-out pairs, by equal meaning
 };
 
 struct BankResult {

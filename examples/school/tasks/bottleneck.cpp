@@ -46,8 +46,7 @@ Pair draw_row(std::int64_t letters, std::int64_t shortest, std::int64_t longest,
     for (;;) {
         std::string row(length, ' ');
         for (char& c : row) c = static_cast<char>('a' + below(letters));
-        if (length > 2 && held_out(row, 4) != for_test)
-            continue;  // there are too few rows of 2 letters
+        if (length > 2 && held_out(row, 4) != for_test) continue;  // too few rows have 2 letters
         return {row, std::string(row.rbegin(), row.rend())};
     }
 }

@@ -85,8 +85,7 @@ Score learn(Module& model, const TaskOptions& options, const ReviewRows& train,
 
 Review draw_review(bool held_out, Generator& generator) {
     const bool good = generator.below(2) == 0;
-    const bool here =
-        generator.below(2) == 0;  // which of the two clauses has the held-out adjective
+    const bool here = generator.below(2) == 0;  // which of two clauses has the held-out adjective
     const auto clause = [&](bool is_good, bool special) {
         return draw_clause(is_good, held_out && special, generator);
     };
