@@ -1,5 +1,5 @@
-// Benchmarks of a whole GPT: its training step, alone and on a busy machine, and the writing of
-// tokens. Nothing watches them; where the time of a step goes is what profile.h tells.
+// Benchmarks of a whole GPT: its training step, on a quiet and on a busy machine, and sampling.
+// They run unobserved; profile.h shows where a step's time goes.
 #pragma once
 
 #include <tapestry/nn/bench/measurement.h>
@@ -13,13 +13,13 @@ namespace tapestry::bench {
 
 // ---- the training step --------------------------------------------------------------------------
 
-// On random tokens, as train() takes it.
+// Steps on random tokens, as in train().
 
 struct StepOptions {
     GPTConfig model{.vocab = 65};
     std::int64_t batch = 12;
-    std::int64_t steps = 50;   ///< that count
-    std::int64_t warm_up = 5;  ///< before them
+    std::int64_t steps = 50;   ///< measured steps
+    std::int64_t warm_up = 5;  ///< steps before them
 };
 
 struct StepRow {
@@ -29,25 +29,24 @@ struct StepRow {
     double fastest_flops = 0;  ///< of the fastest step
 };
 
-/// The seconds of every step that counts, in order.
+/// The seconds of every measured step, in order.
 struct TakenSteps {
     std::vector<double> seconds;
     std::int64_t parameters = 0;
 };
 
-/// Throws ValueError for a model that cannot be made.
+/// Throws ValueError for an invalid model.
 TakenSteps take_steps(const StepOptions& options);
 StepRow measure_step(const StepOptions& options);
 
 // ---- on a busy machine --------------------------------------------------------------------------
 
-// Training steps on a machine that others use, too: the same steps, quiet and with a core that is
-// kept busy, in turn. A step whose threads wait for one another takes as long as the slowest of
-// them, and one that the system has set aside comes back after milliseconds: the 95th percentile
-// tells.
+// Training steps on a shared machine: the same steps with all cores free and with one kept busy,
+// alternating. A step whose threads wait for each other takes as long as the slowest thread, and a
+// preempted thread returns only after milliseconds: look at the 95th percentile.
 
-/// Keeps a core busy while it lives, as another program's endless loop would: a thread that does
-/// nothing but count, bound to the last core this process may use where the system can do that.
+/// Keeps a core busy while it lives, like another program's endless loop: a counting thread, bound
+/// to the last core available to this process if the system supports that.
 class Spinner {
 public:
     Spinner();
@@ -62,7 +61,7 @@ private:
 };
 
 struct BusyOptions {
-    StepOptions step;         ///< in each round and of each kind
+    StepOptions step;         ///< per round, quiet and busy alike
     std::int64_t rounds = 3;  ///< of quiet steps, then busy ones
 };
 
@@ -72,12 +71,12 @@ struct BusyRow {
     std::int64_t parameters = 0;
 };
 
-/// Throws ValueError for a model that cannot be made.
+/// Throws ValueError for an invalid model.
 BusyRow measure_busy(const BusyOptions& options);
 
 // ---- sampling -----------------------------------------------------------------------------------
 
-// Writing tokens one at a time, with the cache of keys and values and without.
+// Generates tokens one at a time, with and without the KV cache.
 
 struct SamplingOptions {
     GPTConfig model{.vocab = 65};
@@ -86,20 +85,20 @@ struct SamplingOptions {
 };
 
 struct SamplingRow {
-    Times token = {};       ///< seconds that one takes
-    double bytes = 0;       ///< of weights that each has to read
-    double read_speed = 0;  ///< bytes per second at which the machine reads as many
+    Times token = {};       ///< seconds per token
+    double bytes = 0;       ///< weights read per token
+    double read_speed = 0;  ///< bytes per second at which the machine reads that amount
     std::size_t peak_bytes = 0;
     double tokens_per_second_without_cache = 0;
-    bool same_tokens = false;  ///< with the cache and without
+    bool same_tokens = false;  ///< do both ways give the same tokens?
     std::int64_t parameters = 0;
 
-    /// Of the weights.
+    /// Speed of reading the weights.
     double bytes_per_second() const { return bytes / token.median; }
     double of_peak() const { return bytes_per_second() / read_speed; }
 };
 
-/// An untrained model's, at temperature 0. Throws ValueError for a model that cannot be made.
+/// Samples an untrained model at temperature 0. Throws ValueError for an invalid model.
 SamplingRow measure_sampling(const SamplingOptions& options);
 
 }  // namespace tapestry::bench

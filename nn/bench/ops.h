@@ -1,5 +1,5 @@
-// Benchmarks of single operations: matrix products, attention, and what a training step of a GPT
-// consists of besides these.
+// Benchmarks of single operations: matrix products, attention, and the other ops in a GPT's
+// training step.
 #pragma once
 
 #include <tapestry/core/dtype.h>
@@ -13,26 +13,26 @@ namespace tapestry::bench {
 
 // ---- matrix products ----------------------------------------------------------------------------
 
-// Square ones, or those that the layers of a GPT ask for.
+// Square products, or those of a GPT's layers.
 
 /// C [m, n] = op(A) [m, k] op(B) [k, n].
 struct Product {
     std::int64_t m, n, k;
-    std::string form;       ///< "NT": op(B) is a transpose, whose columns lie together in memory
-    std::string name = {};  ///< "up dx", of a layer's
+    std::string form;       ///< "NT": op(B) is a transpose, with contiguous columns
+    std::string name = {};  ///< "up dx" for a layer's
 };
 
-/// n x n for each of these, in all four forms.
+/// n x n for each size, in all four forms.
 std::vector<Product> square_products(const std::vector<std::int64_t>& sizes);
 
-/// Those of the linear layers of a GPT, forward and backward: dim 128 and 384, 768 and 4096 rows.
+/// Products of a GPT's linear layers, forward and backward: dim 128 and 384, 768 and 4096 rows.
 std::vector<Product> gpt_products();
 
 struct GemmOptions {
     DType dtype = DType::f32;
-    double seconds = 0.2;                                            ///< for each product
-    std::vector<std::int64_t> sizes{64, 128, 256, 512, 1024, 2048};  ///< of the square ones
-    bool of_layers = false;  ///< a GPT's instead of square ones
+    double seconds = 0.2;                                            ///< per product
+    std::vector<std::int64_t> sizes{64, 128, 256, 512, 1024, 2048};  ///< for square products
+    bool of_layers = false;  ///< a GPT's products instead of square ones
 };
 
 struct GemmRow {
@@ -40,24 +40,24 @@ struct GemmRow {
     Measurement measurement;
 };
 
-/// What the options ask for.
+/// Measures the products that the options select.
 std::vector<GemmRow> measure_gemm(const GemmOptions& options, const Told& told = {});
 std::vector<GemmRow> measure_gemm(const std::vector<Product>& products, const GemmOptions& options,
                                   const Told& told = {});
 
 // ---- attention ----------------------------------------------------------------------------------
 
-// scaled_dot_product_attention alone: forward as in inference, forward and backward as in training.
+// Only scaled_dot_product_attention: forward as in inference, forward and backward as in training.
 
 struct AttentionOptions {
     std::int64_t batch = 4;
     std::int64_t heads = 6;
-    std::int64_t kv_heads = 0;  ///< of keys and values, which heads share; heads if 0
+    std::int64_t kv_heads = 0;  ///< key/value heads, shared by query heads; 0: `heads`
     std::int64_t context = 1024;
     std::int64_t head_dim = 64;
     bool causal = true;
     DType dtype = DType::f32;
-    double seconds = 0.2;  ///< for each row
+    double seconds = 0.2;  ///< per row
 };
 
 /// "causal attention, batch 4, 6 heads (over 2 of keys and values), context 1024, 64 per head, f32"
@@ -68,18 +68,18 @@ std::vector<Measurement> measure_attention(const AttentionOptions& options, cons
 
 // ---- the other operations of a step -------------------------------------------------------------
 
-// They wait for memory, so bytes are what counts: each number that must be read or written, once.
+// These are limited by memory, so bytes count: each number that must be read or written, once.
 
 struct OpsOptions {
     std::int64_t rows = 4096;  ///< batch times context
     std::int64_t dim = 384;
     std::int64_t vocab = 65;
     DType dtype = DType::f32;
-    double seconds = 0.2;  ///< for each row of the table
+    double seconds = 0.2;  ///< per row of the table
 };
 
-/// A row for each op, and another for its backward pass where it has work to do; then the
-/// optimiser's, over the weights of one layer.
+/// A row for each op, and another for its backward if that has work to do; then the optimiser
+/// updates, over the weights of one layer.
 std::vector<Measurement> measure_ops(const OpsOptions& options, const Told& told = {});
 
 }  // namespace tapestry::bench

@@ -46,11 +46,11 @@ void write_members(JsonWriter& json, const Measurement& m, const MachinePeak& pe
     json.member("peak_bytes", m.peak_bytes);
 }
 
-// [{"n": 64, "nn": 147.2, ...}, ...] of the square ones, in GFLOP/s.
+// [{"n": 64, "nn": 147.2, ...}, ...] for square products, in GFLOP/s.
 void write_squares(JsonWriter& json, const std::vector<GemmRow>& rows) {
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         const std::int64_t n = rows[begin].product.n;
-        std::vector<std::pair<std::string, double>> forms;  // of a form that comes twice, the last
+        std::vector<std::pair<std::string, double>> forms;  // the last one wins if a form repeats
         for (; end < rows.size() && rows[end].product.n == n; ++end) {
             const std::string& p = rows[end].product.form;
             const std::string form{p[0] == 'N' ? 'n' : 't', p[1] == 'N' ? 'n' : 't'};
@@ -87,7 +87,7 @@ void write(JsonWriter& json, std::string_view name, const ProfiledWork& work) {
 
 enum class Name { op, module, both };
 
-// By Gbit/s. One process alone tells nobody anything.
+// For several network speeds in Gbit/s. Meaningless for a single process.
 void write_predicted(JsonWriter& json, const Messages& m) {
     for (const double gbit : {0.1, 0.2, 0.5, 1.0, 2.5, 10.0, 25.0}) {
         if (m.processes == 1) break;

@@ -1,6 +1,5 @@
-// Tokens as they can stand in a terminal's rows and columns: nothing invisible, nothing that
-// commands the terminal, and as wide as counted. Read next: text_map.h, which puts them beside
-// maps.
+// Tokens made fit for a terminal's rows and columns: nothing invisible, no control sequences, and
+// of known width. Read next: text_map.h, which uses them as labels.
 #pragma once
 
 #include <string>
@@ -9,21 +8,21 @@
 
 namespace tapestry::terminal {
 
-/// Columns of a terminal that a text in UTF-8 takes: unicode::width_of, summed up.
+/// Terminal columns of a UTF-8 text: the sum of unicode::width_of.
 int columns_of(std::string_view text);
 
-/// The characters of a token, each with the marks that join it, as they can be shown: "\n" for a
-/// line's end, "\xE9" for a byte that is no UTF-8, "_" for a blank among nothing but blanks, a
-/// dotted circle under marks that have nothing to join.
+/// The displayable characters of a token, each with its combining marks: "\n" for a newline, "\xE9"
+/// for a byte that is not UTF-8, "_" for a space if there are only spaces, a dotted circle under
+/// marks that follow no character.
 std::vector<std::string> shown_characters(std::string_view token);
 
-/// The same in one piece. What takes more than `most` columns is cut, and ends with "..".
+/// The same as one string. Cut to `most` columns, ending with "..", if it is longer.
 std::string label_of(std::string_view token, int most);
 
-/// `text` and blanks to fill up `columns`; blanks stand before it if it is `right`.
+/// `text` padded with spaces to `columns`; spaces come first if `right`.
 std::string padded(std::string_view text, int columns, bool right = false);
 
-/// The line without blanks at its end, and its end.
+/// The line without trailing spaces, and a newline.
 std::string line_of(std::string line);
 
 }  // namespace tapestry::terminal

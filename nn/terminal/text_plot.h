@@ -1,4 +1,4 @@
-// Curves drawn with characters, for those who have a terminal and no browser:
+// Curves drawn with characters, for a terminal without a browser:
 //
 //     4 +*
 //       | *
@@ -23,21 +23,21 @@ namespace tapestry {
 
 struct TextCurve {
     std::string name;
-    std::vector<double> x = {}, y = {};  ///< as many of each; where y is not finite there is a gap
+    std::vector<double> x = {}, y = {};  ///< of equal length; a gap where y is not finite
 };
 
 struct TextPlotOptions {
-    int width = 80;            ///< columns, of everything
-    int height = 16;           ///< rows, of the curves alone
-    bool log_y = false;        ///< then y <= 0 is a gap
+    int width = 80;            ///< columns in total
+    int height = 16;           ///< rows of the curves only
+    bool log_y = false;        ///< y <= 0 is then a gap
     std::string x_label = {};  ///< "step"
 };
 
-/// The curves over one another, the later ones in front, each with a mark of its own, in the order
-/// *o+x#@%& and then a to z. Where several points of a curve fall in one column, their mean is
-/// drawn (of the logarithms, with log_y). Both axes have ticks at round numbers, of which the
-/// outermost bound the y axis. Throws ValueError for an x that is not finite, as many x as y not,
-/// no point that can be drawn, more than 34 curves, a width below 24 or a height below 4.
+/// Draws the curves on top of each other, later ones in front, with marks in the order *ox#@%&= and
+/// then a to z. Points of a curve in the same column are replaced by their mean (of the logarithms,
+/// with log_y). Both axes have ticks at round numbers, and the y axis ends at its outermost ticks.
+/// Throws ValueError for an x that is not finite, x and y of different lengths, no finite point,
+/// more than 34 curves, a width below 24 or a height below 4.
 std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOptions& options = {});
 
 }  // namespace tapestry
