@@ -43,7 +43,7 @@ TEST_CASE("GPT: logits are those of the plain loops") {
         Generator generator(1);
         GPT model(config, generator);
         model.to(DType::f64);
-        for (Tensor& parameter : model.parameters()) {  // livelier than at the start
+        for (Tensor& parameter : model.parameters()) {  // larger than at initialization
             parameter.copy_(test::random(parameter.shape(), 7));
         }
         for (const std::int64_t length : {1, 4, 6}) {
@@ -247,7 +247,7 @@ TEST_CASE("GPT: three training steps give the same bits for any number of thread
 }
 
 TEST_CASE("GPT: learns four sequences by heart") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     Generator generator(1);
     GPT model({.vocab = 12, .context = 8, .layers = 2, .heads = 2, .dim = 32}, generator);
     AdamW optimizer(decay_groups(model, 0), {.lr = 1e-2});
@@ -264,7 +264,7 @@ TEST_CASE("GPT: learns four sequences by heart") {
 
 namespace {
 
-// Bytes at the peak of two steps.
+// Peak bytes over two steps.
 double measured_training_bytes(const GPTConfig& config) {
     Generator generator(1);
     reset_peak_memory();
@@ -294,7 +294,7 @@ TEST_CASE("GPT: the estimate of what training takes") {
         INFO(name_of_value(config.positions), ", ", config.kv_heads, name_of_value(config.weights));
         CHECK(training_bytes(config, 12) == Approx(measured_training_bytes(config)).epsilon(0.25));
     }
-    // Layers without numbers to speak of are modules and entries of a tape all the same.
+    // Layers almost without parameters still are modules and tape entries.
     CHECK_GT(
         training_bytes({.vocab = 50, .context = 4, .layers = 1000000, .heads = 1, .dim = 2}, 1),
         40e9);

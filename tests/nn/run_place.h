@@ -1,4 +1,4 @@
-// A text and a small model of it, for trainings that take a moment.
+// A text and a small model of it, for runs that take a moment.
 #pragma once
 
 #include <tapestry/nn/train/training_config.h>
@@ -10,7 +10,7 @@
 
 namespace tapestry::test {
 
-// Lines of metrics.jsonl without what a clock says.
+// Lines of metrics.jsonl without clock values.
 inline std::string without_times(std::string lines) {
     for (const char* name : {"tokens_per_s", "seconds", "of_peak", "report_seconds"}) {
         const std::string member = fmt::format(",\"{}\":", name);
