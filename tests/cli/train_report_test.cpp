@@ -1,4 +1,4 @@
-// report.html of `tapestry train`: written, renewed, right, and without influence on the training.
+// report.html of `tapestry train`: written, updated, correct, and without effect on training.
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace {
 struct ReportPlace : Place {
     ReportPlace() { spill(*this / "t.txt", simple_text()); }
 
-    /// What the page holds.
+    /// The page's data.
     Json report() const {
         const std::string page = slurp(*this / "m" / "report.html");
         const std::string begin = "id=\"data\">";
@@ -33,7 +33,7 @@ struct ReportPlace : Place {
     }
 };
 
-// Rounded to six digits in the page.
+// The page rounds to six digits.
 void check_close(const Json& shown, double exact) {
     CHECK_EQ(shown.get<double>(), doctest::Approx(exact).epsilon(1e-5));
 }
@@ -62,7 +62,7 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     }
     CHECK_EQ(curves.at("val").at("last"), Json({10, 20, 25}));
     check_close(curves.at("val").at("mean")[2], rows[24].at("val_loss"));
-    // The last evaluation is always looked at; the others as far as time allows.
+    // The last evaluation is always inspected; the others if time permits.
     const Json& last = report.at("evaluations").back();
     CHECK_EQ(last.at("step"), 25);
     CHECK_FALSE(last.at("sample").get<std::string>().empty());
@@ -74,7 +74,7 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     std::map<std::string, std::string> options;
     for (const Json& line : recipe.at("options")) options[line.at("name")] = line.at("value");
     CHECK_EQ(options.at("--lr"), "0.01");
-    CHECK_EQ(options.at("--beta2"), "0.99");  // was not given
+    CHECK_EQ(options.at("--beta2"), "0.99");  // the default
     CHECK_EQ(options.at("--seed"), "1337");
     REQUIRE_EQ(recipe.at("expected").size(), 3);
     const Json config = Json::parse(slurp(place / "m" / "config.json"));
@@ -132,13 +132,13 @@ TEST_CASE("cli train: a report that cannot be written is said once, and nothing 
 
 TEST_CASE("cli train: the report is renewed while the training runs, and says how it ended") {
     const ReportPlace place;
-    // Nobody reads what it prints, and it would wait when the pipe is full: so few lines.
+    // Its output is not read and would block when the pipe is full, so it prints few lines.
     Process process(tiny_training({"--steps", "100000000", "--eval-every", "5000"}), place.path());
     CHECK(wait_until([&] { return fs::exists(place / "m" / "report.html"); }));
     const Json first = place.report();
     CHECK_EQ(first.at("status").at("state"), "running");
-    // The next page comes when all that the report has done fits into 1% of the time: in a few
-    // seconds, or later where others keep the machine busy.
+    // The next page appears when the report's total time is below 1% of the run's: after a few
+    // seconds, or later on a busy machine.
     const auto renewed = [&] {
         return place.report().at("status").at("step") > first.at("status").at("step");
     };

@@ -1,4 +1,4 @@
-// Checksums: the published ones, and that nothing of a file escapes them.
+// Checksums: the published values, and that any change of a file is detected.
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/file.h>
 #include <tapestry/tests/core/scratch.h>
@@ -8,7 +8,7 @@ using test::check_message;
 using test::spill;
 
 TEST_CASE("checksum: XXH3 as its specification has it") {
-    // Of nothing, and of "a": what xxhsum -H128 prints.
+    // Of the empty string and "a", as printed by xxhsum -H128.
     CHECK_EQ(checksum_of(""), "99aa06d3014798d86001c324468d497f");
     CHECK_EQ(checksum_of("a"), "a96faf705af16834e6c632b61e964e1f");
 }

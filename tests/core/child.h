@@ -1,6 +1,6 @@
-// Asking a second process what it makes of an environment variable: values read once, at the first
-// use, cannot be tested in the process that has used them already. The child is this very program,
-// run with one test that is skipped otherwise: TEST_CASE("..." * doctest::skip()) calls answer().
+// Asks a second process about the effect of an environment variable: values read once, at first
+// use, cannot be tested in a process that has already used them. The child is this same program,
+// running a test that is otherwise skipped: TEST_CASE("..." * doctest::skip()) calls answer().
 #pragma once
 
 #include <tapestry/core/error.h>
@@ -14,7 +14,7 @@
 
 namespace tapestry::test {
 
-/// In the child: prints what f() returns, or the error.
+/// In the child: prints the result of f(), or the error.
 template <class F>
 void answer(F&& f) {
     std::string text;
@@ -26,8 +26,8 @@ void answer(F&& f) {
     std::printf("<<%s>>\n", text.c_str());
 }
 
-/// In the parent: the answer of test case `name` run with variable=value; nothing where no child
-/// can be run (an emulator, say).
+/// In the parent: the answer of test case `name` run with variable=value; empty if no child can be
+/// run (in an emulator, for example).
 inline std::optional<std::string> ask_child(const std::string& name, const std::string& variable,
                                             const std::string& value) {
     char path[4096];

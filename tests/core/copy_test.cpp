@@ -1,5 +1,5 @@
-// Copying between layouts and element types, onto memory that overlaps, and onto what cannot be
-// written element by element.
+// Copying between layouts and element types, onto overlapping memory, and onto targets that cannot
+// be written element by element.
 #include <tapestry/tests/core/support.h>
 
 using namespace tapestry;
@@ -8,7 +8,7 @@ using tapestry::test::elements;
 
 namespace {
 
-// Row-major numbers of `from` as seen after broadcasting to `shape`.
+// The elements of `from` in row-major order, broadcast to `shape`.
 std::vector<double> broadcast_elements(const Tensor& from, const Shape& shape) {
     std::vector<double> values;
     test::for_each_index(shape, [&](const Shape& index) {
@@ -35,7 +35,7 @@ TEST_CASE("copy: any layout to any layout, every pair of types") {
         const DType from_dtype = dtypes[test::pick(random, 6)];
         const DType to_dtype = dtypes[test::pick(random, 6)];
         const Tensor from = test::random_layout(random, from_dtype);
-        // The target: a permuted, stepped window in memory of its own.
+        // The target: a permuted, stepped window of separate memory.
         Shape base = from.shape();
         for (int axis = 0; axis < base.rank(); ++axis) base[axis] = 2 * base[axis] + 1;
         Tensor memory = full(base, 1, to_dtype);
@@ -49,7 +49,7 @@ TEST_CASE("copy: any layout to any layout, every pair of types") {
             for (double& x : expected) x = x != 0 ? 1 : 0;
         }
         CHECK(elements(to) == expected);
-        to.fill_(1);  // nothing outside the window was touched: all is 1 again
+        to.fill_(1);  // then everything must be 1: nothing outside the window was changed
         CHECK(elements(memory) == std::vector<double>(static_cast<std::size_t>(numel(base)), 1));
     }
 }
@@ -110,7 +110,7 @@ TEST_CASE("copy: an expanded tensor cannot be written") {
                              "fill: the target [2, 3, 4] is expanded along axis 0, its elements "
                              "share one place in memory: clone() it first");
     CHECK(elements(x) == std::vector<double>{0, 0, 0});
-    views::expand(x, {1, 3, 1}).fill_(2);  // nothing is repeated: allowed
+    views::expand(x, {1, 3, 1}).fill_(2);  // size 1, so nothing is repeated: allowed
     CHECK(elements(x) == std::vector<double>{2, 2, 2});
     views::expand(scalar(1), {0, 4}).fill_(3);  // nothing to write
 }

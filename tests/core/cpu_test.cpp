@@ -25,7 +25,7 @@ std::string joined_names() {
     return text;
 }
 
-// "vendor_id", "cpu family": what Linux says of the first processor.
+// "vendor_id", "cpu family": what Linux reports for the first processor.
 std::string processor(const std::string& field) {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
@@ -106,7 +106,7 @@ TEST_CASE("cpu: TAPESTRY_ISA") {
 }
 
 TEST_CASE("cpu: VDPBF16PS is chosen where it is fast, on Zen 4 and Zen 5, and nowhere else") {
-    if (std::getenv("TAPESTRY_ISA") != nullptr) return;  // then nothing is chosen
+    if (std::getenv("TAPESTRY_ISA") != nullptr) return;  // then nothing is chosen automatically
     const Isa best = available_isas().back();
     const std::string vendor = processor("vendor_id"), family = processor("cpu family");
     const bool fast = vendor == "AuthenticAMD" && (family == "25" || family == "26");

@@ -1,4 +1,4 @@
-// Tensors with values.
+// Creating tensors.
 #include <tapestry/tests/core/support.h>
 
 using namespace tapestry;
@@ -40,7 +40,7 @@ TEST_CASE("create: arange from, to and by") {
     CHECK(quarters.to_vector<double>() == std::vector<double>{0, 0.25, 0.5, 0.75});
     CHECK(arange(0.5, -1.0, -0.5).to_vector<double>() == std::vector<double>{0.5, 0, -0.5});
     CHECK(arange(1.0, 7.0, 2.0, DType::i64).to_vector<double>() == std::vector<double>{1, 3, 5});
-    CHECK(arange(0, 1, 0.1, DType::f64).at({7}) == 7 * 0.1);  // no sum of seven roundings
+    CHECK(arange(0, 1, 0.1, DType::f64).at({7}) == 7 * 0.1);  // not a sum with seven roundings
     constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     CHECK(arange(kLeast, kMost, kMost).to_vector<std::int64_t>() ==

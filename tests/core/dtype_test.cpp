@@ -1,5 +1,5 @@
-// Element types: names, the step from a run-time type to a C++ type, conversions that are defined
-// for every number.
+// Element types: names, dispatch from a run-time dtype to a C++ type, conversions defined for every
+// number.
 #include <tapestry/tests/core/support.h>
 
 #include <limits>
@@ -53,13 +53,13 @@ TEST_CASE("dtype: every conversion is defined") {
     CHECK_FALSE(convert_element<bool>(-0.0));
     CHECK(convert_element<double>(true) == 1);
     CHECK(convert_element<float>(std::int64_t{7}) == 7);
-    // By way of an f32: no bf16 lies on the border of any i64.
+    // By way of f32: no bf16 is at the limit of i64.
     CHECK(convert_element<std::int64_t>(Bf16(0x1p63)) == I64::max());
     CHECK(convert_element<std::int64_t>(Bf16(-kInf)) == I64::min());
     CHECK(convert_element<std::int64_t>(F16(-2.75)) == -2);
     CHECK(convert_element<F16>(Bf16(1e9)) == static_cast<float>(kInf));
-    CHECK(convert_element<bool>(Bf16(9.2e-41)));  // the least, which is not 0
+    CHECK(convert_element<bool>(Bf16(9.2e-41)));  // the smallest nonzero value
     CHECK_FALSE(convert_element<bool>(F16(-0.0)));
-    // As it is: a NaN that signals would not survive a conversion.
+    // Unchanged: a signaling NaN would not survive a conversion.
     CHECK(convert_element<Bf16>(std::bit_cast<Bf16>(std::uint16_t{0x7f81})).bits == 0x7f81);
 }

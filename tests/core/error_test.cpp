@@ -1,4 +1,4 @@
-// The family of exceptions and the form of their messages.
+// The exception hierarchy and the form of its messages.
 #include <tapestry/tests/core/support.h>
 
 #include <stdexcept>

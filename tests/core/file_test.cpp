@@ -1,5 +1,5 @@
-// Reading and atomic writing of files: what is refused, and that a failed save leaves nothing
-// behind and the previous file as it was.
+// Reading and atomic writing of files: errors, and that a failed save leaves nothing behind and the
+// previous file unchanged.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <tapestry/core/directory.h>
@@ -24,7 +24,7 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-// The message of writing to `path` as somebody without rights; "" if one cannot be that.
+// The error of writing to `path` as an unprivileged user; "" if the test cannot become one.
 std::string message_without_rights(const std::filesystem::path& path) {
     const Nobody nobody;
     if (!nobody.is_bound_by_permissions()) return "";
@@ -74,7 +74,7 @@ TEST_CASE("file: what cannot be read") {
     std::filesystem::create_symlink("loop", scratch / "loop");
     check_message<IoError>([&] { read_file(scratch / "loop"); }, "symbolic links");
     check_message<IoError>([&] { read_file(scratch / "a\nb\x1B"); }, "a\\nb\\u{1B}'");
-    // A file of 1 TB without a block on the disk: refused before memory is asked for.
+    // A sparse file of 1 TB: refused before allocating memory.
     spill(scratch / "sparse", "");
     std::filesystem::resize_file(scratch / "sparse", std::uintmax_t{1} << 40);
     check_message<IoError>([&] { read_file(scratch / "sparse"); }, "1099511627776 bytes, more");
@@ -192,7 +192,7 @@ TEST_CASE("file: a full disk keeps the previous file") {
     spill(scratch / "kept", "old");
     std::string message;
     {
-        const SizeLimit limit(1000);  // the first write is cut short, the second fails
+        const SizeLimit limit(1000);  // the first write is short, the second fails
         message = message_of<IoError>(
             [&] { write_file_atomically(scratch / "kept", std::string(5000, 'x')); });
     }
@@ -270,7 +270,7 @@ TEST_CASE("file: a temporary left by a killed process is no obstacle") {
     write_file_atomically(scratch / "a", [&](OutputFile&) { name = scratch.names().at(0); });
     const auto dash = name.rfind('-') + 1;
     const int used = std::stoi(name.substr(dash));
-    for (int i = 1; i <= 50; ++i) {  // the names that come next
+    for (int i = 1; i <= 50; ++i) {  // the next temporary names
         spill(scratch / fmt::format("{}{}.tmp", name.substr(0, dash), used + i), "stale");
     }
     write_file_atomically(scratch / "a", [&](OutputFile& file) {

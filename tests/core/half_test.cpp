@@ -1,4 +1,4 @@
-// The formats of 16 bits: every number there and back, and every border between two neighbours.
+// The 16-bit formats: every value there and back, and every boundary between two neighbours.
 #include <doctest/doctest.h>
 #include <tapestry/core/half.h>
 
@@ -20,7 +20,7 @@ struct Format {
 const Format kFormats[] = {{"f16", f16_bits, f64_from_f16, 5, 10},
                            {"bf16", bf16_bits, f64_from_bf16, 8, 7}};
 
-// By the definition, in arithmetic.
+// The value by definition, using arithmetic.
 double worth(const Format& format, std::uint32_t bits) {
     const int bias = (1 << (format.exponent_bits - 1)) - 1;
     const int exponent =
@@ -68,7 +68,7 @@ TEST_CASE(
         const std::uint32_t infinity = ((1U << format.exponent_bits) - 1) << format.fraction_bits;
         for (std::uint32_t i = 0; i < infinity; ++i) {
             const double low = worth(format, i);
-            // Beyond the largest number the next would be as far away again.
+            // Above the largest number, the next one would be equally far away.
             const double high =
                 i + 1 < infinity ? worth(format, i + 1) : 2 * low - worth(format, i - 1);
             const double middle = (low + high) / 2;
@@ -99,7 +99,7 @@ TEST_CASE("half: what lies beyond, what is nothing, and what is no number") {
         }
         CHECK(std::isnan(there(NAN)));
         CHECK(std::signbit(there(-std::numeric_limits<double>::quiet_NaN())));
-        // A NaN whose payload lies below what is kept must not become infinity.
+        // A NaN whose payload is in the dropped bits must not become infinity.
         CHECK(std::isnan(there(std::bit_cast<double>(std::uint64_t{0x7ff0000000000001}))));
     }
 }
@@ -107,18 +107,18 @@ TEST_CASE("half: what lies beyond, what is nothing, and what is no number") {
 TEST_CASE("half: elements are rounded from whatever type as the number itself would be") {
     int wrong = 0;
     const auto check = [&wrong](float x) {
-        wrong += Bf16(x).bits == bf16_bits(x) ? 0 : 1;  // the short way against the long one
+        wrong += Bf16(x).bits == bf16_bits(x) ? 0 : 1;  // the fast against the generic one
         wrong += F16(x).bits == f16_bits(x) ? 0 : 1;
     };
-    // Every bf16, its ties and what lies beside these, subnormals, infinities and NaNs of any
-    // payload among them.
+    // Every bf16, its ties and their neighbours, including subnormals, infinities and NaNs with any
+    // payload.
     for (std::uint32_t i = 0; i < 0x10000; ++i) {
         for (const std::uint32_t rest : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
             check(std::bit_cast<float>(i << 16U | rest));
         }
     }
     CHECK_EQ(wrong, 0);
-    // 2^60 + 2^52 is a tie; one more is not, but would be to an f64.
+    // 2^60 + 2^52 is a tie; one more is not, but rounds to the tie in f64.
     constexpr std::int64_t kTie = (std::int64_t{1} << 60) + (std::int64_t{1} << 52);
     CHECK_EQ(static_cast<double>(Bf16(kTie)), 0x1p60);
     CHECK_EQ(static_cast<double>(Bf16(kTie + 1)), 0x1p60 + 0x1p53);
@@ -158,7 +158,7 @@ TEST_CASE("half: at compile time, and from f64 in one step") {
     static_assert(f16_bits(1) == 0x3c00 && bf16_bits(1) == 0x3f80);
     static_assert(f16_bits(65504) == 0x7bff && f16_bits(65520) == 0x7c00);
     static_assert(rounded_to_bf16(0.1) == 0.10009765625 && rounded_to_f16(-2.5) == -2.5);
-    // 1 + 2^-11 is a tie of f16; a little more is not, but would be to an f32.
+    // 1 + 2^-11 is a tie in f16; a little more is not, but rounds to the tie in f32.
     const double above = 1 + 0x1p-11 + 0x1p-40;
     CHECK_EQ(f16_bits(above), 0x3c01);
     CHECK_EQ(f16_bits(static_cast<double>(static_cast<float>(above))), 0x3c00);

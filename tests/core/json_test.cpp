@@ -1,5 +1,5 @@
-// JsonWriter, JsonTree, JsonHandler: what is written is what was told, what is read is what stands
-// there, and either ends well, with however little memory there is.
+// JsonWriter, JsonTree, JsonHandler: output matches the calls, input is parsed as written, and both
+// fail cleanly with any amount of memory.
 #include <tapestry/core/shape.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>

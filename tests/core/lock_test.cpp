@@ -1,4 +1,4 @@
-// A locked directory: who is kept out, and for how long.
+// A locked directory: which processes are kept out, and for how long.
 #include <tapestry/core/directory.h>
 #include <tapestry/tests/core/scratch.h>
 
@@ -53,7 +53,7 @@ TEST_CASE("lock: one whose process was killed does not stand in the way") {
 
 TEST_CASE("lock: what else may stand there") {
     const test::Scratch scratch;
-    spill(scratch / ".lock", std::string("12\n\0\0", 5));  // as a loss of power may leave it
+    spill(scratch / ".lock", std::string("12\n\0\0", 5));  // as after a power failure
     CHECK(DirectoryLock(scratch.path()).is_held());
     const auto refused = [&] {
         check_message<IoError>([&] { DirectoryLock lock(scratch.path()); },

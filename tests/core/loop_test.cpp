@@ -1,4 +1,4 @@
-// Loop: every element of every operand is met exactly once, in whatever layout, by any number of
+// Loop: visits every element of every operand exactly once, in any layout, with any number of
 // threads.
 #include <tapestry/core/loop.h>
 #include <tapestry/tests/core/support.h>
@@ -7,8 +7,8 @@ using namespace tapestry;
 
 namespace {
 
-// Walks three operands of one shape: a dense one, whose offsets number the elements, and two of any
-// strides. Each element must be seen once, with the right offsets in all three.
+// Iterates over three operands of one shape: a dense one, whose offsets number the elements, and
+// two with any strides. Each element must be visited once, with the right offsets in all three.
 void check_loop(const Shape& shape, const Strides& second, const Strides& third) {
     std::vector<std::array<std::int64_t, 2>> expected;
     test::for_each_index(shape, [&](const Shape& i) {
@@ -21,7 +21,7 @@ void check_loop(const Shape& shape, const Strides& second, const Strides& third)
         for (std::int64_t j = 0; j < n; ++j) {
             const auto i = static_cast<std::size_t>(offsets[0] + j * loop.inner_stride(0));
             met[i] = {offsets[1] + j * loop.inner_stride(1), offsets[2] + j * loop.inner_stride(2)};
-            ++visits[i];  // no other thread has this element, if the test is to pass
+            ++visits[i];  // race-free only if no other thread has this element
         }
     });
     CHECK(met == expected);
@@ -35,7 +35,7 @@ TEST_CASE("loop: every element once, random layouts") {
     for (int round = 0; round < 300; ++round) {
         const ThreadsGuard guard(1 + round % 4);
         const Tensor x = test::random_layout(random);
-        Strides odd = x.strides();  // nothing that memory could have: only the walk counts
+        Strides odd = x.strides();  // impossible in real memory: only the iteration counts
         for (int axis = 0; axis < odd.rank(); ++axis) odd[axis] = test::pick(random, 7) - 3;
         check_loop(x.shape(), x.strides(), odd);
     }

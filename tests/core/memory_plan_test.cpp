@@ -1,5 +1,5 @@
-// Offsets of blocks that are not needed at the same time: nobody lies in another's way, and the
-// whole is close to the greatest sum at one moment.
+// Offsets of blocks with different lifetimes: simultaneous ones never overlap, and the total is
+// close to the peak of live bytes.
 #include <tapestry/core/planned_memory.h>
 #include <tapestry/core/random.h>
 #include <tapestry/tests/core/support.h>
@@ -9,7 +9,7 @@ using tapestry::test::check_throws;
 
 namespace {
 
-// Whether two lives meet, by asking at every moment.
+// Whether two lifetimes intersect, by checking every moment.
 bool together(const BlockLife& a, const BlockLife& b, std::size_t cycle) {
     const auto needs = [cycle](const BlockLife& life, std::size_t moment) {
         return (moment + cycle - life.from) % cycle < life.length;
@@ -20,7 +20,7 @@ bool together(const BlockLife& a, const BlockLife& b, std::size_t cycle) {
     return false;
 }
 
-// The sum at the worst moment, by asking at every one.
+// The peak of live bytes, by checking every moment.
 std::size_t worst(const std::vector<BlockLife>& lives, std::size_t cycle) {
     std::size_t most = 0;
     for (std::size_t moment = 0; moment < cycle; ++moment) {
@@ -66,7 +66,7 @@ TEST_CASE("memory_plan: a life goes across the end of the cycle, or lasts it all
     const std::vector<BlockLife> lives{{64, 3, 3}, {64, 0, 1}, {64, 2, 1}, {64, 1, 4}};
     const MemoryPlan plan = plan_memory(lives, 4);
     check_plan(lives, 4, plan);
-    CHECK(plan.least == 3 * 64);  // at moment 0: of the first the end, the second, the last
+    CHECK(plan.least == 3 * 64);  // at moment 0: the end of the first, the second, the last
     CHECK(plan.offsets[2] != plan.offsets[3]);
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("memory_plan: what forward keeps for backward is let go in the reverse
     constexpr std::size_t kLayers = 24, kCycle = 4 * kLayers;
     for (std::size_t i = 0; i < kLayers; ++i) {
         lives.push_back({4096 * (1 + i % 3), 2 * i, kCycle - 4 * i - 1});  // saved
-        lives.push_back({16384, 2 * i + 1, 1});                            // used at once
+        lives.push_back({16384, 2 * i + 1, 1});                            // used immediately
         lives.push_back({8192, kCycle - 2 * i - 1, 2});                    // a gradient
     }
     const MemoryPlan plan = plan_memory(lives, kCycle);

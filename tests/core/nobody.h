@@ -1,4 +1,4 @@
-// Permissions do not bind root: a test of them runs as the user `nobody` while a Nobody lives.
+// Root ignores permissions, so tests of permissions run as user `nobody` while a Nobody exists.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@ public:
     Nobody() {
         if (was_root_) changed_ = ::seteuid(kUser) == 0;
     }
-    /// Gives the directory to that user first, with all that is in it.
+    /// First gives that user the directory and its contents.
     explicit Nobody(const std::filesystem::path& directory) : Nobody(given(directory)) {}
     ~Nobody() {
         if (changed_ && ::seteuid(0) != 0) std::abort();

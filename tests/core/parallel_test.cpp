@@ -1,4 +1,4 @@
-// parallel_for: chunks that depend on the work alone, errors that come back, and TAPESTRY_THREADS.
+// parallel_for: chunks that depend only on the work, errors that propagate, and TAPESTRY_THREADS.
 #include <tapestry/tests/core/child.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
@@ -75,7 +75,7 @@ TEST_CASE("parallel: more chunks than a word of a shared loop can count") {
 
 TEST_CASE("parallel: two threads begin at the two ends") {
     const ThreadsGuard guard(2);
-    parallel_for_chunks(2, [](std::int64_t) {});  // both threads are there
+    parallel_for_chunks(2, [](std::int64_t) {});  // starts both threads
     std::atomic<int> inside{0};
     std::array<std::thread::id, 4> who;
     parallel_for_chunks(4, [&](std::int64_t i) {
@@ -115,7 +115,7 @@ TEST_CASE("parallel: an exception is thrown again, the lowest chunk's") {
                 },
                 "chunk 7");
         }
-        CHECK(chunks_of(25, 10).size() == 3);  // and all works on
+        CHECK(chunks_of(25, 10).size() == 3);  // everything still works
     }
 }
 

@@ -1,5 +1,5 @@
-// Turns that are alike lie in one piece of memory; others are served as ever. Blocks are never in
-// each other's way, whoever lets them go, and when.
+// Identical steps share one arena; different ones are served by the allocator. Blocks never
+// overlap, whichever thread frees them, and whenever.
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/planned_memory.h>
 #include <tapestry/core/storage.h>
@@ -17,13 +17,13 @@ using Block = std::unique_ptr<Storage>;
 
 Block block(std::size_t bytes) { return std::make_unique<Storage>(bytes); }
 
-// What stays of a turn when it is over: as a gradient, which the next one lets go.
+// What outlives a step: a gradient, which the next step frees.
 struct Kept {
     Block gradient;
 };
 
-// A small step: 1000 bytes needed through it all, two of 4096 one after the other, and a gradient.
-// Returns where they were.
+// A small step: 1000 bytes needed throughout, two blocks of 4096 one after the other, and a
+// gradient. Returns their addresses.
 std::vector<const std::byte*> step(Kept& kept) {
     kept.gradient = nullptr;
     std::vector<const std::byte*> places;
@@ -42,7 +42,7 @@ void take_steps(PlannedMemory& memory, Kept& kept, int count) {
     }
 }
 
-constexpr std::size_t kFirst = 1024, kMost = kFirst + 4096;  // of which the gradient takes 2048
+constexpr std::size_t kFirst = 1024, kMost = kFirst + 4096;  // the gradient takes 2048 of it
 
 }  // namespace
 
@@ -51,7 +51,7 @@ TEST_CASE("planned memory: turns that are alike lie in the least that they need"
     Kept kept;
     for (int i = 0; i < 3; ++i) {
         const PlannedMemory::Turn turn(memory);
-        CHECK(memory.report().blocks == (i < 2 ? 0 : 4));  // two turns are looked at
+        CHECK(memory.report().blocks == (i < 2 ? 0 : 4));  // two steps are observed
         step(kept);
     }
     std::vector<const std::byte*> places;
@@ -71,7 +71,7 @@ TEST_CASE("planned memory: turns that are alike lie in the least that they need"
     }
     CHECK(memory_statistics().system == before.system);
     CHECK(memory_statistics().current == before.current);
-    CHECK(memory.report().followed == 11);  // whether the last one is over is not yet known
+    CHECK(memory.report().followed == 11);  // the last one is not known to be over yet
     CHECK(memory.report().left == 0);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("planned memory: a turn that asks for something else, and one that end
     CHECK(report.why_left == "turn 5 asked for 999 bytes as block 1; 1000 were planned");
     CHECK(report.left == 2);
     CHECK(report.followed == 3);
-    CHECK(report.blocks == 4);  // the plan is still there
+    CHECK(report.blocks == 4);  // the plan still exists
 }
 
 TEST_CASE("planned memory: after three turns of another kind there is another plan") {

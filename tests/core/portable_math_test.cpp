@@ -1,5 +1,5 @@
-// The project's own logarithm, sines and powers: how far they are from the truth, and that every
-// compiler and processor makes the same bits of them.
+// The library's logarithm, sines and powers: their errors, and that every compiler and processor
+// gives the same bits.
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/portable_math.h>
 #include <tapestry/core/random.h>
@@ -15,22 +15,22 @@ using namespace tapestry;
 
 namespace {
 
-// Where a long double has bits to spare and its functions use them. (The browser's C library
-// computes them as doubles.)
+// Is long double more precise, and do its functions use that? (The browser's C library computes
+// them in double.)
 #if defined(__wasm__)
 constexpr bool kHasTruth = false;
 #else
 constexpr bool kHasTruth = std::numeric_limits<long double>::digits >= 64;
 #endif
 
-// The distance in units of the last place that a number of this size has.
+// The error in units of the last place.
 double units(double found, long double truth) {
     const int exponent = std::max(std::ilogb(static_cast<double>(truth)), -1022);
     const long double unit = std::ldexp(1.0L, exponent - 52);
     return static_cast<double>(std::abs(static_cast<long double>(found) - truth) / unit);
 }
 
-// The largest distance over arguments drawn by `draw`.
+// The largest error over arguments drawn by `draw`.
 template <class F, class Truth, class Draw>
 double worst(const F& f, const Truth& truth, const Draw& draw) {
     Generator generator(5);
@@ -63,7 +63,7 @@ TEST_CASE("portable math: below 0.8 units in the last place") {
     CHECK_LT(worst(sin, sin_of, far), 0.8);
     for (const double beta : {0.9, 0.95, 0.99, 0.999, 0.9999}) {
         CAPTURE(beta);
-        long double truth = 1;  // whose error grows with every factor: so far and no further
+        long double truth = 1;  // its error grows with every factor, which limits n
         for (std::int64_t n = 0; n < 500; ++n, truth *= static_cast<long double>(beta)) {
             CHECK_LT(units(portable::pow(beta, n), truth), 0.8);
         }

@@ -1,5 +1,5 @@
-// Printing against NumPy: each expected text is what str() of NumPy 1.24.2 gives for the same
-// array. (In development, 20 000 random arrays were compared as well.)
+// Printing against NumPy: each expected text is str() of the same array in NumPy 1.24.2. (In
+// development, 20 000 random arrays were compared as well.)
 #include <tapestry/core/tensor.h>
 #include <tapestry/tests/core/support.h>
 

@@ -1,5 +1,5 @@
-// Random numbers: the published answers of Philox, the law of each distribution (on fixed seeds:
-// nothing here can fail by bad luck), and bits that no number of threads changes.
+// Random numbers: the published test vectors of Philox, each distribution (with fixed seeds: no
+// test fails by chance), and bits that do not depend on the number of threads.
 #include <tapestry/tests/core/support.h>
 
 #include <cmath>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kMany = 100'000;
 
-// The largest distance between the empirical distribution and `cdf`, times sqrt(n) (Kolmogorov and
-// Smirnov): above 1.95 once in a thousand times.
+// The largest distance between the empirical distribution and `cdf`, times sqrt(n)
+// (Kolmogorov-Smirnov): exceeds 1.95 once in a thousand times.
 template <class Cdf>
 double kolmogorov(const Tensor& x, Cdf&& cdf) {
     std::vector<double> values = x.to_vector<double>();
@@ -46,7 +46,7 @@ double chi_squared(const std::vector<double>& counts, double expected) {
     return sum;
 }
 
-// Every distribution, and how many elements it makes of one counter.
+// Every distribution, and the number of elements it makes from one counter.
 struct Draw {
     const char* name;
     std::ptrdiff_t per_counter;
@@ -67,7 +67,7 @@ const Draw kDraws[] = {
 }  // namespace
 
 TEST_CASE("random: Philox4x32-10, known answers") {
-    // kat_vectors of the authors' Random123 library; the third is digits of pi.
+    // kat_vectors of the authors' Random123 library; the third has digits of pi.
     using Block = std::array<std::uint32_t, 4>;
     constexpr std::uint32_t kOnes = 0xffffffff;
     CHECK(philox({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
@@ -105,7 +105,7 @@ TEST_CASE("random: an element depends on seed, offset and its number alone") {
         }
         generator.set_state(42, 0);
         CHECK(of.draw({10, 1, 100}, generator).to_vector<double>() == all);
-        generator.set_state(42, 3);  // three counters on
+        generator.set_state(42, 3);  // three counters later
         const std::vector<double> later = of.draw({100}, generator).to_vector<double>();
         const std::ptrdiff_t shift = 3 * of.per_counter;
         CHECK(std::equal(later.begin(), later.end(), all.begin() + shift));
@@ -144,7 +144,7 @@ TEST_CASE("random: state saved and restored; seeds and draws differ") {
     const auto before = a.offset();
     rand({0}, a);
     randperm(0, a);
-    CHECK(a.offset() == before);  // nothing drawn, nothing taken
+    CHECK(a.offset() == before);  // nothing drawn, no counter used
 }
 
 TEST_CASE("random: the default generator") {
@@ -333,5 +333,5 @@ TEST_CASE("random: errors") {
     check_throws<ValueError>([&] { randperm(-1, g); }, "randperm: -1 is negative");
     check_throws<ValueError>([&] { g.below(0); }, "below: the bound is 0, no number lies below it");
     check_throws<ShapeError>([&] { rand({-1}, g); }, "shape: negative size in [-1]");
-    CHECK(g.offset() == 0);  // an error takes nothing
+    CHECK(g.offset() == 0);  // an error uses no counters
 }

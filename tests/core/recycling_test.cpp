@@ -17,10 +17,10 @@ namespace {
 using detail::give_recycled;
 using detail::take_recycled;
 
-// Bytes that malloc has given out and not got back, in all its arenas.
+// Bytes that malloc has allocated and not freed, in all its arenas.
 std::size_t bytes_of_malloc() { return mallinfo2().uordblks; }
 
-// So many blocks at a time, all of them written to and let go.
+// Allocates `count` blocks, writes to all of them, and frees them.
 void use_blocks(std::size_t count, std::size_t bytes) {
     std::vector<void*> blocks(count);
     for (void*& block : blocks) std::memset(block = take_recycled(bytes), 1, bytes);
@@ -61,7 +61,7 @@ TEST_CASE("recycling: blocks of any size are the caller's alone, and aligned") {
 TEST_CASE("recycling: blocks go from thread to thread, and a thread that ends keeps none") {
     if (test::kAddressSanitizer) return;
     constexpr std::size_t kCount = 60, kBytes = 32768;
-    std::thread([] { use_blocks(1, 1); }).join();  // what a first thread leaves behind in malloc
+    std::thread([] { use_blocks(1, 1); }).join();  // malloc's leftovers of a first thread
     const std::size_t before = bytes_of_malloc();
     std::vector<void*> made_there(kCount);
     std::thread([&] {

@@ -1,4 +1,4 @@
-// A machine whose memory ends, at whatever point of a function.
+// Runs out of memory at any point of a function.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,11 +13,11 @@
 
 namespace tapestry::test {
 
-/// While it lives, malloc has no more than about `room` bytes to give.
+/// Leaves malloc only about `room` bytes while it lives.
 class ScarceMemory {
 public:
     explicit ScarceMemory(std::size_t room) {
-        void* volatile const spare = std::malloc(room);  // or a compiler may leave it out
+        void* volatile const spare = std::malloc(room);  // volatile, or a compiler may omit it
         for (std::size_t bytes = std::size_t{1} << 20; bytes >= sizeof(Block); bytes /= 2) {
             while (void* const taken = std::malloc(bytes)) taken_ = new (taken) Block{taken_};
         }
@@ -50,8 +50,8 @@ inline bool limit_address_space(std::size_t more) {
            mmap(nullptr, 4 * more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
 }
 
-/// f() in a forked process, with little memory and then more and more, until it succeeds; how often
-/// it threw std::bad_alloc before. -1: the process died; -2: memory cannot be limited here.
+/// Runs f() in a forked process with more and more memory until it succeeds; returns how often it
+/// threw std::bad_alloc before. -1: the process died; -2: memory cannot be limited here.
 template <class F>
 int failures_before_success(const F& f) {
     const pid_t child = fork();

@@ -1,5 +1,5 @@
-// A directory of a test's own, removed with everything in it, and plain helpers for the files in
-// it: written without the code under test.
+// A temporary directory for a test, removed with its contents, and simple file helpers that do not
+// use the code under test.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ public:
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
-    /// Names of what is in the directory.
+    /// Names of the directory's entries.
     std::vector<std::string> names() const {
         std::vector<std::string> names;
         for (const auto& entry : std::filesystem::directory_iterator(path_)) {
@@ -56,7 +56,7 @@ inline std::string slurp(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The message of the E that `f` throws; "no error" when it throws nothing.
+/// The message of the E that `f` throws; "no error" if it throws nothing.
 template <class E, class F>
 std::string message_of(F&& f) {
     try {
@@ -67,7 +67,7 @@ std::string message_of(F&& f) {
     return "no error";
 }
 
-/// Checks that `f` throws an E whose message holds `part`.
+/// Checks that `f` throws an E whose message contains `part`.
 template <class E, class F>
 void check_message(F&& f, std::string_view part) {
     const std::string message = message_of<E>(f);

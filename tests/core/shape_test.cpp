@@ -56,7 +56,7 @@ TEST_CASE("shape: row-major strides") {
     CHECK(contiguous_strides({2, 3, 4}) == Strides{12, 4, 1});
     CHECK(contiguous_strides({2, 1, 4}) == Strides{4, 4, 1});
     CHECK(contiguous_strides({2, 0, 4}).rank() == 3);
-    CHECK(contiguous_strides({0, kHuge, kHuge}).rank() == 3);  // no overflow trap on the way
+    CHECK(contiguous_strides({0, kHuge, kHuge}).rank() == 3);  // no intermediate overflow
 }
 
 TEST_CASE("shape: broadcasting") {

@@ -1,4 +1,4 @@
-// A disk that is full, without a disk.
+// Simulates a full disk.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 
 namespace tapestry::test {
 
-/// In its scope files of this process may not grow beyond `bytes`.
+/// While it lives, this process's files cannot grow beyond `bytes`.
 class SizeLimit {
 public:
     explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -1,4 +1,4 @@
-// The caching allocator: alignment, reuse, the statistics, and requests that no system meets.
+// The caching allocator: alignment, reuse, statistics, and impossible requests.
 #include <tapestry/core/storage.h>
 #include <tapestry/tests/core/support.h>
 
@@ -26,7 +26,7 @@ TEST_CASE("storage: size classes hold what was asked for and waste an eighth at 
         const std::size_t got = memory_statistics().current - before;
         CHECK(got >= bytes);
         CHECK(got <= (bytes + 63) + bytes / 8);
-        std::fill_n(storage.data(), bytes, std::byte{1});  // a sanitizer sees a step too far
+        std::fill_n(storage.data(), bytes, std::byte{1});  // a sanitizer would see an overrun
         ++checked;
     }
     CHECK(checked > 50);
@@ -102,11 +102,11 @@ TEST_CASE("storage: blocks that nobody asks for any more do not pile up") {
     std::size_t most = 0;
     for (int round = 0; round < 2; ++round) {
         for (std::size_t bytes = largest / 200; bytes <= largest; bytes += largest / 200) {
-            const Storage storage(bytes);  // never touched: it takes no memory but of addresses
+            const Storage storage(bytes);  // never touched: uses only address space
             most = std::max(most, memory_statistics().cached);
         }
     }
-    CHECK(most > largest);       // it is kept,
+    CHECK(most > largest);       // it is cached,
     CHECK(most <= 4 * largest);  // but not all of it: 950 MB
     release_cached_memory();
 }

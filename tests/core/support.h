@@ -1,5 +1,5 @@
-// What the tests of core share: errors compared word for word, odd layouts of known numbers, and
-// reading a tensor by nothing but its strides (so that copy and Loop can be checked against it).
+// Shared by the tests of core: errors compared word for word, unusual layouts of known numbers, and
+// reading a tensor only by its strides (so that copy and Loop can be checked against it).
 #pragma once
 
 #include <doctest/doctest.h>
@@ -68,8 +68,8 @@ inline int pick(Generator& random, int below) {
     return static_cast<int>(random.below(static_cast<std::uint64_t>(below)));
 }
 
-/// A tensor of distinct numbers (but where expanded) after a few random views: permuted, sliced
-/// with steps, turned around, with axes of size 1 and axes expanded.
+/// A tensor of distinct numbers (except where expanded) after a few random views: permuted, sliced
+/// with steps, reversed, with axes of size 1 and expanded axes.
 inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int most_rank = 4,
                             int most_size = 5) {
     Shape shape;
@@ -98,7 +98,7 @@ inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int mos
     return x;
 }
 
-// AddressSanitizer's build caches no memory, and stops at absurd requests before we see them.
+// AddressSanitizer's build caches no memory, and aborts on absurd requests before we see them.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kAddressSanitizer = true;
 #elif defined(__has_feature)

@@ -1,4 +1,4 @@
-// Tensor: sharing memory, reading elements, changes in place, the leaf, and the undefined tensor.
+// Tensor: shared memory, element access, in-place changes, the leaf, and the undefined tensor.
 #include <tapestry/tests/core/support.h>
 
 #include <limits>
@@ -51,7 +51,7 @@ TEST_CASE("tensor: owns_alone follows the last handle") {
 
 TEST_CASE("tensor: is_contiguous") {
     const Tensor x = zeros({4, 1, 3});
-    CHECK(views::permute(x, {1, 0, 2}).is_contiguous());  // an axis of one may stand anywhere
+    CHECK(views::permute(x, {1, 0, 2}).is_contiguous());  // an axis of size 1 may be anywhere
     CHECK_FALSE(views::permute(x, {2, 1, 0}).is_contiguous());
     CHECK(views::slice(x, 0, 1, 3).is_contiguous());
     CHECK_FALSE(views::slice(x, 2, 0, 2).is_contiguous());
@@ -161,7 +161,7 @@ TEST_CASE("tensor: the leaf is shared by copies, not by clones, detached ones an
     CHECK_FALSE(x.grad().defined());
     x.set_grad(ones({2}));
     CHECK(copy.grad().at({0}) == 1);
-    x.set_requires_grad();  // again: the gradient stays
+    x.set_requires_grad();  // again: keeps the gradient
     CHECK(x.grad().defined());
     x.clear_grad();
     CHECK_FALSE(copy.grad().defined());

@@ -1,4 +1,4 @@
-// What a thread has for itself goes when it ends, the latest first.
+// Thread-local objects are destroyed when their thread ends, the latest first.
 #include <doctest/doctest.h>
 #include <tapestry/core/thread_exit.h>
 
@@ -10,7 +10,7 @@ using namespace tapestry;
 
 namespace {
 
-std::string ended;  // by the one thread that runs at a time
+std::string ended;  // written by one thread at a time
 
 struct Told {
     ~Told() { ended += name; }

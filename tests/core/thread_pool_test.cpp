@@ -1,5 +1,5 @@
-// The threads behind parallel_for: loops are really shared, nobody waits for a thread that took no
-// chunk, threads sleep when idle, end with their owner, and are not expected after a fork.
+// The threads behind parallel_for: they really share loops, loops do not wait for threads without a
+// chunk, idle threads sleep, end with their owner, and are not expected after a fork.
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/tests/core/child.h>
@@ -28,7 +28,7 @@ using tapestry::test::check_throws;
 
 namespace {
 
-// Each chunk once, and the threads that did them.
+// Runs each chunk once; returns the threads that ran them.
 std::set<std::thread::id> check_loop(std::int64_t chunks) {
     std::vector<std::thread::id> who(static_cast<std::size_t>(chunks));
     std::vector<int> visits(static_cast<std::size_t>(chunks), 0);
@@ -40,15 +40,15 @@ std::set<std::thread::id> check_loop(std::int64_t chunks) {
     return {who.begin(), who.end()};
 }
 
-// Do `threads` threads ever do chunks of one loop side by side? Each waits for the others, for 5 s
-// at most.
+// Do `threads` threads ever run chunks of one loop simultaneously? Each waits for the others, for 5
+// s at most.
 bool share_a_loop(int threads) {
     std::atomic<int> inside{0};
     std::atomic<bool> together{false};
     parallel_for_chunks(threads, [&](std::int64_t) {
         if (++inside == threads) together = true;
         for (int i = 0; i < 5000 && !together; ++i) std::this_thread::sleep_for(1ms);
-        --inside;  // or one thread alone would be counted again
+        --inside;  // or one thread would be counted twice
     });
     return together;
 }
@@ -66,7 +66,7 @@ double processor_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The thread that does the other chunk of a loop of two.
+// The thread that runs the other chunk of a loop of two.
 pthread_t other_thread() {
     const pthread_t here = pthread_self();
     pthread_t other = here;
@@ -80,7 +80,7 @@ pthread_t other_thread() {
     return other;
 }
 
-// Stops a thread where it is, in a signal handler, as a scheduler does that has put it aside.
+// Stops a thread in a signal handler, like a scheduler that has preempted it.
 class Hold {
 public:
     explicit Hold(pthread_t thread) {
@@ -108,7 +108,7 @@ private:
     struct sigaction before_ {};
 };
 
-// What f gives in a forked process, 0 to 99; nothing if it crashed, or has not ended after 20 s.
+// The result of f in a forked process, 0 to 99; empty if it crashed or took more than 20 s.
 template <class F>
 std::optional<int> in_fork(F&& f) {
     const pid_t child = fork();
@@ -128,7 +128,7 @@ std::optional<int> in_fork(F&& f) {
     return WEXITSTATUS(status);
 }
 
-// Room for tensors stays; whether that could be had.
+// Leaves memory for tensors, but not for a thread's stack; returns whether that worked.
 bool leave_no_room_for_a_thread() {
     rlimit stack{};
     getrlimit(RLIMIT_STACK, &stack);
@@ -144,7 +144,7 @@ bool leave_no_room_for_a_thread() {
            MAP_FAILED;
 }
 
-// Emulators and ThreadSanitizer have none.
+// Not in emulators or under ThreadSanitizer.
 bool has_threads_after_fork() {
     return in_fork([] {
                std::thread([] {}).join();
@@ -164,7 +164,7 @@ TEST_CASE("thread pool: thousands of loops, each chunk once") {
 TEST_CASE("thread pool: a loop does not wait for a thread that has taken no chunk") {
     const ThreadsGuard guard(2);
     const Hold hold(other_thread());
-    std::thread limit([] {  // a loop that waits after all fails here, rather than hang
+    std::thread limit([] {  // makes a loop that waits fail rather than hang
         for (int i = 0; i < 10000 && !Hold::is_released(); ++i) std::this_thread::sleep_for(1ms);
         Hold::release();
     });
@@ -222,8 +222,8 @@ TEST_CASE("thread pool: an exception comes out, and all works on") {
 TEST_CASE("thread pool: another thread has its own, which ends with it") {
     const ThreadsGuard guard(3);
     check_loop(100);
-    // LLVM's OpenMP keeps the threads of a region that has ended, for the next one: there may be
-    // one more than before, but never two.
+    // LLVM's OpenMP keeps a finished region's threads for the next one: there may be one more than
+    // before, but never two.
 #if defined(__clang__)
     constexpr int kKept = 1;
 #else
@@ -249,7 +249,7 @@ TEST_CASE("thread pool: a forked process starts its own") {
     const ThreadsGuard guard(2);
     REQUIRE(share_a_loop(2));
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
-    std::this_thread::sleep_for(20ms);  // asleep: a loop of the child would try to wake it
+    std::this_thread::sleep_for(20ms);  // asleep: a loop in the child would try to wake it
     const auto work = [] {
         std::atomic<int> sum{0};
         parallel_for_chunks(10, [&](std::int64_t i) { sum += static_cast<int>(i); });
@@ -260,18 +260,18 @@ TEST_CASE("thread pool: a forked process starts its own") {
     CHECK(share_a_loop(2));
 }
 
-// AddressSanitizer needs the address space for itself.
+// AddressSanitizer needs the address space itself.
 TEST_CASE("thread pool: when the system has no more threads" *
           doctest::skip(test::kAddressSanitizer)) {
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
     constexpr int kNoLimit = 1;
     const auto limited = [] {
-        const ThreadsGuard guard(1000);  // of 8 MB of stack each
+        const ThreadsGuard guard(1000);  // with 8 MB of stack each
         const rlimit limit{std::size_t{2} << 30, std::size_t{2} << 30};
         if (setrlimit(RLIMIT_AS, &limit) != 0) return kNoLimit;
         const bool kept = mmap(nullptr, std::size_t{4} << 30, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
-        if (!kept) return kNoLimit;  // an emulator, say
+        if (!kept) return kNoLimit;  // in an emulator, for example
         ThreadShortage shortage;
         int told = 0;
         on_thread_shortage([&](const ThreadShortage& s) { shortage = s, ++told; });
@@ -302,7 +302,7 @@ TEST_CASE("thread pool: child of the next case" * doctest::skip()) {
     });
 }
 
-// In a process of its own: after a fork stacks of threads that are gone would be there for others.
+// In a separate process: after a fork, the stacks of vanished threads could be reused.
 TEST_CASE("thread pool: when the system has no thread at all, loops run on their own" *
           doctest::skip(test::kAddressSanitizer)) {
     const auto said =

@@ -1,4 +1,4 @@
-// The UTF-8 decoder against RFC 3629: every character there and back, every kind of flaw refused.
+// The UTF-8 decoder against RFC 3629: every character round-trips, every kind of error is refused.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -153,7 +153,7 @@ TEST_CASE("utf8: a stream hands on whole characters") {
             CHECK_FALSE(utf8::find_flaw(piece).has_value());
             all += piece;
         }
-        CHECK_EQ(all, text);  // nothing waits longer than it must
+        CHECK_EQ(all, text);  // nothing is held back longer than necessary
         CHECK_EQ(stream.finish(), "");
     }
     utf8::Stream stream;

@@ -1,4 +1,4 @@
-// Views against brute force: what a view shows is compared element by element, by strides alone.
+// Views against brute force: their elements are compared one by one, using only strides.
 #include <tapestry/tests/core/support.h>
 
 #include <limits>
@@ -11,7 +11,7 @@ using tapestry::test::pick;
 
 namespace {
 
-// All shapes of `count` elements with at most `rank` axes, sizes 1 included.
+// All shapes of `count` elements with at most `rank` axes, including sizes of 1.
 void factorisations(std::int64_t count, int rank, const Shape& so_far, std::vector<Shape>& all) {
     if (count == 1) all.push_back(so_far);
     if (rank == 0) return;
@@ -23,8 +23,8 @@ void factorisations(std::int64_t count, int rank, const Shape& so_far, std::vect
     }
 }
 
-// Can strides be found that show `x` as `shape`? They follow from the first step along each axis;
-// then every element must be where they say.
+// Are there strides that show `x` as `shape`? The first step along each axis determines them; then
+// every element must be where they predict.
 bool has_strides(const Tensor& x, const Shape& shape) {
     std::vector<std::int64_t> where;
     test::for_each_index(x.shape(),
@@ -80,7 +80,7 @@ TEST_CASE("views: reshape of expanded tensors") {
     const auto split = views::try_reshape(rows, {2, 2, 3});
     REQUIRE(split.has_value());
     CHECK(split->strides() == Strides{0, 0, 1});
-    const Tensor all = views::expand(scalar(5), {2, 6});  // one place for all: any shape fits
+    const Tensor all = views::expand(scalar(5), {2, 6});  // all share one element: any shape works
     const auto flat = views::try_reshape(all, {3, 4});
     REQUIRE(flat.has_value());
     CHECK(elements(*flat) == std::vector<double>(12, 5));
@@ -238,7 +238,7 @@ TEST_CASE("views: what is written through a view with negative strides") {
     CHECK(elements(x) == std::vector<double>{3, 2, 1, 6, 5, 4});
     views::select("select", back, 0, -1).fill_(7);
     CHECK(elements(x) == std::vector<double>{3, 2, 1, 7, 7, 7});
-    back.copy_(x);  // overlapping: as if x had been read first
+    back.copy_(x);  // overlapping: as if x had been copied first
     CHECK(elements(x) == std::vector<double>{1, 2, 3, 7, 7, 7});
     CHECK(elements(back.clone()) == std::vector<double>{3, 2, 1, 7, 7, 7});
     CHECK_FALSE(back.is_contiguous());

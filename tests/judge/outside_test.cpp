@@ -1,6 +1,6 @@
-// Cases that others brought: functions that round inside, iterate, throw or live on extreme scales,
-// whose gradients are right, and wrong ones that hide behind a larger output or a larger entry.
-// Each class is drawn by seed, over sizes and scales.
+// Reported cases: functions that round internally, iterate, throw or have extreme scales, with
+// right gradients; and wrong ones that hide behind a larger output or entry. Each class is sampled
+// by seed, over sizes and scales.
 #include <tapestry/tests/judge/plain_cases.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ TEST_CASE("outside: a badly conditioned solve") {
         for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t j = 0; j < n; ++j) a[i][j] = 1.0 / static_cast<double>(i + j + 1);
         }
-        for (std::size_t k = 0; k < n; ++k) {  // symmetric and positive definite: no pivots
+        for (std::size_t k = 0; k < n; ++k) {  // symmetric and positive definite: no pivoting
             for (std::size_t i = k + 1; i < n; ++i) {
                 const double factor = a[i][k] / a[k][k];
                 for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
