@@ -1,4 +1,4 @@
-// How gradients meet, part and end up in leaves: fan-out, sharing, hooks, long tapes, memory.
+// How gradients join, split and reach leaves: fan-out, sharing, hooks, long tapes, memory.
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/view.h>
@@ -51,7 +51,7 @@ TEST_CASE("gradients of leaves share no memory with one another or with the cota
         Tape tape;
         tape.backward(a + b + c, {.cotangent = cotangent, .create_graph = create_graph});
         Tensor gradient = a.grad();
-        scale_(gradient, 100);  // as clipping does
+        scale_(gradient, 100);  // as gradient clipping does
         CHECK_EQ(values(a.grad()), Values{300, 400});
         CHECK_EQ(values(b.grad()), Values{3, 4});
         CHECK_EQ(values(c.grad()), Values{3, 4});
@@ -175,7 +175,7 @@ TEST_CASE("a tape of 100000 operations: no recursion, everything released") {
         CHECK_EQ(tape.saved_bytes(), kLength * sizeof(double));
         tape.backward(y);
         CHECK_EQ(tape.saved_bytes(), 0);
-        // y settles: dy = s' dy + 1, so that dy = 1 / (1 - s (1 - s)) with s = y - x.
+        // y converges: dy = s' dy + 1, so dy = 1 / (1 - s (1 - s)) with s = y - x.
         const double s = y.item() - 1;
         CHECK_EQ(x.grad().item(), doctest::Approx(1 / (1 - s * (1 - s))).epsilon(1e-12));
     }

@@ -1,4 +1,4 @@
-// Gradients of gradients: create_graph records the walk on the same tape.
+// Gradients of gradients: create_graph records the backward pass on the same tape.
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/autograd/support.h>
@@ -28,7 +28,7 @@ TEST_CASE("create_graph: x^4, up to where it vanishes") {
         for (const double expected : {4 * 3.375, 12 * 2.25, 24 * 1.5, 24.0, 0.0}) {
             y = derivative(tape, y, x);
             CHECK_EQ(y.item(), Approx(expected).epsilon(1e-14));
-            if (!tape.follows(y)) break;  // a constant: all further ones are zero
+            if (!tape.follows(y)) break;  // a constant: all higher derivatives are zero
         }
     }
 }

@@ -1,5 +1,5 @@
-// Gradients that got lost: each way has an error of its own, at the first question that cannot be
-// answered. Loops that mean their constants hear nothing.
+// Lost gradients: each way to lose one has its own error, at the first request that cannot be
+// answered. Loops that use constants on purpose get no error.
 #include <tapestry/ops/activation.h>
 #include <tapestry/tests/autograd/support.h>
 
@@ -12,7 +12,7 @@ using test::Values;
 
 namespace {
 
-// The same cause, whether backward starts from y or a gradient with respect to y is asked for.
+// The same reason for backward from y and for a gradient with respect to y.
 void check_refused(Tape& tape, const Tensor& y, const std::string& why) {
     const std::string shape = fmt::format("{}", y.shape());
     check_throws<AutogradError>([&] { tape.backward(y); },
@@ -181,7 +181,7 @@ TEST_CASE("lost gradient: right loops hear nothing") {
             Tape making;
             const Tensor made = w * x;
             {
-                Tape judging;  // what was made is a constant here
+                Tape judging;  // the generated tensor is a constant here
                 judging.backward(sum(judge * made) - sum(judge * x));
             }
             descend(making.gradient(sum(judge * made), {w})[0]);

@@ -1,4 +1,4 @@
-// Where in a model the code is, as entries of a tape remember it.
+// The module path that a tape's entries remember.
 #include <tapestry/autograd/op.h>
 #include <tapestry/tests/autograd/support.h>
 
@@ -53,7 +53,7 @@ TEST_CASE("module path: a tape that begins or ends within a scope") {
     {
         const ModuleScope outer("outer");
         {
-            const Tape inner;  // recomputation: the path goes on
+            const Tape inner;  // recomputation: the path continues
             const ModuleScope part("part");
             CHECK_EQ(module_path(), "outer.part");
         }
@@ -75,13 +75,13 @@ TEST_CASE("module path: entries take it along, and so does what backward records
     const Tensor z = sum(y);
     tape.gradient(z, {x}, {.create_graph = true});
     const auto& entries = tape.entries();
-    REQUIRE_EQ(entries.size(), 3);  // exp, sum, and the product in exp's rule
+    REQUIRE_EQ(entries.size(), 3);  // exp, sum, and the product in exp's backward
     CHECK_EQ(entries[0]->module_path(), "layer");
     CHECK_EQ(entries[1]->module_path(), "");
     CHECK_EQ(entries[2]->name(), "mul");
     CHECK_EQ(entries[2]->module_path(), "layer");
     {
-        const ModuleScope scope("layer");  // the same op, walked back from within its own scope
+        const ModuleScope scope("layer");  // the same op, with backward run inside its own scope
         tape.gradient(z, {x}, {.create_graph = true});
     }
     CHECK_EQ(entries.back()->module_path(), "layer");

@@ -1,4 +1,5 @@
-// TapeObserver: who is told, of what, and in which order; and that gradients changed there count.
+// TapeObserver: which observers are notified, of what and in which order; and that gradients
+// changed by them count.
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/tests/autograd/support.h>
@@ -16,7 +17,7 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
-// Writes down what it is told, under a name.
+// Logs its notifications under a name.
 class Scribe final : public TapeObserver {
 public:
     Scribe(std::string name, Notes& notes) : name_(std::move(name)), notes_(notes) {}
@@ -41,7 +42,7 @@ TEST_CASE("observer: told of what is recorded and walked, the one made first is 
     Notes notes;
     const Tensor x = leaf({1, 2});
     Tape tape;
-    const Tensor before = exp(x);  // nobody is there yet
+    const Tensor before = exp(x);  // no observer yet
     const Scribe first("A", notes);
     {
         const Scribe second("B", notes);
@@ -67,7 +68,7 @@ TEST_CASE("observer: what is not recorded is not told") {
     const Tensor x = leaf({1, 2});
     exp(x);  // no tape
     Tape tape;
-    exp(x.detach());  // nothing to follow
+    exp(x.detach());  // not differentiable
     {
         const NoGradGuard no_grad;
         exp(x);
@@ -135,7 +136,7 @@ TEST_CASE("observer: it may run ops and differentiate, and is told of those, too
     Tape tape;
     const Tensor y = square(x);
     CHECK_EQ(curious.slope, Values{6});
-    CHECK_EQ(curious.told, 3);  // square, and of its own square and sum
+    CHECK_EQ(curious.told, 3);  // square, and its own square and sum
     CHECK_EQ(Tape::current(), &tape);
     CHECK_EQ(tape.entries().size(), 1);
     CHECK_EQ(values(tape.gradient(y, {x})[0]), Values{6});
@@ -155,15 +156,15 @@ TEST_CASE("observer: observers may come and go while they are told") {
     Host host(notes);
     const Tensor x = leaf({3});
     Tape tape;
-    const Tensor y = exp(x);  // the guest arrives, and is told at once
+    const Tensor y = exp(x);  // the guest is added and notified immediately
     CHECK_EQ(notes, Notes{"guest sees exp (#0) of 1 give [1]"});
-    tape.gradient(y, {x});  // and leaves before it is told
+    tape.gradient(y, {x});  // and removed before it is notified
     CHECK_EQ(notes.size(), 1);
 }
 
 namespace {
 
-// Writes down every rule that has run, and every leaf as it is complete, with its gradient.
+// Logs every rule that ran, and every leaf when complete, with its gradient.
 class Order final : public TapeObserver {
 public:
     explicit Order(std::vector<std::pair<std::string, Tensor>> leaves)
@@ -192,10 +193,10 @@ TEST_CASE("observer: a leaf is complete when the entry that read it first has be
                  frozen = leaf({9});
     Order order({{"a", a}, {"b", b}, {"c", c}, {"unused", unused}, {"frozen", frozen}});
     Tape tape;
-    const Tensor y = sin(b) * a;  // b is read again below,
+    const Tensor y = sin(b) * a;  // b is also read below,
     const Tensor squared = square(y);
     const Tensor z = squared + b * frozen;  // in another place
-    exp(unused);                            // on the tape, but not on the way
+    exp(unused);                            // recorded, but not an ancestor of the loss
     frozen.leaf()->requires_grad = false;
     tape.backward(sum(z + c) * 2.0);
     const double db = frozen.item() + 2 * y.item() * std::cos(3) * 2;
@@ -208,7 +209,7 @@ TEST_CASE("observer: a leaf is complete as soon inside of what is recomputed") {
     const Tensor a = leaf({2}), b = leaf({3}), c = leaf({5});
     Order order({{"a", a}, {"b", b}, {"c", c}});
     Tape tape;
-    const Tensor x = a * 1.0;  // a is read before, and so is not complete inside
+    const Tensor x = a * 1.0;  // a is read earlier, so it is not complete inside
     const auto inner = [&](const Tensor& h) { return exp(h * c) * a; };
     const auto outer = [&](const Tensor& h) { return recompute(inner, sin(h * b)) * b; };
     tape.backward(recompute(outer, x));

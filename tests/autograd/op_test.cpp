@@ -1,4 +1,4 @@
-// An op of the user's own: how it stands on the tape, and what becomes of wrong rules.
+// Custom ops: their tape entries, and errors for wrong backward rules.
 #include <tapestry/autograd/op.h>
 #include <tapestry/tests/autograd/support.h>
 
@@ -120,7 +120,7 @@ TEST_CASE("op: a rule is told which gradients are needed") {
     const Tensor a = leaf({1}), b = leaf({2});
     const Tensor c = tensor<double>({3});
     Tape tape;
-    Tensor y = tensor<double>({0});  // [1], as its inputs
+    Tensor y = tensor<double>({0});  // [1], like its inputs
     y = record<AskOp>({a, b, c}, y, &asked);
     tape.gradient(y, {b});
     CHECK_EQ(asked, std::vector<bool>{false, true, false});

@@ -1,5 +1,4 @@
-// The profiler: what it counts is what was computed, sums are sums, and time goes where it was
-// spent.
+// The profiler: its counts match the computation, sums add up, and time is charged to the right op.
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/autograd/recompute.h>
@@ -43,7 +42,7 @@ void sleep_for(double seconds) {
 TEST_CASE("roofline: what is slower, computing or moving, is the least time") {
     CHECK_EQ(kPeak.least_seconds(3e9, 1e9), 3);
     CHECK_EQ(kPeak.least_seconds(1e9, 2e9), 2);
-    // As long as the numbers, read and written, might be 512 B in a cache, that is their rate.
+    // Up to 512 B of numbers read and written, the cache's rate applies.
     CHECK_EQ(kPeak.bytes_per_second(0), 4e9);
     CHECK_EQ(kPeak.bytes_per_second(2047), 4e9);
     CHECK_EQ(kPeak.bytes_per_second(2048), 1e9);
@@ -94,8 +93,8 @@ TEST_CASE("profiler: attention is two products over the pairs that are seen, and
     CHECK_EQ(row.backward.flops, 8 * pairs * 4);
     const double size = 4 * 2 * 3 * 8 * 4;
     CHECK_EQ(row.forward.bytes, 4 * size);
-    // g, and at most q, k, v, y again (and a scalar for the mask that is not there), and three
-    // gradients: probabilities that a rule keeps are its own affair.
+    // g, and at most q, k, v, y again (and a scalar for the absent mask), and three gradients;
+    // stored probabilities do not count.
     CHECK_GE(row.backward.bytes, 4 * size);
     CHECK_LE(row.backward.bytes, 8 * size + 4);
 }
@@ -113,7 +112,7 @@ TEST_CASE("profiler: views move nothing, rows looked up only themselves") {
     CHECK_EQ(row_of(profiler, "mul").forward.bytes, 4 * 2 * 16);  // read once
     tape.gradient(y, {table}, {.cotangent = ones_like(y)});
     CHECK_EQ(row_of(profiler, "transpose").backward.bytes, 0);
-    CHECK_GE(row_of(profiler, "embedding").backward.bytes, 4 * 8000);  // all of the gradient
+    CHECK_GE(row_of(profiler, "embedding").backward.bytes, 4 * 8000);  // the whole gradient
 }
 
 TEST_CASE("profiler: sums over operations and over modules are the same whole") {
@@ -190,7 +189,7 @@ TEST_CASE("profiler: time goes to whom it was spent on") {
     CHECK_GE(outside[0].forward.seconds, kNap);
     CHECK_EQ(outside[0].forward.flops, 5);
     CHECK_EQ(outside[0].forward.bytes, 7);
-    // No more was charged, to all together, than has passed.
+    // In total, no more time is charged than has passed.
     CHECK_LE(sum_of(profiler.rows()).total().seconds + sum_of(outside).total().seconds,
              passed.count());
 

@@ -1,4 +1,4 @@
-// What cannot be recomputed says so.
+// Errors for functions that cannot be recomputed.
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/autograd/support.h>
@@ -31,7 +31,7 @@ TEST_CASE("recompute: a tensor from outside must be an input") {
         return recompute(OneFunction([&h](const Tensor& inner) { return inner * h; }), z);
     };
     check_throws<AutogradError>([&] { recompute(nested, x); }, message);
-    // As an input, as a constant, or from a tape that is no more, it may be.
+    // It is allowed as an input, as a constant, or from a dead tape.
     const Tensor stale = [&] {
         const Tape other;
         return exp(x);
@@ -56,7 +56,7 @@ TEST_CASE("recompute: a tensor from inside is of no use unless returned") {
         "recompute: a tensor [2] from inside, which the tape has forgotten; return it from there";
     check_throws<AutogradError>([&] { exp(kept); }, message);
     check_throws<AutogradError>([&] { tape.gradient(sum(y), {kept}); }, message);
-    tape.gradient(sum(y), {x});  // which made another one
+    tape.gradient(sum(y), {x});  // whose rerun made another one
     check_throws<AutogradError>([&] { exp(kept); }, message);
     CHECK_EQ(values(exp(kept.detach()))[0], doctest::Approx(std::exp(std::exp(1.0))));
 }
@@ -65,7 +65,7 @@ TEST_CASE("recompute: a function that does something else the second time is not
     const std::string message = "recompute (#0): the function did something else when it ran again";
     const Tensor x = leaf({1, 2}), w = leaf({3, 4}), v = leaf({5, 6});
     const std::vector<std::function<Tensors(const Tensor& z)>> second{
-        [](const Tensor& z) { return Tensors{exp(z * 2.0)}; },  // one operation more
+        [](const Tensor& z) { return Tensors{exp(z * 2.0)}; },  // one op more
         [](const Tensor&) { return Tensors{}; },                // none
         [&](const Tensor& z) { return Tensors{z * v}; },        // another parameter
         [&](const Tensor& z) {

@@ -1,5 +1,5 @@
-// Recomputing changes memory and time and nothing else: gradients bit for bit, random streams
-// and hooks the same.
+// Recomputing changes only memory and time: gradients are equal bit for bit, random streams and
+// hooks the same.
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/activation.h>
@@ -27,7 +27,7 @@ Tensor random_leaf(const Shape& shape, std::uint64_t seed, DType dtype = DType::
     return randn(shape, generator, dtype).set_requires_grad();
 }
 
-// Something like a layer: x + gelu(dropout(attend(norm(x))) W), with random numbers in two places.
+// Similar to a layer: x + gelu(dropout(attend(norm(x))) W), with random numbers in two places.
 struct Layer {
     Tensor weight, gain, bias;
     Generator* generator;
@@ -52,12 +52,12 @@ enum class How { plain, each, nested };
 struct Outcome {
     std::vector<Values> gradients;
     std::size_t saved, peak;
-    std::uint64_t offset;  // where the generator stood after forward, and after backward
+    std::uint64_t offset;  // the generator's offset after forward, and after backward
     std::uint64_t final_offset;
-    Values next;  // what it gives next
+    Values next;  // the generator's next values
 };
 
-// Three layers and a loss, recomputed or not.
+// Three layers and a loss, with or without recomputation.
 Outcome run(How how, bool through_gradient) {
     Generator generator(7);
     std::vector<Layer> layers;
@@ -81,7 +81,7 @@ Outcome run(How how, bool through_gradient) {
         return y;
     };
     h = how == How::nested ? recompute(OneFunction(each), h) : each(h);
-    // x once more: its gradient has a part from outside.
+    // x again: part of its gradient comes from outside.
     const Tensor loss = sum(square(h)) + sum(x * sin(x));
     outcome.saved = tape.saved_bytes();
     outcome.offset = generator.offset();
@@ -127,7 +127,7 @@ TEST_CASE("recompute: what is saved") {
     const Outcome each = run(How::each, false);
     const Outcome nested = run(How::nested, false);
     const std::size_t input = 4 * 48 * 32 * sizeof(float);
-    // The loss saves h, x and sin(x)'s x, or what became of it: the same for all.
+    // The loss saves h, x and sin(x)'s x or its replacement: the same in all cases.
     CHECK_LT(each.saved, plain.saved / 3);
     CHECK_EQ(each.saved, nested.saved + 2 * input);
     CHECK_LT(each.peak, plain.peak * 2 / 3);
@@ -146,7 +146,7 @@ TEST_CASE("recompute: only inputs are kept, and let go") {
     CHECK_EQ(tape.saved_bytes(), x.bytes());
     tape.backward(sum(y));
     CHECK_EQ(tape.saved_bytes(), 0);
-    CHECK_EQ(tape.entries().size(), 3);  // and two sums
+    CHECK_EQ(tape.entries().size(), 3);  // plus two sums
     const double slope =
         std::exp(std::exp(std::sin(2.0))) * std::exp(std::sin(2.0)) * std::cos(2.0);
     CHECK_EQ(x.grad().at({1}), doctest::Approx(2 * slope).epsilon(1e-14));
@@ -175,7 +175,7 @@ TEST_CASE("recompute: without a tape, or without anything to follow, it is the f
     CHECK_EQ(calls, 3);
     tape.gradient(sum(recompute(f, x)), {x});
     CHECK_EQ(calls, 5);
-    // Nobody asks for it: f is not run again.
+    // Its gradient is not requested, so f does not run again.
     const Tensor other = leaf({2, 3});
     tape.gradient(sum(recompute(f, x) + other), {other});
     CHECK_EQ(calls, 6);
@@ -204,7 +204,7 @@ TEST_CASE("recompute: several inputs and outputs, some of them strange") {
         const Tensor outside = exp(x);
         const Function f = [&w](const Tensors& in) {
             const Tensor h = in[0] * in[1];
-            // twice the same; an input; a parameter; a constant; nothing; nothing depends on it
+            // a duplicate; an input; a parameter; a constant; undefined; an unused result
             return Tensors{h, exp(h), h, in[1], w, in[2], Tensor(), sin(w)};
         };
         const Tensors in{x, outside, ids, unused};
@@ -249,7 +249,7 @@ TEST_CASE("recompute: parameters captured, also inside a nested one") {
 TEST_CASE("recompute: gradients of gradients") {
     const Tensor w = random_leaf({3, 3}, 5, DType::f64).detach();
     const TensorFunction f = [](const Tensors& in) {
-        const Function layer = [p = in[1]](const Tensors& x) {  // a copy: it runs again, later
+        const Function layer = [p = in[1]](const Tensors& x) {  // a copy, since it runs again
             const OneFunction inner = [p](const Tensor& h) { return tanh(matmul(h, p)); };
             return Tensors{recompute(inner, x[0]) * x[0], sin(x[0])};
         };
@@ -324,12 +324,12 @@ TEST_CASE("recompute: generators of every kind") {
         manual_seed(8);
         rand({2});
         const OneFunction f = [&](const Tensor& z) {
-            Generator local(own.next());  // dies before backward
+            Generator local(own.next());  // destroyed before backward
             return dropout(z, 0.5, true, local) + dropout(z, 0.5) * rand({4}, own, DType::f64);
         };
         Tape tape;
         const Tensor y = again ? recompute(f, x) : f(x);
-        const Tensor between = rand({2}, own);  // the stream goes on before backward
+        const Tensor between = rand({2}, own);  // the stream advances before backward
         const Tensor g = tape.gradient(sum(y), {x})[0];
         Values all = values(g);
         for (const Tensor& later : {y.detach(), between, rand({2}, own), rand({2})}) {
@@ -341,7 +341,7 @@ TEST_CASE("recompute: generators of every kind") {
     CHECK_EQ(untouched.offset(), 0);
     manual_seed(0);
 
-    // Generators are put back also if the second run fails.
+    // Generators are restored even if the second run throws.
     bool second = false;
     const OneFunction failing = [&](const Tensor& z) {
         const Tensor y = dropout(z, 0.5, true, own);

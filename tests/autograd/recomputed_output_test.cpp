@@ -1,5 +1,5 @@
-// Large outputs of cheap ops are not kept for backward but computed again: the same bits, less
-// memory, and the same complaints.
+// Large outputs of cheap ops are recomputed in backward instead of kept: the same bits and errors,
+// less memory.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/autograd/recomputed_output.h>
@@ -70,7 +70,7 @@ TEST_CASE("recomputed output: gradients are those of rows that are kept, bit for
     Tape tape;
     const Tensor y = layer(layer.x);
     const Tensor whole = tape.gradient(sum(y), {layer.x})[0];
-    // The same rows in two halves, each too small for it.
+    // The same rows in two halves, each below the threshold.
     for (const std::int64_t begin : {std::int64_t{0}, kRows / 2}) {
         Tensor half = views::slice(layer.x.detach(), 0, begin, begin + kRows / 2).clone();
         half.set_requires_grad();

@@ -1,4 +1,4 @@
-// What the tests of the tape share: leaves of known numbers, and an op whose rule is the test's.
+// Shared by the tape's tests: leaves with known numbers, and an op with a custom rule.
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
@@ -16,7 +16,7 @@ using Values = std::vector<double>;
 
 inline Values values(const Tensor& x) { return x.to_vector<double>(); }
 
-/// A vector in f64 that asks for its gradient.
+/// An f64 vector that requires a gradient.
 inline Tensor leaf(const Values& numbers) {
     return tensor(numbers, {static_cast<std::int64_t>(numbers.size())}).set_requires_grad();
 }
@@ -24,7 +24,7 @@ inline Tensor leaf(const Values& numbers) {
 /// The same of rank 0.
 inline Tensor scalar_leaf(double number) { return scalar(number, DType::f64).set_requires_grad(); }
 
-/// An op called "rule" that saves its input, and goes back by `rule`(gradient of the output, x).
+/// An op called "rule" that saves its input; its backward is `rule`(gradient of the output, x).
 using Rule = std::function<Tensors(const Tensor& grad, const Tensor& x)>;
 
 using Function = std::function<Tensor(const Tensor&)>;
@@ -42,7 +42,7 @@ private:
     Rule rule_;
 };
 
-/// forward(x), whose gradient is whatever `rule` claims.
+/// forward(x), with the gradient given by `rule`.
 inline Tensor with_rule(const Tensor& x, const Function& forward, const Rule& rule) {
     Tensor y = [&] {
         const NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// What a tape records, what backward and gradient() give for it, and what they refuse.
+// What a tape records, the results of backward and gradient(), and their errors.
 #include <tapestry/autograd/op.h>
 #include <tapestry/tests/autograd/support.h>
 
@@ -64,7 +64,7 @@ TEST_CASE("tape: backward fills the gradients of all leaves, and adds over calls
     a.clear_grad();
     CHECK_FALSE(a.grad().defined());
     Tape tape;
-    tape.backward(a, {.cotangent = tensor<double>({7, 8})});  // a leaf is where it starts, too
+    tape.backward(a, {.cotangent = tensor<double>({7, 8})});  // a leaf can also be the start
     CHECK_EQ(values(a.grad()), Values{7, 8});
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("tape: what gradient() and backward() refuse") {
     check_throws<AutogradError>(
         [&] { c.grad(); }, "grad: this tensor did not ask for its gradient (set_requires_grad)");
     CHECK_THROWS_AS(y.grad(), AutogradError);
-    CHECK_FALSE(x.grad().defined());  // none of these left anything behind
+    CHECK_FALSE(x.grad().defined());  // none of these left a gradient behind
     tape.backward(sum(y));
     CHECK_EQ(values(x.grad()), Values{3, 4});
 }
@@ -276,7 +276,7 @@ TEST_CASE("tape: a scope that outlives its tape records nothing") {
     auto tape = std::make_unique<Tape>();
     {
         const Recording here(tape.get());
-        auto none = std::make_unique<NoGradGuard>();  // which remembers the tape
+        auto none = std::make_unique<NoGradGuard>();  // restores the tape when destroyed
         tape.reset();
         none.reset();
         CHECK_EQ(Tape::current(), nullptr);

@@ -1,4 +1,4 @@
-// Adam of numbers of 16 bits, rounded by chance, against its definition, on every ISA.
+// Adam on 16-bit numbers with stochastic rounding, against its definition, on every ISA.
 #include <doctest/doctest.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -16,7 +16,7 @@ using namespace tapestry;
 
 namespace {
 
-// The step of f32, whose kernel it is, rounded number by number as its definition says.
+// The f32 step, whose kernel it uses, with each number rounded as defined.
 void check_adam_of_bf16(std::int64_t n, const AdamUpdate& update) {
     Generator generator(9);
     const auto drawn = [&](double scale) {
@@ -46,7 +46,7 @@ void check_adam_of_bf16(std::int64_t n, const AdamUpdate& update) {
     }
     CHECK_EQ(wrong, 0);
     if (n < 100) return;
-    // Cut in two where nothing begins, as slices are, and on two threads.
+    // Split at an arbitrary place, as slices are, and on two threads.
     const ThreadsGuard guard(2);
     const std::int64_t cut = n / 3;
     RecycledVector<AdamParameter> both;
@@ -88,7 +88,7 @@ TEST_CASE("adamw_update_: what a weight of bf16 cannot hold arrives in the mean"
     Tensor p = ones({kNumbers}, DType::bf16), m = zeros({kNumbers}, DType::bf16);
     Tensor v = zeros({kNumbers}, DType::bf16);
     const Tensor g = ones({kNumbers}, DType::bf16);
-    // Each by 1e-4; the next number below 1 is 0.0039 away.
+    // Changes of 1e-4; the next number below 1 is 0.0039 away.
     for (std::int64_t t = 1; t <= kSteps; ++t) {
         adamw_update_(p, g, m, v,
                       {.lr = 1e-4, .step = t, .rounding_key = static_cast<std::uint64_t>(t)});

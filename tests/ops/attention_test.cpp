@@ -1,5 +1,5 @@
-// What attention promises beside its numbers: layouts that cost nothing, no memory kept,
-// masked rows without NaN, and NaNs that do not vanish.
+// Properties of attention other than its numbers: layouts without copies, no stored weights, masked
+// rows without NaN, and NaNs that propagate.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
@@ -54,8 +54,8 @@ TEST_CASE("attention keeps nothing but its operands") {
     CHECK(tape.saved_bytes() == 3 * q.bytes());
 }
 
-// Longer than what is gone through at a time, in f64 and with dropout: the rule that never writes
-// the weights against the one composed of public ops.
+// Longer than one block, in f64 and with dropout: the rule that never stores the weights against
+// the one composed of public ops.
 TEST_CASE("attention: gradients of a long sequence, fused and composed") {
     for (const bool causal : {false, true}) {
         for (const std::int64_t keys : {700, 900}) {
@@ -145,7 +145,7 @@ TEST_CASE("attention: a query that may attend to nothing gets zeros and zero gra
         CHECK(all_zero(y));
         CHECK(all_zero(tape.gradient(y, {x}, {.cotangent = ones({4, 3})})[0]));
     }
-    // More queries than keys under a causal mask: the first ones come before every key.
+    // More queries than keys under a causal mask: the first queries precede every key.
     const Tensor keys = heads({1, 3}, 2);
     const Tensor y = scaled_dot_product_attention(x, keys, keys, {.causal = true});
     CHECK(all_zero(views::slice(y, 0, 0, 3)));
@@ -158,7 +158,7 @@ TEST_CASE("attention: a NaN does not vanish, and touches only the queries that s
     const Tensor x = heads({4, 3}, 2);
     const auto y = scaled_dot_product_attention(x, keys, x, {.causal = true}).to_vector<double>();
     for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / 3 >= 2));
-    keys.fill_(NAN);  // no score is larger than another
+    keys.fill_(NAN);  // all scores are NaN
     for (const double value : scaled_dot_product_attention(x, keys, x).to_vector<double>()) {
         CHECK(std::isnan(value));
     }

@@ -38,7 +38,7 @@ Array<double> to_array(const Tensor& x) {
 
 bool is_real(const Tensor& x) { return is_floating(x.dtype()); }
 
-// The same numbers, every second element of memory: no stride is 1.
+// The same values in every second element of memory: no stride is 1.
 Tensor strided(const Tensor& x) {
     Shape wide = x.shape();
     wide.push_back(2);
@@ -49,13 +49,13 @@ Tensor strided(const Tensor& x) {
     return view;
 }
 
-// The same shape, but the first entry along axis 0 repeated with a stride of 0.
+// The same shape, with the first entry along axis 0 repeated by a stride of 0.
 Tensor expanded(const Tensor& x) {
     if (x.rank() == 0 || x.size(0) == 0) return x;
     return views::expand(views::slice(x, 0, 0, 1), x.shape());
 }
 
-// The same numbers, laid out with the last two axes exchanged.
+// The same values, stored with the last two axes swapped.
 Tensor transposed(const Tensor& x) {
     if (x.rank() < 2) return x;
     return views::transpose(views::transpose(x, -1, -2).clone(), -1, -2);
@@ -67,7 +67,7 @@ Tensor backwards(Tensor x) {
     return x;
 }
 
-// The same numbers, laid out from the last to the first: strides are negative.
+// The same values, stored in reverse: strides are negative.
 Tensor reversed(const Tensor& x) { return backwards(backwards(x).clone()); }
 
 Tensors as_leaves(const Tensors& inputs) {
@@ -128,7 +128,7 @@ public:
 private:
     std::vector<DType> dtypes_on(Isa isa) const {
         std::vector<DType> dtypes = effort_.dtypes;
-        // What has another's kernels of f32 has them at its own turn.
+        // An ISA that borrows another's f32 kernels leaves them to that ISA's run.
         if (parent_of(isa) != isa) std::erase_if(dtypes, [](DType d) { return !is_half(d); });
         if (isa != effort_.isas.back()) std::erase_if(dtypes, is_half);
         return dtypes;
@@ -209,7 +209,7 @@ private:
         return found == inputs.end() ? DType::f64 : found->dtype();
     }
 
-    // <J^T w, v> by the tape against <w, J v> by dual numbers, for one input at a time.
+    // <J^T w, v> by the tape against <w, J v> by dual numbers, one input at a time.
     void gradient(const Tensors& inputs) {
         const DType dtype = dtype_of_real(inputs);
         const Tensors leaves = as_leaves(inputs);
@@ -375,7 +375,7 @@ private:
         }
     }
 
-    // A row that forgets the edges is itself a failure.
+    // A row without edge cases is itself a failure.
     void completeness() {
         const auto some = [this](auto holds) {
             return std::any_of(row_.samples.begin(), row_.samples.end(), [&](const Sample& sample) {

@@ -1,5 +1,5 @@
-// Everything a row of the catalogue promises of its op, put to the test. Read next:
-// ops/catalog/op_case.h, the row; ops_test.cpp, which goes through them all.
+// Tests everything that a catalogue row states about its op. Read next: ops/catalog/op_case.h, the
+// row; ops_test.cpp, which checks them all.
 #pragma once
 
 #include <tapestry/core/cpu.h>
@@ -12,31 +12,31 @@
 
 namespace tapestry::test {
 
-/// How much of every row is tried.
+/// How thoroughly to test every row.
 struct Effort {
     std::vector<Isa> isas = available_isas();
-    /// Those of 16 bits on the last of isas alone: what they add to f32 is the same on all.
+    /// 16-bit dtypes only on the last of `isas`: what they add to f32 is the same on all.
     std::vector<DType> dtypes{DType::f64, DType::f32, DType::bf16, DType::f16};
-    std::vector<int> threads{2, 3};                                 ///< the same bits as with one
+    std::vector<int> threads{2, 3};  ///< must give the same bits as one thread
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
-    /// Central differences, which evaluate an op twice per number and order, at samples of at most
-    /// so many numbers.
+    /// Use central differences, which evaluate an op twice per number and order, for samples of at
+    /// most this many numbers.
     std::int64_t differenced = 1000;
 };
 
-/// What the environment's TAPESTRY_ROWS says: all of it but differences at large samples, whose
+/// The effort for TAPESTRY_ROWS: by default everything but differences on large samples, whose
 /// gradients dual numbers have checked, or
-///     whole       those, too
+///     whole       those as well
 ///     sanitized   the slowest and the fastest instruction set, one and three threads, no
 ///                 differences
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
 ///                 no large sample
 Effort effort_for(const char* tapestry_rows);
 
-/// What the environment asks for.
+/// The effort that the environment selects.
 Effort usual_effort();
 
-/// What is wrong with one row; empty if nothing is. Sets threads and ISA and restores them.
+/// The failures of one row; empty if there are none. Changes threads and ISA and restores them.
 std::vector<std::string> check_case(const catalog::OpCase& row,
                                     const Effort& effort = usual_effort());
 

@@ -1,4 +1,4 @@
-// a += b: recorded as a = a + b, or in place, or refused. Nothing loses a gradient in silence.
+// a += b: recorded as a = a + b, done in place, or refused. No gradient is lost silently.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
@@ -90,7 +90,7 @@ TEST_CASE("compound assignment: what a rule needs and has been changed in place 
     Tensor x = tensor<double>({3, 4});
     Tape tape;
     const Tensor y = sum(w * x);
-    x += 1;  // no leaf in it: in place
+    x += 1;  // not a leaf: in place
     CHECK_THROWS_WITH_AS(tape.backward(y),
                          "mul (#0): a tensor [2] it saved for backward has been changed in place "
                          "since (version 1, now 2)",

@@ -1,4 +1,4 @@
-// Dropout as statistics, and what its row in the table cannot say: seeds, p = 0 and 1, evaluation.
+// Dropout's statistics, and what its catalogue row cannot test: seeds, p = 0 and 1, evaluation.
 #include <doctest/doctest.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
@@ -25,7 +25,7 @@ TEST_CASE("dropout keeps the share 1 - p, and the expectation") {
         const auto y = dropped_ones(3, p).to_vector<double>();
         const auto zeros = static_cast<double>(std::count(y.begin(), y.end(), 0.0));
         const double n = static_cast<double>(y.size());
-        const double deviation = std::sqrt(p * (1 - p) / n);  // of a share of n draws
+        const double deviation = std::sqrt(p * (1 - p) / n);  // of a fraction of n draws
         CHECK(std::abs(zeros / n - p) < 5 * deviation);
         for (const double value : y) {
             const bool expected = value == 0 || std::abs(value - 1 / (1 - p)) < 1e-5;

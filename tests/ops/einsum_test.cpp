@@ -1,5 +1,5 @@
-// What einsum makes of an equation: the order of many operands, and the entries on the tape. Its
-// values stand in the table.
+// How einsum evaluates an equation: the order of many operands, and the entries on the tape. The
+// catalogue tests its values.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
@@ -30,7 +30,7 @@ std::vector<LabelSet> labels(const std::vector<std::string>& terms) {
     return sets;
 }
 
-// Multiplications of one order; checks that it uses everything once.
+// Multiplications of one order; checks that it uses every operand once.
 double cost_of(std::vector<LabelSet> tensors, LabelSet output, const LabelSizes& sizes,
                const Pairs& pairs) {
     const std::size_t given = tensors.size();
@@ -49,7 +49,7 @@ double cost_of(std::vector<LabelSet> tensors, LabelSet output, const LabelSizes&
     return cost;
 }
 
-// The least of all orders, by trying them.
+// The minimum over all orders, by exhaustive search.
 double least_cost(const std::vector<LabelSet>& tensors, LabelSet output, const LabelSizes& sizes) {
     if (tensors.size() == 1) return 0;
     double least = std::numeric_limits<double>::infinity();

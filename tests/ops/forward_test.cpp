@@ -1,5 +1,5 @@
-// Op::forward gives the bits that were recorded, for every row of every op and for what their rules
-// record in turn; Op::decisions tells branches apart.
+// Op::forward reproduces the recorded bits, for every row of every op and for the ops that their
+// rules record; Op::decisions distinguishes branches.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/tape.h>
@@ -35,7 +35,7 @@ struct Entry {
     Tensors outputs;
 };
 
-// Keeps what is recorded. The ops belong to the tape.
+// Keeps the recorded ops; the tape owns them.
 class Witness final : public TapeObserver {
 public:
     void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override {
@@ -62,7 +62,7 @@ bool same_bits(const Tensors& a, const Tensors& b) {
     return true;
 }
 
-// The same numbers in another layout: the axes in the opposite order.
+// The same numbers in another layout: with the axes reversed.
 Tensor backwards_in_memory(const Tensor& x) {
     std::vector<int> reversed(static_cast<std::size_t>(x.rank()));
     std::iota(reversed.rbegin(), reversed.rend(), 0);
@@ -89,8 +89,8 @@ Tensors as_leaves(const Tensors& inputs) {
     return leaves;
 }
 
-// The forward pass, and where it may be differentiated the recorded backward pass, whose entries
-// are of kinds that no public function makes (unslice, index_add, normal_cdf).
+// Checks the forward pass and, if differentiable, the recorded backward pass, whose entries include
+// kinds that no public function makes (unslice, index_add, normal_cdf).
 void check_sample(const OpCase& row, const Tensors& inputs) {
     const Tensors leaves = as_leaves(inputs);
     Tape tape;
@@ -101,12 +101,12 @@ void check_sample(const OpCase& row, const Tensors& inputs) {
         if (leaf.requires_grad()) asked.push_back(leaf);
     }
     if (row.differentiable && y.defined() && tape.follows(y)) {
-        const Tensor cotangent = ones_like(y).set_requires_grad();  // linear rules record too
+        const Tensor cotangent = ones_like(y).set_requires_grad();  // so linear rules record too
         tape.gradient(y, asked, {.cotangent = cotangent, .create_graph = true});
     }
     const std::vector<Entry> entries = witness->entries;
     witness.reset();
-    for (const Entry& entry : entries) check_entry(entry);  // recorded once more
+    for (const Entry& entry : entries) check_entry(entry);  // recorded again
     const NoGradGuard no_grad;
     for (const Entry& entry : entries) check_entry(entry);
 }

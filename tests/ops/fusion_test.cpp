@@ -1,5 +1,5 @@
-// The plain form of every fused op: it passes all that the table asks of the op, and nothing fused
-// is left on the tape.
+// The unfused form of every fused op: passes all checks of its catalogue rows, and leaves nothing
+// fused on the tape.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
@@ -22,12 +22,12 @@ const std::set<std::string> kFused{
     "linear",     "log_softmax",   "rms_norm", "rotary",     "scaled_dot_product_attention",
     "silu",       "softmax"};
 
-// Batch norm with given statistics is composed in any case.
+// Batch norm with given statistics is always composed.
 bool is_fused(const OpCase& row) {
     return kFused.count(row.name) != 0 && row.variant != "statistics given";
 }
 
-// The names on the tape of the row's first sample that has numbers.
+// The op names on the tape of the row's first non-empty sample.
 std::set<std::string> taped(const OpCase& row) {
     Tape tape;
     Tensors inputs = make_inputs(row.samples.front(), DType::f32, 1);
@@ -42,7 +42,7 @@ std::set<std::string> taped(const OpCase& row) {
 
 }  // namespace
 
-// On one instruction set: the rows of the ops they consist of are tried on all.
+// On one instruction set: the rows of the component ops are tested on all.
 TEST_CASE("fusion: the plain forms pass what the table asks") {
     Effort effort = usual_effort();
     effort.isas = {effort.isas.back()};

@@ -1,5 +1,5 @@
-// Products of bf16 by an instruction, VDPBF16PS or the tiles' TDPBF16PS, which must do what a model
-// of it does, to the last bit. Those by the kernels of f32 are in half_test.cpp.
+// bf16 products by an instruction, VDPBF16PS or AMX's TDPBF16PS, which must equal a model of it to
+// the last bit. half_test.cpp tests those by the f32 kernels.
 #include <doctest/doctest.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::size_t kDepth = 32;  // steps of k in a tile
 
-// Subnormal numbers are 0 to the instruction, read or written.
+// The instruction treats subnormal numbers as 0, on input and output.
 float flushed(float x) {
     return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x;
 }
 
-// What TDPBF16PS adds to c: of a tile's 32 steps the even ones, in their order and each fused,
-// apart from the odd ones; then both together. Source: Intel, "Architecture Instruction Set
-// Extensions Programming Reference". a and b have a multiple of kDepth elements.
+// What TDPBF16PS adds to c: sums the even ones of a tile's 32 steps, in order and each fused,
+// separately from the odd ones; then adds both. Source: Intel, "Architecture Instruction Set
+// Extensions Programming Reference". The sizes of a and b are multiples of kDepth.
 float tile_products(float c, const std::vector<float>& a, const std::vector<float>& b) {
     for (std::size_t begin = 0; begin < a.size(); begin += kDepth) {
         float sums[2] = {0, 0};
@@ -41,8 +41,8 @@ float tile_products(float c, const std::vector<float>& a, const std::vector<floa
     return c;
 }
 
-// What a chain of VDPBF16PS adds to c: of each pair the odd step, then the even one, each fused and
-// rounded to nearest even. Source: the same, VDPBF16PS.
+// What a chain of VDPBF16PS adds to c: for each pair the odd step, then the even one, each fused
+// and rounded to nearest even. Source: the same, VDPBF16PS.
 float dot_products(float c, const std::vector<float>& a, const std::vector<float>& b) {
     for (std::size_t k = 0; k < a.size(); k += 2) {
         for (const std::size_t i : {k + 1, k}) {
@@ -52,7 +52,7 @@ float dot_products(float c, const std::vector<float>& a, const std::vector<float
     return c;
 }
 
-// x [rows, k] as rows of whole tiles.
+// x [rows, k] as rows padded to whole tiles.
 std::vector<std::vector<float>> padded_rows(const Tensor& x) {
     const auto k = static_cast<std::size_t>(x.size(1)), whole = (k + kDepth - 1) / kDepth * kDepth;
     std::vector<std::vector<float>> rows;
@@ -65,7 +65,7 @@ std::vector<std::vector<float>> padded_rows(const Tensor& x) {
     return rows;
 }
 
-// Numbers of every size, a part of them subnormal.
+// Numbers of every size, some of them subnormal.
 Tensor numbers(const Shape& shape, Generator& generator) {
     const Tensor x = randn(shape, generator), scale = rand(shape, generator);
     Tensor y = zeros(shape, DType::bf16);
@@ -123,13 +123,13 @@ TEST_CASE("half products: the model of a tile rounds and flushes where it says")
         all.resize(kDepth, 0.0F);
         return all;
     };
-    // Fused: 4097^2 has 25 bits, of which a product on its own would lose one.
+    // Fused: 4097^2 has 25 bits, one of which a separate product would lose.
     CHECK_EQ(tile_products(0, tile({4096, 0, 4097}), tile({-4098, 0, 4097})), 1);
-    // In order, and even steps apart from odd ones: 1 + 2^-24 is a tie, 2^-24 twice is not.
+    // In order, with even steps separate from odd ones: 1 + 2^-24 is a tie, 2^-24 twice is not.
     CHECK_EQ(tile_products(0, tile({1, 0, 0x1p-24F, 0, 0x1p-24F}), tile({1, 0, 1, 0, 1})), 1);
     CHECK_EQ(tile_products(0, tile({1, 0x1p-24F, 0, 0x1p-24F}), tile({1, 1, 1, 1})), 1 + 0x1p-23F);
-    CHECK_EQ(tile_products(0, tile({1e-39F}), tile({1e30F})), 0);   // read as 0
-    CHECK_EQ(tile_products(0, tile({1e-20F}), tile({1e-20F})), 0);  // written as 0
+    CHECK_EQ(tile_products(0, tile({1e-39F}), tile({1e30F})), 0);   // input read as 0
+    CHECK_EQ(tile_products(0, tile({1e-20F}), tile({1e-20F})), 0);  // output written as 0
     CHECK_EQ(tile_products(3, tile({1}), tile({1})), 4);
     CHECK(std::isnan(tile_products(0, tile({INFINITY}), tile({0}))));
 }
@@ -137,13 +137,13 @@ TEST_CASE("half products: the model of a tile rounds and flushes where it says")
 TEST_CASE("half products: the model of a chain of pairs rounds and flushes where it says") {
     using Row = std::vector<float>;
     CHECK_EQ(dot_products(0, Row{4097, 4096}, Row{4097, -4098}), 1);  // fused
-    // One after the other, the odd step first: 1 + 2^-24 is a tie, which is lost before something
-    // larger comes; after it, it would be a tie that is not.
+    // In sequence, the odd step first: 1 + 2^-24 is a tie that is lost before a larger term comes;
+    // after it, it would not be a tie.
     CHECK_EQ(dot_products(0, Row{1, 0, 0x1p-24F, 0x1p-24F}, Row{1, 1, 1, 1}), 1);
     CHECK_EQ(dot_products(0, Row{1, 0, 0x1.02p-24F, 0x1p-24F}, Row{1, 1, 1, 1}), 1 + 0x1p-23F);
     CHECK_EQ(dot_products(0, Row{1, 0, 0x1p-24F, 0x1.02p-24F}, Row{1, 1, 1, 1}), 1 + 0x1p-22F);
-    CHECK_EQ(dot_products(0, Row{0, 1e-39F}, Row{0, 1e30F}), 0);   // read as 0
-    CHECK_EQ(dot_products(0, Row{0, 1e-20F}, Row{0, 1e-20F}), 0);  // written as 0
+    CHECK_EQ(dot_products(0, Row{0, 1e-39F}, Row{0, 1e30F}), 0);   // input read as 0
+    CHECK_EQ(dot_products(0, Row{0, 1e-20F}, Row{0, 1e-20F}), 0);  // output written as 0
     CHECK(std::isnan(dot_products(0, Row{INFINITY, 0}, Row{0, 0})));
 }
 

@@ -1,6 +1,5 @@
-// Numbers of 16 bits in ops: what a row of the catalogue, with its tolerance, does not see. That
-// they are rounded once, and like core/half.h on every instruction set; that sums are f32; what is
-// refused.
+// 16-bit numbers in ops, where a catalogue row with its tolerance is too coarse: they are rounded
+// once, and as in core/half.h on every instruction set; sums are f32; errors.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
@@ -38,7 +37,7 @@ namespace {
 
 constexpr DType kHalves[] = {DType::bf16, DType::f16};
 
-// All 65536 numbers of a format.
+// All 65536 values of a format.
 template <class T>
 Tensor all_numbers() {
     Tensor x({256, 256}, dtype_of<T>());
@@ -64,7 +63,7 @@ std::vector<std::uint16_t> bits(const Tensor& x) {
     return {from + row.offset(), from + row.offset() + row.numel()};
 }
 
-// What f gives of x, which must be the bits of f of the same numbers as f32, rounded.
+// Checks that f of x has the bits of f of the same numbers in f32, rounded.
 template <class F>
 void check_rounded(const F& f, const Tensor& x) {
     const Tensor y = f(x);
@@ -78,7 +77,7 @@ TEST_CASE("half: kernels widen and narrow as core/half.h does, on every instruct
     const SettingsGuard restored;
     const Tensor numbers = all_numbers<Bf16>();
     const Bf16* const x = numbers.data<Bf16>();
-    // Ties and their neighbours, of every number.
+    // Every number's ties and their neighbours.
     std::vector<float> near;
     for (std::uint32_t i = 0; i < 0x10000; ++i) {
         for (const std::uint32_t rest : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U}) {
@@ -100,7 +99,7 @@ TEST_CASE("half: kernels widen and narrow as core/half.h does, on every instruct
             wrong += narrowed[i].bits == Bf16(near[i]).bits ? 0 : 1;
         }
         CHECK_EQ(wrong, 0);
-        for (std::int64_t n = 0; n <= 40; ++n) {  // whatever is left over, and not one more
+        for (std::int64_t n = 0; n <= 40; ++n) {  // every tail, and not one element more
             std::vector<Bf16> out(42, Bf16(7));
             narrow(out.data() + 1, near.data() + 99, n);
             std::vector<float> back(42, 7);
@@ -171,7 +170,7 @@ TEST_CASE("half: elementwise ops are those of f32, rounded once, for every numbe
         check_rounded([](const Tensor& t) { return t * views::transpose(t, 0, 1); }, x);
         check_rounded([](const Tensor& t) { return t + views::slice(t, 0, 77, 78); }, x);
         check_rounded([](const Tensor& t) { return maximum(views::slice(t, 1, 63, 64), t); }, x);
-        // NaNs with their payloads, and infinities, are stored, moved and chosen as they are.
+        // Storing, moving and selecting preserves NaNs with their payloads, and infinities.
         CHECK(bits(views::transpose(views::transpose(x, 0, 1).clone(), 0, 1)) == bits(x));
         CHECK(bits(index_select(x, 0, arange(256))) == bits(x));
         CHECK(bits(where(isnan(x), x, x)) == bits(x));
@@ -181,7 +180,7 @@ TEST_CASE("half: elementwise ops are those of f32, rounded once, for every numbe
 TEST_CASE("half: sums, means and counts are f32 until the end") {
     for (const DType dtype : kHalves) {
         CAPTURE(name_of(dtype));
-        // Where 1 is added to 256 (2048) of such numbers, nothing is added.
+        // In these formats, adding 1 to 256 (2048) changes nothing.
         const Tensor many = ones({3, 8192}, dtype);
         CHECK_EQ(sum(many, {1}).to_vector<float>()[1], 8192);
         CHECK_EQ(sum(many).item(), 24576);
@@ -205,7 +204,7 @@ TEST_CASE("half: a loss is f32, and so are the statistics of a norm") {
     const Tensor loss = cross_entropy(logits, targets);
     CHECK(loss.dtype() == DType::f32);
     CHECK_EQ(loss.item(), cross_entropy(cast(logits, DType::f32), targets).item());
-    const Tensor x = drawn({7, 300}, DType::bf16) + 100;  // which a mean of 8 bits would ruin
+    const Tensor x = drawn({7, 300}, DType::bf16) + 100;  // a mean with 8 bits would ruin it
     check_rounded([](const Tensor& t) { return layer_norm(t, {}, {}); }, x);
     check_rounded([](const Tensor& t) { return rms_norm(t, {}); }, x);
 }
@@ -216,7 +215,7 @@ TEST_CASE("half: products are those of f32, rounded once, however they are cut, 
         std::int64_t m, k, n;
     };
     for (const Isa isa : available_isas()) {
-        if (parent_of(isa) != isa) continue;  // those that have an instruction of their own
+        if (parent_of(isa) != isa) continue;  // only ISAs with their own f32 kernels
         set_isa(isa);
         for (const Sizes& s : {Sizes{400, 600, 1100}, Sizes{1300, 530, 37}, Sizes{67, 40, 2100},
                                Sizes{1, 700, 30}, Sizes{4, 300, 400}, Sizes{5, 0, 3}}) {
@@ -254,7 +253,7 @@ TEST_CASE("half: a conversion gives its gradient back") {
     Tape tape;
     const Tensor y = to(w, DType::bf16);
     tape.backward(sum(y * y));
-    CHECK(w.grad().dtype() == DType::f32);  // 2 y, which is no longer 2 w
+    CHECK(w.grad().dtype() == DType::f32);  // 2 y, which differs from 2 w
     CHECK_EQ(w.grad().to_vector<float>()[0], static_cast<float>(2 * rounded_to_bf16(0.1F)));
     CHECK_EQ(w.grad().to_vector<float>()[1], -6);
 }

@@ -1,5 +1,5 @@
-// Rows of int8: how near they are, and that products with them are those of the numbers they stand
-// for.
+// Rows of int8: their error, and that products with them equal products with the numbers they
+// represent.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
@@ -42,7 +42,7 @@ TEST_CASE("int8 rows: the nearest, by the row's largest") {
     for (std::size_t i = 0; i < there.size(); ++i) {
         CHECK(std::abs(there[i] - here[i]) <= 0.5001F * near.scales[i / 300]);
     }
-    // The smallest numbers there are.
+    // The smallest numbers.
     const Int8Rows tiny = int8_rows(full({1, 2}, 1e-45));
     CHECK(std::isfinite(widened(tiny).to_vector<float>()[0]));
 }

@@ -1,5 +1,5 @@
-// Systems larger than the table's, and what it does not ask: residuals, determinants of products,
-// singular matrices.
+// Systems larger than the catalogue's, and what it does not test: residuals, determinants of
+// products, singular matrices.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
@@ -40,7 +40,7 @@ TEST_CASE("solve: what is left of 80 equations is rounding") {
 TEST_CASE("solve: without exchanging rows there would be no answer") {
     const Tensor a = tensor<double>({{0, 2}, {3, 1}});
     CHECK_EQ(solve(a, tensor<double>({4, 5})).to_vector<double>(), std::vector<double>{1, 2});
-    // Nor a good one: the tiny pivot would swallow the 1 beside it.
+    // Not a good pivot either: the tiny one would swallow the 1 next to it.
     const Tensor tiny = tensor<double>({{1e-20, 1}, {1, 1}});
     CHECK_EQ(solve(tiny, tensor<double>({1, 2})).to_vector<double>(), std::vector<double>{1, 1});
 }

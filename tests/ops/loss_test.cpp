@@ -1,5 +1,5 @@
-// Losses and activations where the table does not go: no elements, large logits, certainty, kinks
-// and infinities.
+// Losses and activations outside the catalogue: no elements, large logits, certainty, kinks and
+// infinities.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>

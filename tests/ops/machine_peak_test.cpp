@@ -1,5 +1,5 @@
-// The kernels that measure the machine compute what they say, on every instruction set, and the
-// measuring gives numbers that can be rates.
+// The kernels that measure the machine compute what they should, on every instruction set, and the
+// measured numbers are plausible rates.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/storage.h>
@@ -46,7 +46,7 @@ TEST_CASE("peak: every chain takes every multiply-add, in every lane") {
             }
             return sum * static_cast<double>(kernels.multiply_adds / chains);
         };
-        // How many chains there are, they themselves tell: untouched they are 0, 1, 2, ...
+        // Untouched chains are 0, 1, 2, ..., which reveals their number.
         const double untouched = kernels.multiply_add(0, T(1), T(0));
         const std::int64_t chains = untouched == sum_of(24, 0, 1) ? 24 : 12;
         CHECK_EQ(untouched, sum_of(chains, 0, 1));
@@ -70,7 +70,7 @@ TEST_CASE("peak: products of bf16 are those of the instruction for them, all of 
             CHECK((half.repeat_panel == nullptr));
             continue;
         }
-        // 32 x 32 numbers, each a sum of so many products of 1.
+        // 32 x 32 numbers, each a sum of `depth` products of 1.
         const std::int64_t depth = half.panel_multiply_adds / (32 * 32);
         CHECK_EQ(half.panel_multiply_adds % (32 * 32), 0);
         CHECK_EQ(half.repeat_panel(0), 0);
@@ -91,7 +91,7 @@ TEST_CASE("peak: update and read take every number once, tails included") {
             for (std::size_t i = 0; i + 1 < x.size(); ++i) {
                 CHECK_EQ(x[i], static_cast<T>(2 * i + 1));
             }
-            CHECK_EQ(x.back(), static_cast<T>(n));  // beyond the end
+            CHECK_EQ(x.back(), static_cast<T>(n));  // past the end
         }
     });
 }
@@ -126,10 +126,10 @@ TEST_CASE("peak: more threads than cores give no more, nor does a loop around") 
         const ThreadsGuard guard(threads);
         return measure_flops(DType::f32, 0.005);
     };
-    double one = 0;  // the best of several, as another program may take the core for a while
+    double one = 0;  // the best of several, because another program may take the core for a while
     for (int i = 0; i < 5; ++i) one = std::max(one, rate(1));
     CHECK_LT(rate(4 * cores), 2.5 * cores * one);
-    // Inside a chunk of another loop both parts run on one thread, and nobody waits for ever.
+    // Inside a chunk of another loop both parts run on one thread, without a deadlock.
     std::vector<double> inside(2);
     parallel_for_chunks(2, [&](std::int64_t i) {
         inside[static_cast<std::size_t>(i)] = measure_flops(DType::f32, 0.001);

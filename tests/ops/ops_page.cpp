@@ -8,8 +8,8 @@
 namespace tapestry::test {
 namespace {
 
-/// For Markdown: what would be a tag, an emphasis or a list is meant as it stands. What is indented
-/// or between backquotes is code, to Markdown as to the reader of the header.
+/// Escapes text that Markdown would read as a tag, emphasis or a list. Indented lines and text
+/// between backquotes are code in both.
 std::string escaped(const std::string& line) {
     if (line.starts_with("    ")) return line;
     std::string text;
@@ -26,8 +26,8 @@ std::string escaped(const std::string& line) {
     return text;
 }
 
-/// The lines without paragraphs' ends that begin with "Read next:", which are for readers of
-/// sources.
+/// The lines without the paragraphs that begin with "Read next:", which are for readers of the
+/// source.
 Lines without_read_next(const Lines& lines) {
     Lines kept;
     bool skipping = false;
@@ -44,7 +44,7 @@ Lines without_read_next(const Lines& lines) {
     return kept;
 }
 
-/// As Markdown has paragraphs: an empty line before code, and after.
+/// Adds Markdown's empty lines before and after code.
 std::string paragraphs(const Lines& lines) {
     std::string text;
     bool in_code = false;
@@ -92,7 +92,7 @@ std::string hundred(const Phrasebook& phrasebook) {
     return text;
 }
 
-/// How PyTorch says what these functions do.
+/// The PyTorch equivalents of these functions.
 std::string in_torch(const Lines& functions, const Phrasebook& phrasebook) {
     Lines list;
     for (const std::string& function : functions) {
@@ -106,7 +106,7 @@ std::string in_torch(const Lines& functions, const Phrasebook& phrasebook) {
     return list.empty() ? "" : fmt::format("\nPyTorch: {}.\n", fmt::join(list, "; "));
 }
 
-/// The variants that their rows in the catalogue try.
+/// The variants that their catalogue rows test.
 std::string tried(const Lines& functions) {
     Lines list;
     for (const catalog::OpCase& row : catalog::all_cases()) {
@@ -128,7 +128,7 @@ std::string header_text(const PublicHeader& header, const Phrasebook& phrasebook
             for (const Declaration& one : entry.declarations) text += one.code + "\n";
             text += "```\n";
         }
-        if (names.empty() && i > 0) text += "\n---\n";  // not of the function above
+        if (names.empty() && i > 0) text += "\n---\n";  // not part of the function above
         if (!entry.text.empty()) text += "\n" + paragraphs(entry.text);
         const bool last = i + 1 == header.entries.size() || header.entries[i + 1].names() != names;
         if (last) text += in_torch(names, phrasebook) + tried(names);

@@ -1,5 +1,5 @@
-// docs/ops.md: every function that users call, made of the public headers, the phrasebook and the
-// catalogue, each of which says its part once.
+// docs/ops.md: every public function, generated from the public headers, the phrasebook and the
+// catalogue.
 #pragma once
 
 #include <tapestry/tests/ops/phrasebook.h>

@@ -1,5 +1,5 @@
-// docs/ops.md is what the headers, the phrasebook and the catalogue say now; and how many of
-// PyTorch's hundred it shows.
+// docs/ops.md is up to date with the headers, the phrasebook and the catalogue; and how many of
+// PyTorch's hundred functions it shows.
 #include <doctest/doctest.h>
 #include <tapestry/tests/ops/ops_page.h>
 #include <tapestry/tests/source_dir.h>
@@ -17,7 +17,7 @@ using namespace tapestry::test;
 
 namespace {
 
-/// Of the numbered rows of docs/ops.md: is all that one of the hundred needs there?
+/// For each numbered row of docs/ops.md: is everything there that this one of the hundred needs?
 std::map<int, bool> shown_in(const Lines& page) {
     std::map<int, bool> there;
     for (const std::string& line : page) {
@@ -29,7 +29,7 @@ std::map<int, bool> shown_in(const Lines& page) {
     return there;
 }
 
-/// Neither an operator, nor a type, nor a constant (kAll).
+/// Not an operator, a type or a constant (kAll).
 bool is_function(const std::string& name) {
     const auto is_capital = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
     const bool constant = name.size() > 1 && name[0] == 'k' && is_capital(name[1]);

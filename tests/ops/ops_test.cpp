@@ -16,7 +16,7 @@ using catalog::all_cases, catalog::OpCase;
 
 // Names of the functions declared in ops/*.h that return tensors: the public ops.
 std::set<std::string> declared_ops() {
-    // What serves those who write ops, and a product that no tape follows.
+    // Helpers for authors of ops, and a product that is not differentiable.
     const std::set<std::string> not_ops{"ops/check.h", "ops/int8_rows.h"};
     const std::set<std::string> results{"Tensor", "Tensors", "Selection", "Unique"};
     std::set<std::string> names;
@@ -66,6 +66,6 @@ TEST_CASE("ops: how much of a row is tried") {
     CHECK_THROWS_WITH(effort_for("most"), "TAPESTRY_ROWS=most: not whole, sanitized or emulated");
 }
 
-// Two cases, which ctest runs side by side.
+// Two cases, which ctest runs in parallel.
 TEST_CASE("ops: values, gradients, threads and errors of even rows") { check_every_second_row(0); }
 TEST_CASE("ops: values, gradients, threads and errors of odd rows") { check_every_second_row(1); }

@@ -202,7 +202,7 @@ TEST_CASE("sgd_update_: without momentum no buffer is needed") {
 TEST_CASE("rmsprop_update_: as the plain loop") {
     everywhere([](DType dtype) {
         for (const Shape& shape : kShapes) {
-            // eps as large as what rounding leaves of a difference of squares in f32
+            // eps as large as the rounding error of a difference of squares in f32
             check_rmsprop(dtype, shape, {.lr = 0.01, .eps = 1e-2});
             check_rmsprop(dtype, shape, {.lr = 0.01, .eps = 1e-2, .weight_decay = 0.1});
             check_rmsprop(dtype, shape, {.lr = 0.01, .alpha = 0.5, .eps = 1e-2, .momentum = 0.9});
@@ -220,7 +220,7 @@ TEST_CASE("rmsprop_update_: buffers that are not needed; equal gradients, centre
         Tensor p = ones({3}, dtype), v = zeros({3}, dtype);
         rmsprop_update_(p, ones({3}, dtype), v, none, none, {.lr = 0.5, .alpha = 0.75, .eps = 0});
         check_close(p, {0, 0, 0});  // 1 - 0.5 / sqrt(0.25)
-        // Their variance is 0, and rounding does not take it below.
+        // Their variance is 0, and rounding must not make it negative.
         Tensor q = zeros({100}, dtype), w = zeros({100}, dtype), mean = zeros({100}, dtype);
         const Tensor grad = full({100}, 0.1, dtype);
         for (int step = 0; step < 200; ++step) {

@@ -1,5 +1,5 @@
-// What the rows of the op table cannot say about order: NaN, zeros of both signs, infinities, all
-// ways a row may come, and whom the gradient goes to among equals.
+// Order, beyond the catalogue's rows: NaN, signed zeros, infinities, rows in any initial order, and
+// which of several equal elements gets the gradient.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
@@ -24,7 +24,7 @@ using Places = std::vector<std::int64_t>;
 
 Places places(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
-// Values with NaN as a number that is none of them.
+// Values, with a number that does not occur in place of NaN.
 std::vector<double> values(const Tensor& x) {
     auto all = x.to_vector<double>();
     for (double& value : all) value = std::isnan(value) ? 1e9 : value;
@@ -40,7 +40,7 @@ std::vector<double> gradient_of(Tensor x, F f) {
     return x.grad().to_vector<double>();
 }
 
-// x, however many: in order already, in the opposite order, saw teeth, all alike.
+// n values: sorted, reversed, sawtooth, all equal.
 std::vector<Tensor> orders_of(std::int64_t n, DType dtype) {
     std::vector<std::vector<double>> rows(4, std::vector<double>(static_cast<std::size_t>(n)));
     for (std::int64_t i = 0; i < n; ++i) {
@@ -66,7 +66,7 @@ TEST_CASE("order: NaN is the largest, -0 is 0, and equals keep their order") {
         CHECK(places(topk(x, 3).indices) == Places{0, 4, 2});
         CHECK(places(topk(x, 4, 0, false).indices) == Places{5, 6, 1, 3});
         CHECK(places(kthvalue(x, 6).indices) == Places{0});
-        CHECK(std::signbit(sort(x).values.at({3})));  // what was sorted is what comes out
+        CHECK(std::signbit(sort(x).values.at({3})));  // the same elements, signs included
     }
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("order: the gradient goes to the element that was taken, of equals to 
     const auto min_of = [](const Tensor& v) { return min_with_indices(v, 0).values; };
     const auto median_of = [](const Tensor& v) { return median(v); };
     const auto two = [](const Tensor& v) { return topk(v, 2).values; };
-    const auto between = [](const Tensor& v) { return quantile(v, 0.25, 0); };  // 1 and 2
+    const auto between = [](const Tensor& v) { return quantile(v, 0.25, 0); };  // between 1 and 2
     CHECK(gradient_of(x, max_of) == std::vector<double>{0, 1, 0, 0});
     CHECK(gradient_of(x, min_of) == std::vector<double>{0, 0, 0, 1});
     CHECK(gradient_of(x, median_of) == std::vector<double>{1, 0, 0, 0});

@@ -8,7 +8,7 @@
 namespace tapestry::test {
 namespace {
 
-/// What follows `mark` in `line`, if it is there.
+/// Puts the text after `mark` into `rest` if `line` contains `mark`.
 bool after(const std::string& line, const std::string& mark, std::string& rest) {
     const std::size_t at = line.find(mark);
     if (at != std::string::npos) rest = line.substr(at + mark.size());

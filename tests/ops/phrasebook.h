@@ -1,4 +1,4 @@
-// The phrases of phrases_test.cpp, as data: how PyTorch says it, and how one says it here.
+// The phrases of phrases_test.cpp as data: PyTorch's call, and ours.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@ namespace tapestry::test {
 
 struct Phrase {
     std::string torch;  ///< "torch.cat([x, y], 1)"
-    std::string ours;   ///< "concat({x, y}, 1)"; empty where we have no way to say it
+    std::string ours;   ///< "concat({x, y}, 1)"; empty if we have no equivalent
 };
 
-/// One of the hundred: a function, or a few that are nearly one.
+/// One of the hundred: a function, or a few closely related ones.
 struct Subject {
     std::string name;   ///< "floor, round"
     std::string group;  ///< "numbers"
     std::vector<Phrase> phrases;
 
-    /// Can all of it be said?
+    /// Do we have all of it?
     bool is_there() const;
 };
 
@@ -31,7 +31,7 @@ struct Phrasebook {
     std::vector<Phrase> with(const std::string& function) const;
 };
 
-/// Throws std::runtime_error for a line that is none of those the file may hold.
+/// Throws std::runtime_error for a line that the file must not contain.
 Phrasebook read_phrasebook(const std::filesystem::path& file);
 
 }  // namespace tapestry::test

@@ -1,5 +1,5 @@
-// Products where there are zeros: values that no division could give, and their gradients to the
-// second order, by hand and by differences.
+// Products with zeros: values that division could not give, and their gradients up to second order,
+// by hand and by differences.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/tape.h>

@@ -21,7 +21,7 @@ bool is_type(const std::string& code) {
     return code.starts_with("struct ") || code.starts_with("class ") || code.starts_with("enum ");
 }
 
-/// Where a function's declaration ends: at a semicolon or a brace outside of all parentheses.
+/// The end of a function's declaration: a semicolon or brace outside all parentheses.
 std::size_t end_of_declaration(const std::string& code) {
     int open = 0;
     for (std::size_t i = 0; i < code.size(); ++i) {
@@ -32,7 +32,7 @@ std::size_t end_of_declaration(const std::string& code) {
     return std::string::npos;
 }
 
-/// "exp" of "Tensor exp(const Tensor& x)", "operator+" of "Tensor operator+(...)", "Gelu" of
+/// "exp" for "Tensor exp(const Tensor& x)", "operator+" for "Tensor operator+(...)", "Gelu" for
 /// "enum class Gelu { tanh, erf };".
 std::string declared_name(const std::string& code) {
     if (is_type(code)) {
@@ -102,7 +102,7 @@ private:
         const std::string end = type ? type_here() : function_here();
         const std::string name = declared_name(end);
         const bool forward = type && end.find('{') == std::string::npos;
-        const bool shown = !forward && code != "template <>\n";  // such as how fmt prints a type
+        const bool shown = !forward && code != "template <>\n";  // for example fmt's formatters
         if (shown && !end.starts_with("[[deprecated")) {
             if (!together_) header_.entries.push_back({{}, docstring_});
             header_.entries.back().declarations.push_back({name, code + end});
@@ -111,7 +111,7 @@ private:
         docstring_.clear();
     }
 
-    /// A type as it stands there, but for what is private.
+    /// A type's source without its private part.
     std::string type_here() {
         std::string code;
         bool shown = true;

@@ -1,8 +1,8 @@
-// What a public header says, as data: its opening words, its remarks, and what it declares with the
-// docstrings above. The headers are formatted by clang-format and documented as CONTRIBUTING.md
-// asks, so a reader of lines is enough.
+// A public header as data: its introduction, its remarks, and its declarations with their
+// docstrings. Headers are formatted by clang-format and documented as CONTRIBUTING.md requires, so
+// a line-based reader suffices.
 //
-// Read next: ops_page.h, which makes docs/ops.md of it.
+// Read next: ops_page.h, which turns it into docs/ops.md.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ struct Declaration {
     std::string code;  ///< "Tensor exp(const Tensor& x);", or a type without its private part
 };
 
-/// Declarations that stand together, without an empty line between them, under one docstring; or,
-/// where there are no declarations, a remark.
+/// Adjacent declarations, without an empty line between them, under one docstring; or, without
+/// declarations, a remark.
 struct Entry {
     std::vector<Declaration> declarations;
     Lines text;  ///< the docstring's lines, or the remark's
@@ -33,7 +33,7 @@ struct PublicHeader {
     std::vector<Entry> entries;
 };
 
-/// Throws std::runtime_error for a declaration whose end is not found.
+/// Throws std::runtime_error for a declaration without an end.
 PublicHeader read_public_header(const std::filesystem::path& root, const std::string& path);
 
 /// The public headers of ops/, as "ops/loss.h", in order: those not "Internal to" some room.

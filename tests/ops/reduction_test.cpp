@@ -1,4 +1,4 @@
-// What the rows of the op table cannot say: long sums, infinities, NaN, ties, nothing at all.
+// Reductions beyond the catalogue's rows: long sums, infinities, NaN, ties, no elements.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
@@ -30,7 +30,7 @@ void on_every_isa(F f) {
     set_isa(before);
 }
 
-// Equality in which NaN equals NaN.
+// Equality that treats NaN as equal to NaN.
 void check_values(const Tensor& x, const std::vector<double>& expected) {
     const auto got = x.to_vector<double>();
     REQUIRE(got.size() == expected.size());

@@ -1,4 +1,4 @@
-// What is drawn has the distribution that was asked for.
+// Samples have the requested distribution.
 #include <tapestry/ops/sampling.h>
 #include <tapestry/tests/core/support.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Row = std::vector<std::int64_t>;
 
-// sum (seen - expected)^2 / expected
+// sum (observed - expected)^2 / expected
 double chi_squared(const std::vector<double>& seen, const std::vector<double>& probability,
                    double draws) {
     double sum = 0;

@@ -1,4 +1,4 @@
-// Infinities, NaN and the ends of the range, on every instruction set: what random samples miss.
+// Infinities, NaN and the limits of the range, on every instruction set: what random samples miss.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/cpu.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Nineteen copies, so that both whole vectors and a tail are met.
+// Nineteen copies, to cover whole vectors and a tail.
 double apply(Tensor (*f)(const Tensor&), double x, DType dtype) {
     const Tensor y = f(full({19}, x, dtype));
     const auto values = y.to_vector<double>();

@@ -1,4 +1,4 @@
-// x[...]: the operator gives what index does, on the tape as off it; views share their memory; and
+// x[...]: the operator gives the same as index(), with and without a tape; views share memory; and
 // what must not compile does not.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
@@ -26,7 +26,7 @@ Values values(const Tensor& x) { return x.to_vector<double>(); }
 
 Tensor counted(const Shape& shape) { return reshape(arange(numel(shape), DType::f64), shape); }
 
-// x[i] = y and f() = y would change nothing that anybody sees.
+// x[i] = y and f() = y would have no visible effect.
 template <class T>
 concept AssignableTemporary = requires(T&& temporary, const T& y) {
     std::move(temporary) = y;
@@ -73,7 +73,7 @@ TEST_CASE("subscript: masks and numbers") {
     CHECK(x[ids].shape() == Shape{2, 2, 4});
     CHECK(values(x[ids][0]) == Values{8, 9, 10, 11, 0, 1, 2, 3});
     const Tensor columns = tensor<std::int64_t>({1, 3, 0});
-    CHECK(values(x[{arange(3), columns}]) == Values{1, 7, 8});  // one of each row
+    CHECK(values(x[{arange(3), columns}]) == Values{1, 7, 8});  // one per row
     CHECK(values(x[{1, columns}]) == Values{5, 7, 4});
     CHECK(values(x[{tensor<bool>({false, true, true}), 0}]) == Values{4, 8});
     CHECK(x[{kNewAxis, arange(2)}].shape() == Shape{1, 2, 4});
@@ -90,7 +90,7 @@ TEST_CASE("subscript: numbers in a tensor count from the end as those beside it 
     CHECK(values(index_put(x, {last, last}, scalar(9, DType::f64))) == Values{0, 1, 2, 3, 4, 9});
     CHECK_THROWS_WITH_AS(x[tensor<std::int64_t>({-3})],
                          "index: index -3 is outside axis 0 of [2, 3]", IndexError);
-    // Those of index_select, gather and the scatters do not: as in PyTorch.
+    // Those of index_select, gather and the scatters do not, as in PyTorch.
     CHECK_THROWS_WITH_AS(
         index_select(x, 1, last),
         "index_select: ids[0] = -1 is outside axis 1 of [2, 3]; ids do not count from the end",

@@ -1,7 +1,7 @@
-// How exact the functions of ops/elementwise.h and ops/rounding.h are, on every instruction set:
-// in units in the last place against C's in long double, over their domains, near zero, and where
-// numbers end. (The catalogue compares within rounding of the largest value, which says nothing of
-// log1p(1e-10).)
+// Errors of the functions in ops/elementwise.h and ops/rounding.h on every instruction set: in
+// units in the last place compared with C's long double functions, over their domains, near zero,
+// and at the limits of the range. (The catalogue's tolerance is relative to the largest value,
+// which says nothing about log1p(1e-10).)
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/cpu.h>
@@ -23,7 +23,7 @@ namespace {
 using Exact = long double;
 constexpr double kAllowed = 4;  // units in the last place
 
-// |got - wanted| in units of the last place that wanted has as a T; 0 where both are NaN, or equal.
+// |got - wanted| in units of the last place of `wanted` as a T; 0 if both are NaN or equal.
 template <class T>
 double units_off(T got, Exact wanted) {
     constexpr double kHopeless = std::numeric_limits<double>::infinity();
@@ -42,11 +42,11 @@ struct Function {
     const char* name;
     Tensor (*op)(const Tensor&);
     Exact (*exact)(Exact);
-    double low, high;  // swept evenly, and by powers of ten towards 0
+    double low, high;  // sampled evenly, and by powers of ten towards 0
     double allowed = kAllowed;
 };
 
-// What random numbers do not meet. Where C's own domain ends both say NaN.
+// Values that random numbers do not reach. Outside C's domain both give NaN.
 template <class T>
 std::vector<T> special() {
     using Limits = std::numeric_limits<T>;
@@ -133,7 +133,7 @@ TEST_CASE("transcendental: exact to four units in the last place") {
     });
 }
 
-// Where the largest numbers are: half a power of two of results that exp by itself does not reach.
+// At the largest numbers: half a power of two of results that exp by itself does not reach.
 template <class T>
 void check_last_numbers() {
     const Exact end = std::log(static_cast<Exact>(std::numeric_limits<T>::max()));

@@ -1,5 +1,5 @@
-// Arithmetic of i64 where doubles, which the catalogue's definitions compute in, do not reach:
-// large numbers, and where 64 bits end. And divisions whose rounding is delicate.
+// i64 arithmetic beyond the doubles that the catalogue's definitions use: large numbers, and the
+// limits of 64 bits. And divisions with delicate rounding.
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
@@ -17,7 +17,7 @@ namespace {
 using Whole = std::int64_t;
 constexpr Whole kLeast = std::numeric_limits<Whole>::min();
 constexpr Whole kMost = std::numeric_limits<Whole>::max();
-constexpr Whole kPastDouble = (Whole{1} << 53) + 1;  // the first whole number that no double holds
+constexpr Whole kPastDouble = (Whole{1} << 53) + 1;  // the first integer that no double represents
 
 Tensor whole(Whole value) { return tensor<Whole>({value}); }
 
@@ -88,7 +88,7 @@ TEST_CASE("whole numbers: compared with numbers that are none") {
     }
     CHECK(is(eq(whole(kLeast), -0x1p63)));
     CHECK(is(gt(whole(kLeast), -1e300)));
-    CHECK(is(gt(whole(kPastDouble), 0x1p53)));  // which it would be rounded to
+    CHECK(is(gt(whole(kPastDouble), 0x1p53)));  // it would round to that
     CHECK(is(ne(whole(0), std::nan(""))));
     CHECK_FALSE(is(eq(whole(0), std::nan(""))));
     CHECK_FALSE(is(le(whole(0), std::nan(""))));
@@ -101,7 +101,7 @@ TEST_CASE("whole numbers: compared with numbers that are none") {
 
 TEST_CASE("division: quotients that round to a whole number too large") {
     const auto f64 = [](double x) { return scalar(x, DType::f64); };
-    CHECK_EQ(floor_divide(f64(1), 0.1).item(), 9);  // 0.1 is a little more than a tenth
+    CHECK_EQ(floor_divide(f64(1), 0.1).item(), 9);  // 0.1 is slightly more than a tenth
     CHECK_EQ(remainder(f64(1), 0.1).item(), std::fmod(1.0, 0.1));
     CHECK_EQ(floor_divide(f64(-1), 0.1).item(), -10);
     CHECK_EQ(floor_divide(f64(1), -INFINITY).item(), -1);
