@@ -8,7 +8,7 @@ TEST_CASE("experiment balanced_key") {
     const Table& scanned = report.tables.at(0);
     CHECK_EQ(scanned.number("balanced key has the largest weight", "measured"), 0);
     CHECK(scanned.number("its largest weight", "measured") > 0.333);
-    // A rule on one projection finds 79 % (a random draw of keys says so); training comes near.
+    // A rule on one projection is right for 79% of random keys; training comes close.
     const Table& trained = report.tables.at(1);
     CHECK(trained.number("random keys, one head, linear", "right") > 0.7);
     CHECK(trained.number("random keys, two heads, linear", "right") < 0.9);

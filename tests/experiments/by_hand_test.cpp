@@ -1,4 +1,4 @@
-// Read examples/school/experiments/by_hand.cpp first. The numbers here were found with a
+// Read examples/school/experiments/by_hand.cpp first. These numbers were computed with a
 // calculator.
 #include <tapestry/tests/experiments/support.h>
 

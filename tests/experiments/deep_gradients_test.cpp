@@ -16,7 +16,7 @@ TEST_CASE("experiment deep_gradients") {
     const double before = table.number("residuals, norm before", "last layer goes as depth to the");
     CHECK(after > before + 0.2);
     CHECK(before < -0.2);
-    // What arrives without residuals falls with every doubling of the depth.
+    // Without residuals the gradient shrinks with every doubling of the depth.
     const Table& first = report.tables.at(1);
     CHECK(first.number("no residuals", "16") < 0.1 * first.number("no residuals", "8"));
     check_verdicts("deep_gradients", report,

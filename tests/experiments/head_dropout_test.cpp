@@ -10,7 +10,7 @@ TEST_CASE("experiment head_dropout") {
           doctest::Approx(1.0 / 8).epsilon(0.05));
     CHECK(table.number("independent, mean 0, 0.7", "measured") ==
           doctest::Approx(1 / 4.8).epsilon(0.05));
-    // Where the claim's conditions are not met it is wrong: (1 + 0.5) / 8, 1 / 8 + 0.5 * 15 / 16.
+    // If the claim's conditions do not hold, it is wrong: (1 + 0.5) / 8, 1 / 8 + 0.5 * 15 / 16.
     CHECK(table.number("independent, mean 1, 0.5", "measured") ==
           doctest::Approx(1.5 / 8).epsilon(0.05));
     CHECK(table.number("correlated 0.5, mean 0, 0.5", "measured") ==

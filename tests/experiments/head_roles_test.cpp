@@ -13,7 +13,7 @@ TEST_CASE("experiment head_roles") {
     CHECK_EQ(roles.number("2 heads", "heads that serve one relation alone"), 2);
     CHECK_EQ(roles.number("2 heads", "heads that are needed"), 2);
     CHECK(roles.number("2 heads", "weight on the relation a head looks at more") > 0.9);
-    // Three models of three are too few to say more than 44 %.
+    // Three of three models are too few to show more than 44%.
     check_verdicts("head_roles", report,
                    {{"orthogonal_heads_leak_nothing", Verdict::holds},
                     {"one_head_is_not_enough", Verdict::holds},

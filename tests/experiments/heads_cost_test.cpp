@@ -12,7 +12,7 @@ TEST_CASE("experiment heads_cost") {
     }
     CHECK(costs.number("d = 512, 8 x 64", "MFLOP forward") ==
           doctest::Approx(costs.number("d = 512, 1 x 512", "MFLOP forward")).epsilon(0.05));
-    // It learned something: a word of about 600 costs ln 600 = 6.4 nats to who knows nothing.
+    // It learned something: guessing one of about 600 words costs ln 600 = 6.4 nats.
     for (const char* heads : {"1", "4", "8"}) {
         CHECK(report.tables.at(1).number(heads, "loss, held out") < 5);
     }

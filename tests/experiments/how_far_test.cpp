@@ -10,7 +10,7 @@ TEST_CASE("experiment how_far") {
         CHECK(copied.number(network, "16") > 0.9);
         CHECK(copied.number(network, "48") > 0.9);
     }
-    for (const auto& row : copied.rows) {  // equal parameters, to a tenth
+    for (const auto& row : copied.rows) {  // equal parameters, within 10%
         CHECK(copied.number(row[0].text, "parameters") > 18'000);
         CHECK(copied.number(row[0].text, "parameters") <= 20'000);
     }

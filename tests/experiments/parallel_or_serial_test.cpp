@@ -6,7 +6,7 @@ using namespace tapestry::experiments;
 TEST_CASE("experiment parallel_or_serial") {
     const Report report = run_quick("parallel_or_serial");
     const Table& chain = report.tables.at(0);
-    // Three operations for a step of an RNN: a product, a sum, tanh.
+    // Three operations per RNN step: a product, a sum, tanh.
     CHECK_EQ(chain.number("RNN", "128") - chain.number("RNN", "64"), 3 * 64);
     CHECK_EQ(chain.number("Transformer", "256"), chain.number("Transformer", "64"));
     const Table& learnt = report.tables.at(2);

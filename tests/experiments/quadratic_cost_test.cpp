@@ -1,5 +1,5 @@
-// Read examples/school/experiments/quadratic_cost.cpp first. Counts and memory are exact; times, on
-// a machine that does other things meanwhile, are not asserted.
+// Read examples/school/experiments/quadratic_cost.cpp first. Counts and memory are exact; times are
+// not asserted, because the machine may be busy.
 #include <tapestry/examples/school/experiments/attention_costs.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
 #include <tapestry/tests/experiments/support.h>
@@ -22,7 +22,7 @@ TEST_CASE("experiment quadratic_cost") {
         CHECK(exponents.number(form, "memory of tensors") ==
               doctest::Approx(exponents.number(form, "theory of memory")).epsilon(0.2));
     }
-    // Not shown: the forms that the short run leaves out.
+    // Not shown: the forms omitted by the short run.
     check_verdicts("quadratic_cost", report,
                    {{"time_is_quadratic", std::nullopt},
                     {"linear_forms_are_linear", std::nullopt},
@@ -55,6 +55,6 @@ TEST_CASE("experiments: lines through points") {
     const Line line = fit_line({1, 2, 4}, {5, 7, 11});
     CHECK(line.slope == doctest::Approx(2));
     CHECK(line.intercept == doctest::Approx(3));
-    CHECK(fit_line({0, 1, 2}, {0, 3, 0}).slope == doctest::Approx(0));  // the least squares
+    CHECK(fit_line({0, 1, 2}, {0, 3, 0}).slope == doctest::Approx(0));  // least squares
     CHECK(exponent({1, 10, 100}, {3, 300, 30'000}) == doctest::Approx(2));
 }

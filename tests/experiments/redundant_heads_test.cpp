@@ -10,13 +10,13 @@ TEST_CASE("experiment redundant_heads") {
     CHECK_EQ(ranks.number("every second a copy", "numerical rank"), 32);
     CHECK(ranks.number("trained", "effective rank") < 64);
     CHECK(ranks.number("trained", "effective rank") > 8);
-    // The more the models have learned, the dearer the dearest head.
+    // The more the models have learned, the more the most important head matters.
     const Table& moments = report.tables.at(1);
     CHECK(moments.number("all", "loss") < moments.number("a quarter of the steps", "loss"));
     CHECK(moments.number("all", "the dearest, zeroed") >
           moments.number("a quarter of the steps", "the dearest, zeroed"));
     CHECK(moments.number("all", "the dearest, zeroed") > 1e-3);
-    // After 120 steps no head does much yet: most are to spare, which six hundred steps change.
+    // After 120 steps no head does much yet: most can be spared, which changes after 600 steps.
     check_verdicts("redundant_heads", report,
                    {{"copies_lower_the_rank", Verdict::holds},
                     {"rank_sees_near_copies", Verdict::does_not_hold},

@@ -14,7 +14,7 @@ TEST_CASE("experiment sqrt_dk") {
         CHECK(gradients.number(d, "divided: median") == doctest::Approx(0.165).epsilon(0.1));
     }
     CHECK(scores.number("1024", "not divided") > 0.9);
-    // What is mostly left out: the mean square hardly falls, and at q the median rises at first.
+    // Often omitted: the mean square hardly falls, and at q the median first rises.
     CHECK(gradients.number("1024", "not divided: rms") >
           0.3 * gradients.number("4", "not divided: rms"));
     const Table& at_q = report.tables.at(2);
@@ -22,7 +22,7 @@ TEST_CASE("experiment sqrt_dk") {
     // With rescaled matrices one seed in five learns as much.
     const auto rescaled =
         tapestry::test::is_long() ? std::optional(Verdict::does_not_hold) : std::nullopt;
-    // In forty steps the smaller rate has not come far; in three hundred it has.
+    // In forty steps the smaller rate has not got far; in three hundred it has.
     check_verdicts("sqrt_dk", report,
                    {{"variance", Verdict::holds},
                     {"deviation_8", Verdict::holds},

@@ -1,5 +1,5 @@
-// Runs an experiment in its short form and checks its report: from one seed, whose numbers must lie
-// where the verdicts put them, or from three seeds with the verdicts themselves (.ci/long
+// Runs an experiment in its short form and checks its report: with one seed, whose numbers must be
+// consistent with the verdicts, or with three seeds and the verdicts themselves (.ci/long
 // examples).
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace tapestry::experiments {
 
-/// The report of the short form: with tables whose rows are as long as their heads, with pictures,
-/// and every claim decided.
+/// The report of the short form: every table row has a cell per column, there are figures, and
+/// every claim has its number.
 inline Report run_quick(const std::string& name) {
     const Experiment& experiment = find_experiment(name);
     CHECK_FALSE(experiment.question.empty());
@@ -53,8 +53,8 @@ inline void check_verdict(const Claim& claim, const Report& report, Verdict expe
     CHECK_EQ(text_of(judge(claim.rule, judged)), text_of(expected));
 }
 
-/// Compares all verdicts, so that a claim that is not named here fails as well. Those that a clock
-/// decides are nullopt: they depend on the machine, and on who else is at work there.
+/// Compares all verdicts, so a claim that is not listed here fails as well. Those that depend on
+/// time are nullopt: they vary with the machine and its load.
 inline void check_verdicts(const std::string& name, const Report& report,
                            const std::map<std::string, std::optional<Verdict>>& expected) {
     const Experiment& experiment = find_experiment(name);

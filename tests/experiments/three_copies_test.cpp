@@ -9,7 +9,7 @@ TEST_CASE("experiment three_copies") {
     // (16 + 16 + 16) 64 of embeddings, 64^2 for each matrix, 65 * 16 for the answer
     CHECK_EQ(table.number("three matrices", "parameters"), 48 * 64 + 3 * 4096 + 65 * 16);
     CHECK_EQ(table.number("no matrix", "parameters"), 48 * 64 + 65 * 16);
-    // Cauchy and Schwarz: whoever asks with its own key finds itself first.
+    // Cauchy-Schwarz: a record that queries with its own key finds itself first.
     CHECK(table.number("no matrix", "weight on itself") > 0.9);
     CHECK(table.number("three matrices", "weight on itself") < 0.05);
     check_verdicts("three_copies", report,

@@ -10,17 +10,17 @@ TEST_CASE("experiment who_is_it") {
     const double first = sentences.number("held out, always the first noun", "right");
     CHECK(sentences.number("held out, whole model", "number") > 100);
     CHECK(first > 0.4);
-    CHECK(first < 0.65);  // the sentences are balanced: there is something to know
+    CHECK(first < 0.65);  // the sentences are balanced, so there is something to learn
     CHECK(right > first + 0.15);
     const Table& heads = report.tables.at(1);
     REQUIRE_EQ(heads.rows.size(), 4);
     CHECK(heads.number("1", "on the antecedent") > 3 * 0.08);
     CHECK(heads.number("1", "right without it and those above") ==
           heads.number("1", "right without it"));
-    double layers = 0;  // counted from 0: of all heads, two of either of two layers
+    double layers = 0;  // counted from 0: of all heads, two in each of two layers
     for (const auto& row : heads.rows) layers += heads.number(row.front().text, "layer");
     CHECK_EQ(layers, doctest::Approx(2));
-    // Nothing comes to the pronoun but through attention.
+    // Attention is the only path to the pronoun.
     CHECK(heads.number("4", "right without it and those above") < first);
     check_verdicts("who_is_it", report,
                    {{"it_is_named", Verdict::holds},

@@ -6,7 +6,7 @@ using namespace tapestry::experiments;
 TEST_CASE("experiment without_norm") {
     const Report report = run_quick("without_norm");
     const Table& table = report.tables.at(0);
-    // At a low rate all three learn; who only guesses has ln 716 = 6.57.
+    // At a low rate all three learn; guessing costs ln 716 = 6.57.
     for (const char* stack :
          {"no norms, 6 layers", "norms after, 6 layers", "norms before, 6 layers"}) {
         CHECK(table.number(stack, "rate 0.003") < 5.5);

@@ -11,7 +11,7 @@ TEST_CASE("experiment word_order") {
         CHECK(words.number(way, "dog") > 0.01);
         CHECK(words.number(way, "man") > 0.01);
     }
-    // The word in the middle keeps its place, but not what stands to its left and right.
+    // The middle word keeps its place, but its neighbours to the left and right change.
     CHECK(words.number("rotary", "bites") > 1e-4);
     for (const char* k : {"1", "7", "64", "1000"}) {
         CHECK(report.tables.at(1).number(k, "measured") < 1e-11);
