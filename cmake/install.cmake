@@ -1,10 +1,10 @@
-# cmake --install: the library, its headers as <tapestry/ROOM/FILE.h>, and the package that
-# find_package(tapestry) and pkg-config find. tests/install builds a program against the result.
+# cmake --install: the library, its headers as <tapestry/ROOM/FILE.h>, and the package for
+# find_package(tapestry) and pkg-config. tests/install builds a program against the result.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapestry)
 
-# What is public: every header but the kernels, the catalogues, and those that say of themselves
-# "Internal to ROOM." (tests/frame/layers_test.cpp: no public header includes one that does.)
+# Public headers: all but the kernels, the catalogues, and those that say "Internal to ROOM." of
+# themselves (tests/frame/layers_test.cpp: no public header includes such a header).
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
   core/*.h autograd/*.h ops/*.h nn/*.h tapestry.h)
 list(FILTER headers EXCLUDE REGEX "/(kernels|catalog)/")
@@ -34,7 +34,7 @@ if(TARGET tapestry_mpi)  # the package's component mpi
   endif()
 endif()
 if(TARGET tapestry_command)
-  # OPTIONAL: those who built the library alone can install it alone.
+  # OPTIONAL: so a build of the library only can be installed.
   install(TARGETS tapestry_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
 endif()
 
@@ -48,7 +48,7 @@ install(FILES ${tapestry_BINARY_DIR}/tapestryConfig.cmake
               ${tapestry_BINARY_DIR}/tapestryConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# pkg-config's file stands in lib/pkgconfig: its prefix is two folders up, wherever that is.
+# pkg-config's file is in lib/pkgconfig: its prefix is two folders up, wherever that is.
 configure_file(cmake/tapestry.pc.in ${tapestry_BINARY_DIR}/tapestry.pc @ONLY)
 install(FILES ${tapestry_BINARY_DIR}/tapestry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
