@@ -153,7 +153,7 @@ TEST_CASE("hostile: folders that are links") {
     try_attacks(Kind::run, attacks);
     const auto& writers = writing_commands(Kind::run);
     auto place = std::make_unique<AttackPlace>(Kind::run);
-    for (const Attack& attack : attacks) {  // commands that write there
+    for (const Attack& attack : attacks) {  // with the command that writes there
         const char* const by = attack.name.starts_with("trap") ? "trap into" : "resume";
         if (!try_writers(*place, attack, {find_command(writers, by)})) {
             place = std::make_unique<AttackPlace>(Kind::run);
