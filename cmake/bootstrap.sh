@@ -1,45 +1,45 @@
-# What ./demo, ./check and .ci/run share: finding and installing Debian packages, and building.
+# Shared by ./demo, ./check and .ci/run: finding and installing Debian packages, and building.
 #
-# Sourced by bash, after the caller has gone to the root of the tree. Needs bash, coreutils and
-# dpkg alone: it must run on a bare Debian 12, before anything is installed.
-# Read next: CMakePresets.json, which says what is built and where.
+# Sourced by bash, after the caller has changed to the root of the tree. Needs only bash, coreutils
+# and dpkg: it must run on a bare Debian 12, before anything is installed.
+# Read next: CMakePresets.json, which defines what is built and where.
 # shellcheck shell=bash
 # shellcheck source=cmake/progress.sh
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
-# What a build needs; what single tests want besides; and what other compilers are.
+# Packages for a build; for single tests; and for other compilers.
 # shellcheck disable=SC2034  # used by those who source this
 {
     build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
                     libcli11-dev libxxhash-dev)
     test_packages=(chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev
                    openmpi-bin)
-    # Where npm comes from elsewhere, Debian's would quarrel with it.
+    # If npm comes from elsewhere, Debian's would conflict with it.
     command -v npm >/dev/null || test_packages+=(nodejs npm)
     clang_packages=(clang-14 libclang-rt-14-dev libomp-14-dev)
     neon_packages=(g++-aarch64-linux-gnu qemu-user)
 }
 
-# Wrong use: one line on stderr, exit 2.
+# Wrong usage: one line on stderr, exit 2.
 wrong_use() {
     echo "${0##*/}: $1 (--help says more)" >&2
     exit 2
 }
 
-# Prints those of the packages that are not installed, each once.
+# Prints the packages that are not installed, each once.
 missing_packages() {
     local name seen=" "
     for name; do
         [[ $seen != *" $name "* ]] || continue
         seen+="$name "
-        # dpkg-query also knows packages that were removed but for their configuration.
+        # dpkg-query also knows removed packages whose configuration remains.
         if [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
             echo "$name"
         fi
     done
 }
 
-# Exit 3: packages are missing and stay so.
+# Exit 3: packages are missing and will not be installed.
 give_up_on_packages() {
     echo "$1" >&2
     echo "Please run this line, then start ${0##*/} again:" >&2
@@ -47,8 +47,8 @@ give_up_on_packages() {
     exit 3
 }
 
-# ensure_packages yes|no NAME... installs what is missing ("no": only looks). When nothing is, it
-# needs neither root nor a network.
+# ensure_packages yes|no NAME... installs missing packages ("no": only checks). If none is missing,
+# it needs neither root nor a network.
 ensure_packages() {
     local allowed=$1
     shift
@@ -94,9 +94,9 @@ quietly() {
     return "$status"
 }
 
-# build_preset NAME "TARGET..." [-DOPTION...] configures if need be and builds the targets, or those of
-# the preset if none are named; ninja finds out what is out of date. NAME_short is fewer targets of the
-# configuration NAME.
+# build_preset NAME "TARGET..." [-DOPTION...] configures if needed and builds the targets, or those
+# of the preset if none are given; ninja determines what is out of date. NAME_short is fewer targets
+# of the configuration NAME.
 build_preset() {
     local preset=$1 dir=build/${1%_short} targets
     read -ra targets <<<"${2:+--target $2}"
@@ -110,7 +110,7 @@ build_preset() {
         quietly "$dir/configure.log" cmake --preset "${preset%_short}" "$@"
     fi
     export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that is precompiled
-    # CMake's own default starts more compilers than there are cores, and memory may be short.
+    # CMake's default starts more compilers than there are cores, and memory may be short.
     NINJA_STATUS='[%f/%t] ' with_progress ninja_steps "$dir/build.log" \
         cmake --build --preset "$preset" "${targets[@]}" --parallel "$(nproc)"
 }

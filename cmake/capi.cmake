@@ -1,5 +1,5 @@
-# libtapestry_gradcheck: the C ABI (autograd/capi) and whatever it needs, for languages that load
-# shared libraries. The same objects are in the archive, for those that link.
+# libtapestry_gradcheck: the C ABI (autograd/capi) and everything it needs, for languages that load
+# shared libraries. The archive has the same objects, for static linking.
 file(GLOB capi_sources CONFIGURE_DEPENDS ${tapestry_SOURCE_DIR}/autograd/capi/*.cpp)
 add_library(tapestry_capi OBJECT ${capi_sources})
 tapestry_position_independent(tapestry_capi)

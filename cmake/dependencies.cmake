@@ -1,4 +1,4 @@
-# Debian's packages first; FetchContent only where they are absent (FIND_PACKAGE_ARGS).
+# Debian's packages first; FetchContent only if they are missing (FIND_PACKAGE_ARGS).
 include(FetchContent)
 
 FetchContent_Declare(fmt URL https://github.com/fmtlib/fmt/archive/refs/tags/9.1.0.tar.gz
@@ -11,7 +11,8 @@ FetchContent_Declare(nlohmann_json
 FetchContent_MakeAvailable(fmt xsimd nlohmann_json)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-# xxHash is one header here (XXH_INLINE_ALL), included in one source; Debian's has no CMake package.
+# xxHash is a single header here (XXH_INLINE_ALL), included in one source; Debian's has no CMake
+# package.
 find_path(TAPESTRY_XXHASH_INCLUDE_DIR xxhash.h)
 if(NOT TAPESTRY_XXHASH_INCLUDE_DIR)
   FetchContent_Declare(xxhash
@@ -21,7 +22,7 @@ if(NOT TAPESTRY_XXHASH_INCLUDE_DIR)
   set(TAPESTRY_XXHASH_INCLUDE_DIR ${xxhash_SOURCE_DIR})
 endif()
 
-# TAPESTRY_XSIMD_INCLUDE_DIR names another xsimd's headers: how the build with xsimd 13 is tested.
+# TAPESTRY_XSIMD_INCLUDE_DIR names another xsimd's headers, for testing the build with xsimd 13.
 set(TAPESTRY_XSIMD_INCLUDE_DIR "" CACHE PATH "Headers of another xsimd than the installed one")
 add_library(tapestry_xsimd INTERFACE)
 if(TAPESTRY_XSIMD_INCLUDE_DIR)

@@ -1,4 +1,4 @@
-# Flags of our own targets only; users of the library inherit none of them.
+# Flags for our own targets only; users of the library inherit none of them.
 add_library(tapestry_build_flags INTERFACE)
 target_compile_features(tapestry_build_flags INTERFACE cxx_std_20)
 target_include_directories(tapestry_build_flags INTERFACE ${tapestry_BINARY_DIR}/include)
@@ -6,7 +6,7 @@ target_compile_options(tapestry_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
   # Outside the kernels a product is rounded before a sum: the same bits from every compiler.
   -ffp-contract=off
-  # sqrt and friends need not set errno, so that loops over them vectorise.
+  # sqrt and similar functions need not set errno, so loops over them vectorise.
   -fno-math-errno)
 if(EMSCRIPTEN)  # what is in memory has indices of 32 bits; a region of OpenMP is its block alone
   target_compile_options(tapestry_build_flags INTERFACE
@@ -27,27 +27,27 @@ if(TAPESTRY_SANITIZE)
   target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
 endif()
 
-# For the command and programs, whose own code does little beside what they call in the library.
+# For the command and programs, whose own code does little besides calling the library.
 add_library(tapestry_quick_build INTERFACE)
 target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)
 
-# For tests, which do even less. Their own mistakes with integers and pointers are not what sanitizers
-# are run for, and the checks for these take a quarter of the time of compiling.
+# For tests, which do even less. Sanitizers need not check their own integer and pointer use, and
+# those checks take a quarter of the compile time.
 add_library(tapestry_test_build INTERFACE)
 target_compile_options(tapestry_test_build INTERFACE $<$<CONFIG:Release>:-O0>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # half a GB is no reason to collect garbage
   target_compile_options(tapestry_test_build INTERFACE "SHELL:--param ggc-min-heapsize=1000000")
 endif()
-# A comparison is a call, not a block with a try of its own: a sixth of the time of compiling. What
-# throws then ends its test case, which has failed either way.
+# A comparison becomes a call instead of a block with its own try: a sixth less compile time. If it
+# throws, its test case ends, which has failed either way.
 target_compile_definitions(tapestry_test_build INTERFACE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_test_build INTERFACE -fno-sanitize=undefined)
 endif()
 
-# The archive also goes into shared objects, a Python module among them. Names that these do not show
-# are hidden, and none can be replaced from outside, so that calls stay direct: a program is as fast
-# as without (tests/frame/instruction_counts.sh).
+# The archive also goes into shared objects, including a Python module. Names that these do not
+# export are hidden and cannot be interposed, so calls stay direct: a program is as fast as without
+# (tests/frame/instruction_counts.sh).
 function(tapestry_position_independent target)
   if(EMSCRIPTEN)  # there are no shared objects, and code would be slower
     return()
@@ -57,8 +57,8 @@ function(tapestry_position_independent target)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
 endfunction()
 
-# What most sources include is read once per target, all of whose sources have the same flags. OFF: to
-# see that every source includes what it uses.
+# Common includes are read once per target, whose sources all have the same flags. OFF: to check
+# that every source includes what it uses.
 function(tapestry_precompile target)
   if(TAPESTRY_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${tapestry_SOURCE_DIR}/cmake/standard.h)

@@ -1,5 +1,5 @@
-# The libraries for a cross build, from their headers alone: the installed packages speak of x86-64 code.
-# They get an include folder of their own, for /usr/include holds x86-64's C library as well.
+# The libraries for a cross build, from their headers only: the installed packages refer to x86-64
+# code. They get a separate include folder, because /usr/include also holds x86-64's C library.
 # Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see ./check --neon and the
 # preset wasm.
 set(headers ${CMAKE_BINARY_DIR}/header_only)
@@ -15,9 +15,9 @@ foreach(target xsimd nlohmann_json::nlohmann_json doctest::doctest CLI11::CLI11)
   add_library(${target} ALIAS header_only)
 endforeach()
 
-# fmt is compiled once: as a header alone it triples the time of every source. What is inline there is
-# kept by g++'s option, whether called or not; for clang the functions are none, and the two templates
-# that its headers leave to others are named.
+# fmt is compiled once: header-only, it triples the compile time of every source. g++'s option keeps
+# its inline functions, whether called or not; clang does not treat them as functions, and the two
+# templates that fmt's headers leave to others are instantiated explicitly.
 if(EMSCRIPTEN)
   file(CONFIGURE OUTPUT fmt.cpp CONTENT [[
 #include <fmt/format-inl.h>
@@ -40,7 +40,7 @@ else()
   target_compile_options(fmt PRIVATE -fkeep-inline-functions)
 endif()
 
-# Every find_package comes here first; what is not found here is looked for as ever.
+# Every find_package comes here first; everything else is found in the usual way.
 macro(tapestry_find_header_only method name)
   if("${name}" MATCHES "^(fmt|xsimd|nlohmann_json|doctest|CLI11)$" OR TARGET ${name}::${name}_CXX)
     set(${name}_FOUND TRUE)

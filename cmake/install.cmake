@@ -1,5 +1,5 @@
-# cmake --install: the library, its headers as <tapestry/ROOM/FILE.h>, and the package that
-# find_package(tapestry) and pkg-config find. tests/install builds a program against the result.
+# cmake --install: the library, its headers as <tapestry/ROOM/FILE.h>, and the package for
+# find_package(tapestry) and pkg-config. tests/install builds a program against the result.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapestry)
 
@@ -27,7 +27,7 @@ if(TARGET tapestry_mpi)  # the package's component mpi
   endif()
 endif()
 if(TARGET tapestry_command)
-  # OPTIONAL: those who built the library alone can install it alone.
+  # OPTIONAL: so a build of the library only can be installed.
   install(TARGETS tapestry_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
 endif()
 
@@ -41,7 +41,7 @@ install(FILES ${tapestry_BINARY_DIR}/tapestryConfig.cmake
               ${tapestry_BINARY_DIR}/tapestryConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# pkg-config's file stands in lib/pkgconfig: its prefix is two folders up, wherever that is.
+# pkg-config's file is in lib/pkgconfig: its prefix is two folders up, wherever that is.
 configure_file(cmake/tapestry.pc.in ${tapestry_BINARY_DIR}/tapestry.pc @ONLY)
 install(FILES ${tapestry_BINARY_DIR}/tapestry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

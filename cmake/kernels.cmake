@@ -1,9 +1,9 @@
-# Every file of ops/kernels named here is compiled once per instruction set. The flags are set for
-# these objects alone, never for the whole build: one binary runs on every machine and chooses at
-# start (core/cpu.h).
+# Every file of ops/kernels named here is compiled once per instruction set. The flags apply only to
+# these objects, never to the whole build: one binary runs on every machine and chooses at start
+# (core/cpu.h).
 set(TAPESTRY_KERNELS elementwise gemm unfold attention reduce softmax norm channel_norm cross_entropy
     rotary optimizer_step kept half peak)
-# An instruction set that begins with another's kernels has those alone that differ (table.cpp).
+# An instruction set that extends another one's kernels only has those that differ (table.cpp).
 set(TAPESTRY_KERNELS_avx512_bf16 bf16_gemm)
 set(TAPESTRY_KERNELS_avx512_amx amx_gemm)
 
@@ -34,7 +34,7 @@ set(TAPESTRY_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl 
 set(TAPESTRY_FLAGS_avx512_bf16 ${TAPESTRY_FLAGS_avx512} -mavx512bf16)
 set(TAPESTRY_FLAGS_avx512_amx ${TAPESTRY_FLAGS_avx512} -mamx-tile -mamx-bf16)
 
-# The targets tapestry_kernels_ISA; an archive takes those it is to have (library.cmake).
+# The targets tapestry_kernels_ISA; an archive takes those it needs (library.cmake).
 function(tapestry_add_kernels)
   foreach(isa IN LISTS TAPESTRY_ISAS)
     set(objects tapestry_kernels_${isa})
@@ -45,12 +45,12 @@ function(tapestry_add_kernels)
     list(TRANSFORM kernels PREPEND ops/kernels/ OUTPUT_VARIABLE sources)
     list(TRANSFORM sources APPEND .cpp)
     add_library(${objects} OBJECT ${sources})
-    # xsimd is renamed per ISA: of an inline function compiled for AVX-512 and for the baseline the
-    # linker keeps one copy, and it could be the wrong one.
+    # xsimd is renamed per ISA: the linker keeps one copy of an inline function compiled for both
+    # AVX-512 and the baseline, and it could be the wrong one.
     target_compile_definitions(${objects} PRIVATE TAPESTRY_ISA_NAME=${isa} xsimd=xsimd_${isa})
     target_compile_options(${objects} PRIVATE ${TAPESTRY_FLAGS_${isa}})
-    # Contraction to fused multiply-add is what the ISA's own code does anyway (simd.h: fma). Said of
-    # the sources, for these options come last, behind the -ffp-contract=off of tapestry_build_flags.
+    # The ISA's own code contracts to fused multiply-add anyway (simd.h: fma). Set on the sources,
+    # because these options come last, after the -ffp-contract=off of tapestry_build_flags.
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
     if(TAPESTRY_SANITIZE)  # xsimd 8.1 converts the argument of exp before it replaces infinities
       set_property(SOURCE ${sources} APPEND PROPERTY
@@ -70,8 +70,8 @@ function(tapestry_add_kernels)
   endforeach()
 endfunction()
 
-# tapestry_machine_isa(VARIABLE): the one that programs choose on this machine (core/cpu.cpp), or all
-# that are compiled, where that cannot be told.
+# tapestry_machine_isa(VARIABLE): the one that programs choose on this machine (core/cpu.cpp), or
+# all compiled ones if unknown.
 function(tapestry_machine_isa variable)
   set(${variable} ${TAPESTRY_ISAS} PARENT_SCOPE)
   set(needed_avx512 avx512f avx512cd avx512dq avx512bw avx512vl fma)

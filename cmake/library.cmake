@@ -1,10 +1,10 @@
 # The library, compiled in parts and archived as one libtapestry.a. The sources of a part share all
-# flags, for g++ takes a precompiled header only where they are those it was made with; and ./demo
-# builds a command of its own from what a GPT's training needs, before anything else.
+# flags, because g++ accepts a precompiled header only with the flags it was made with; and ./demo
+# first builds a command from only the parts that training a GPT needs.
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
   core/*.cpp core/*/*.cpp autograd/*.cpp autograd/*/*.cpp ops/*.cpp nn/*/*.cpp)
-# Other targets' sources (catalogue, MPI, C ABI), and those that depend on the instruction sets, which
-# belong to an archive.
+# Other targets' sources (catalogue, MPI, C ABI), and those that depend on the instruction sets,
+# which belong to an archive.
 set(chosen_by_isa ${tapestry_SOURCE_DIR}/core/cpu.cpp ${tapestry_SOURCE_DIR}/ops/kernels/table.cpp)
 list(REMOVE_ITEM sources core/cpu.cpp)
 list(FILTER sources EXCLUDE REGEX "^nn/(catalog/|distributed/mpi.cpp)|^autograd/capi/")
@@ -12,8 +12,8 @@ if(NOT TAPESTRY_NN)
   list(FILTER sources EXCLUDE REGEX "^nn/")
 endif()
 
-# core: loops over elements; sanitizers' builds optimise it as well. numbers: the rest that computes.
-# frame: mostly calls the other two; -O1 is enough. later: the same, and no GPT's training needs it
+# core: loops over elements; sanitizer builds optimise it as well. numbers: the rest that computes.
+# frame: mostly calls the other two; -O1 is enough. later: the same, but not needed to train a GPT
 # (./demo's command would not link otherwise).
 set(TAPESTRY_PARTS core numbers frame later)
 set(core_folders core core/text)
@@ -33,12 +33,12 @@ endforeach()
 
 set_source_files_properties(ops/machine_peak.cpp PROPERTIES  # the fuzzer has these functions of its own
   SKIP_UNITY_BUILD_INCLUSION ON)
-# The only source that includes nlohmann-json, compiled alone so that no other is optimised with it.
+# The only source that includes nlohmann-json, compiled by itself so its options affect no other.
 set_source_files_properties(core/text/json_tree.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS TAPESTRY_VERSION="${PROJECT_VERSION}")
 
-# What parts and archives of the library have in common.
+# Common to parts and archives of the library.
 function(tapestry_library_target target)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${tapestry_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -60,8 +60,8 @@ foreach(part IN LISTS TAPESTRY_PARTS)
     endif()
   endif()
 endforeach()
-# -O3 takes half as long again to compile, for steps that are no faster: kernels have it, the rest
-# needs of it the vectoriser's cost model and, in a unit of many sources, the inliner's limits.
+# -O3 takes half as long again to compile, and steps are no faster: kernels use it, the rest needs
+# only its vectoriser cost model and, in a unit of many sources, its inliner limits.
 foreach(part IN ITEMS core numbers)
   target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O2>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

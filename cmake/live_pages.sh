@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a tapestry whose pages of `tapestry inspect` hold the model and the library in WebAssembly: type
-# another prompt there, and all of the page follows. Installs Debian's emscripten.
+# Builds a tapestry whose pages of `tapestry inspect` contain the model and the library in
+# WebAssembly: type another prompt there, and the page updates. Installs Debian's emscripten.
 #
 #     cmake/live_pages.sh [--no-install]
 # Read next: nn/pages/web/live.js.

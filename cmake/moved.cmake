@@ -1,5 +1,6 @@
-# Forwarding headers for users of the paths that moved_headers.txt lists. Tapestry's own build does not see
-# them. Their warning shows where the headers are not a system's, as they are for find_package.
+# Forwarding headers for users of the paths listed in moved_headers.txt. Tapestry's own build does
+# not see them. Their warning appears unless the headers count as system headers, as with
+# find_package.
 set(TAPESTRY_MOVED_DIR ${tapestry_BINARY_DIR}/moved)
 file(REMOVE_RECURSE ${TAPESTRY_MOVED_DIR})  # all of it is installed, so nothing may stay from an earlier list
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/moved_headers.txt lines REGEX "^[^#]")

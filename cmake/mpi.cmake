@@ -1,7 +1,6 @@
-# MPI, for trainings of several processes (docs/distributed.md): one source, nn/distributed/mpi.cpp,
-# as a library of its own, which nobody is linked with who does not ask for it. Without MPI it is
-# there all the same, and says so when mpirun starts it. Open MPI and MPICH are told apart by
-# MPI_CXX_COMPILER (mpicxx.openmpi, mpicxx.mpich).
+# MPI, for runs with several processes (docs/distributed.md): one source, nn/distributed/mpi.cpp, as
+# a separate library, linked only on request. Without MPI it still exists, and reports that when
+# started by mpirun. MPI_CXX_COMPILER (mpicxx.openmpi, mpicxx.mpich) selects Open MPI or MPICH.
 set(TAPESTRY_MPI AUTO CACHE STRING "Trainings of several processes, by MPI: ON, OFF, or AUTO: if it is there")
 set_property(CACHE TAPESTRY_MPI PROPERTY STRINGS ON OFF AUTO)
 

@@ -1,15 +1,15 @@
-# Says how far a long command is and how long it will still take: what ./demo and ./check show while
-# packages are installed and while ninja builds.
+# Shows the progress of a long command and the time left: used by ./demo and ./check while packages
+# are installed and while ninja builds.
 #
 # Sourced by bash; like bootstrap.sh, which uses it, it must run on a bare Debian 12.
 # shellcheck shell=bash
 
-# Elsewhere than on a terminal, a line after so many seconds.
+# Not on a terminal, prints a line after this many seconds.
 : "${TAPESTRY_PROGRESS_SECONDS:=15}"
 
-# with_progress READER LOG COMMAND... runs the command, keeps its output in LOG and shows how far it
-# is: on a terminal on one line, which is rewritten, elsewhere line by line. If the command fails, so
-# does this, and the end of its output is shown.
+# with_progress READER LOG COMMAND... runs the command, keeps its output in LOG and shows its
+# progress: on a terminal on one line, which is rewritten, otherwise line by line. If the command
+# fails, so does this, after showing the end of its output.
 #
 # READER, one of the functions below, is called with every line of the output; it sets `steps_done`
 # and `steps`.
@@ -49,7 +49,8 @@ follow() {
     ((steps == 0)) || echo "    $steps_done of $steps done in $(duration $((SECONDS - begin)))"
 }
 
-# "57 of 204 done, about 3 min left": the steps to come are taken to be like those that were.
+# "57 of 204 done, about 3 min left": assumes that the remaining steps take as long as the past
+# ones.
 progress() {
     local passed=$((SECONDS - begin))
     if ((steps == 0)); then
@@ -70,7 +71,8 @@ duration() {
     fi
 }
 
-# ninja's "[57/204] Building ...". Another sum is another run: CMake runs again as part of the first.
+# ninja's "[57/204] Building ...". A different total means another run: CMake ran again as part of
+# the first.
 ninja_steps() {
     [[ $1 =~ ^\[([0-9]+)/([0-9]+)\]\  ]] || return 0
     ((BASH_REMATCH[2] == steps)) || begin=$SECONDS

@@ -9,7 +9,9 @@ if(CMAKE_SCRIPT_MODE_FILE)
 endif()
 file(GLOB_RECURSE all_headers ${depends} RELATIVE ${root}
   ${root}/core/*.h ${root}/autograd/*.h ${root}/ops/*.h ${root}/nn/*.h)
-list(APPEND all_headers tapestry.h)  # a recursive glob would find it below build/ as well
+if(EXISTS ${root}/tapestry.h)  # a recursive glob would find it below build/ as well
+  list(APPEND all_headers tapestry.h)
+endif()
 list(FILTER all_headers EXCLUDE REGEX "/(kernels|catalog)/")
 set(public_headers)
 foreach(header IN LISTS all_headers)

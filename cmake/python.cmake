@@ -1,15 +1,15 @@
 # The Python module `tapestry`, on top of the C ABI (docs/python.md).
 #
-# AUTO builds it where there is a python3 with NumPy and its headers, and pybind11 (Debian: python3-dev,
-# python3-numpy, pybind11-dev). The first python3 of the PATH need not be one: Debian's comes next, and
-# Python3_EXECUTABLE names another.
+# AUTO builds it if there is a python3 with NumPy and its headers, and pybind11 (Debian:
+# python3-dev, python3-numpy, pybind11-dev). The first python3 on PATH may lack them: Debian's is
+# tried next, and Python3_EXECUTABLE selects another.
 set(TAPESTRY_PYTHON AUTO CACHE STRING "Build the Python module: ON, OFF, or AUTO where possible")
 set_property(CACHE TAPESTRY_PYTHON PROPERTY STRINGS AUTO ON OFF)
 if(NOT TAPESTRY_PYTHON OR TAPESTRY_SANITIZE OR CMAKE_CROSSCOMPILING)
   return()
 endif()
 
-# Prints where pybind11's headers are, if that Python brings them, or an empty line.
+# Prints the location of pybind11's headers, if that Python has them, or an empty line.
 set(look_around "
 import importlib.util, os, sysconfig, numpy
 assert os.path.exists(sysconfig.get_path('include') + '/Python.h')
@@ -37,7 +37,7 @@ if(NOT Python3_FOUND OR NOT TAPESTRY_PYBIND11_INCLUDE_DIR)
   return()
 endif()
 
-# In the build tree the module is in python/: the sources by a link, beside the object.
+# In the build tree the module is in python/: links to the sources, next to the object.
 set(module_dir ${tapestry_BINARY_DIR}/python/tapestry)
 file(MAKE_DIRECTORY ${module_dir})
 file(GLOB module_sources CONFIGURE_DEPENDS ${tapestry_SOURCE_DIR}/python/tapestry/*.py)
@@ -52,7 +52,7 @@ target_link_libraries(tapestry_python
 set_target_properties(tapestry_python PROPERTIES
   OUTPUT_NAME _gradcheck LIBRARY_OUTPUT_DIRECTORY ${module_dir} CXX_VISIBILITY_PRESET hidden)
 
-# Under a prefix known only when it is installed, where that Python looks for modules.
+# Under a prefix known only at installation, where that Python looks for modules.
 if(TAPESTRY_INSTALL)
   install(CODE "set(interpreter \"${Python3_EXECUTABLE}\")
 set(module_object \"$<TARGET_FILE:tapestry_python>\")

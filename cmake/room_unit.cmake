@@ -1,7 +1,7 @@
-# Writes a unit of rooms.cmake, in the root of the tree, where the sources' paths begin:
+# Writes a unit for rooms.cmake, in the root of the tree, where the sources' paths begin:
 #     cmake -DUNIT=FILE -DSOURCES=LIST -DNAMESPACES=NAMESPACES -P room_unit.cmake
-# The sources' includes come first, with their conditions, outside of any namespace. Their include
-# guards make the sources' own includes do nothing.
+# The sources' includes come first, with their conditions, outside any namespace. Include guards
+# then disable the sources' own includes.
 set(includes)
 set(bodies)
 foreach(source IN LISTS SOURCES)

@@ -1,14 +1,15 @@
-# Reads headers once for many sources: up to TAPESTRY_ROOMS sources of a folder are compiled as one
+# Reads headers once for many sources: compiles up to TAPESTRY_ROOMS sources of a folder as one
 # unit, which includes their headers first and then the sources. A whole build takes less time; a
-# change of one source compiles its whole unit, so the presets for editing leave it off.
+# change of one source recompiles its whole unit, so the presets for editing leave it off.
 #
-# CMake's own UNITY_BUILD gives the sources no namespaces. A source with compile options or definitions
-# is compiled by itself, and so is one with CMake's property SKIP_UNITY_BUILD_INCLUSION.
+# CMake's own UNITY_BUILD gives the sources no namespaces. Sources with compile options or
+# definitions are compiled by themselves, and so are those with CMake's property
+# SKIP_UNITY_BUILD_INCLUSION.
 set(TAPESTRY_ROOMS 0 CACHE STRING "Compile up to so many sources of a folder as one; 0: each by itself")
 
-# tapestry_rooms(TARGET SOURCES [NAMESPACES]): puts units of TARGET in the place of the sources that
-# the variable SOURCES lists. NAMESPACES: wraps each source in its own namespace, because tests define
-# the same names for different things.
+# tapestry_rooms(TARGET SOURCES [NAMESPACES]): replaces the sources listed in the variable SOURCES
+# by units of TARGET. NAMESPACES: wraps each source in its own namespace, because tests define the
+# same names for different things.
 function(tapestry_rooms target variable)
   if(TAPESTRY_ROOMS LESS 2)
     return()

@@ -50,8 +50,8 @@ function(tapestry_runs_command source)
     COMPILE_DEFINITIONS TAPESTRY_COMMAND="$<TARGET_FILE:tapestry_command>")
 endfunction()
 
-# ctest starts with the longest tests, or the last one would leave a core idle. To be called at the end
-# of a folder: CMake 3.25 knows only the tests of the folder that it is in.
+# ctest starts with the longest tests, or the last one would leave a core idle. Call this at the end
+# of a folder: CMake 3.25 only knows the tests of the current folder.
 function(tapestry_order_tests)
   set(cost 100)
   foreach(name inspect_pages nn ops documents cli experiments ops_odd_rows examples hostile install bits

@@ -1,12 +1,13 @@
-# What ./check and .ci/run say at the end: which tests were skipped and why, ctest's verdict, and how
-# many passed, failed and were skipped.
+# The final report of ./check and .ci/run: skipped tests and their reasons, ctest's verdict, and how
+# many tests passed, failed and were skipped.
 #
-# Sourced by bash, from the root of the tree. Tests say that they are skipped by tests/skip.h or
-# tests/skip.sh: a line "skipped: NAME: REASON". Needs grep and awk, which ctest's machine has.
+# Sourced by bash, from the root of the tree. Tests report skipping with tests/skip.h or
+# tests/skip.sh: a line "skipped: NAME: REASON". Needs grep and awk, which a machine that runs ctest
+# has.
 # shellcheck shell=bash
 
-# tested STRICT DIR: of the ctest run in DIR whose output is DIR/check.log. With STRICT "yes", what is
-# skipped and does not stand in .ci/may_skip has failed. Status 1 if anything has.
+# tested STRICT DIR: reports the ctest run in DIR whose output is DIR/check.log. With STRICT "yes",
+# a skipped test that is not listed in .ci/may_skip counts as failed. Status 1 if anything failed.
 tested() {
     local strict=$1 dir=$2 verdict name
     # "96% tests passed, 2 tests failed out of 57"
@@ -17,7 +18,7 @@ tested() {
     fi
     [[ $verdict =~ ,\ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]
     local failed=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
-    # Programs that were skipped as a whole, and single cases of those that passed.
+    # Programs skipped as a whole, and single cases of those that passed.
     local passed=$((total - failed - $(grep -c '\*\*\*Skipped' "$dir/check.log")))
     local allowed=() unexpected=()
     while IFS= read -r name; do
@@ -41,7 +42,7 @@ closing_line() {
 }
 
 # total LOG...: the closing lines of several runs of ./check and their sum; a run without one has
-# failed. Status 1 if anything has.
+# failed. Status 1 if anything failed.
 total() {
     local log line passed=0 failed=0 skipped=0
     for log; do
@@ -57,7 +58,7 @@ total() {
     ((failed == 0))
 }
 
-# list TITLE LINE...: nothing if there are none.
+# list TITLE LINE...: prints nothing if there are no lines.
 list() {
     (($# > 1)) || return 0
     echo "$1"
@@ -71,8 +72,8 @@ skipped_in() {
          /^Test Skipped\.$/ && reasons == 0 { print test ": no reason given" }' "$1" | sort -u
 }
 
-# may_skip "NAME: REASON": is there a line of .ci/may_skip that this begins with? What follows a #
-# there says why it may.
+# may_skip "NAME: REASON": does it begin with a line of .ci/may_skip? The text after a # there gives
+# the justification.
 may_skip() {
     local line
     while IFS= read -r line; do

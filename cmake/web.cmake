@@ -1,9 +1,9 @@
 # The scripts and styles of the pages that nn/pages writes, as a C++ source: one pair for `tapestry
-# inspect`, one for the report of `tapestry train`. Our modules, and the libraries that lie beside them
-# (libraries/make.sh), are joined as they are.
+# inspect`, one for the report of `tapestry train`. Our modules, and the libraries next to them
+# (libraries/make.sh), are joined unchanged.
 #
-# Included by CMakeLists.txt, where it makes page_assets; and run as a script by what it makes, with
-# WEB (the sources), OUT (a folder) and WASM (the library in WebAssembly, or nothing).
+# Included by CMakeLists.txt, where it defines page_assets; and run as a script to make it, with WEB
+# (the sources), OUT (a folder) and WASM (the library in WebAssembly, or nothing).
 cmake_minimum_required(VERSION 3.25)
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
@@ -19,7 +19,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     DEPENDS ${web_sources} ${TAPESTRY_WASM} ${CMAKE_CURRENT_LIST_FILE}
     COMMENT "The pages' script" VERBATIM)
   target_sources(tapestry_frame PRIVATE ${TAPESTRY_WEB_DIR}/page_assets.cpp)
-  # Both compilers take strings of any length; -Wpedantic speaks of compilers that may not.
+  # Both compilers accept strings of any length; -Wpedantic warns about compilers that may not.
   set_source_files_properties(${TAPESTRY_WEB_DIR}/page_assets.cpp PROPERTIES
     COMPILE_OPTIONS -Wno-overlength-strings)
   return()
@@ -27,7 +27,7 @@ endif()
 
 # ---- as a script --------------------------------------------------------------------------------
 
-# What each page is joined of, in the order in which the modules need one another.
+# The modules of each page, in dependency order.
 set(page_modules libraries/uplot libraries/dagre dom live help play table data heads head_roles attention_lines attention_map small_maps attention_chain image_view attention
                  graph tape_graph walk tape chart memory_stack memory_plan memory histogram non_finite units gradients
                  guesses predictions token_path token_stage token_tab tabs main)
@@ -36,7 +36,8 @@ set(report_modules libraries/uplot dom help play table data head_roles attention
                    recipe follow tabs report)
 set(report_styles libraries/uplot colours page report)
 
-# The modules as one, without import, export and lines that are comments: their top-level names are all different.
+# Joins the modules into one, without import, export and comment lines: their top-level names are
+# all different.
 function(join_page page)
   set(joined "'use strict';\n(() => {\n")
   foreach(module IN LISTS ${page}_modules)
@@ -55,7 +56,7 @@ function(join_page page)
   file(WRITE ${OUT}/${page}.css "${joined}")
 endfunction()
 
-# "sha256-" and the hash in base64: 64 digits of 4 bits are 43 of 6 and a rest.
+# "sha256-" and the hash in base64: 64 digits of 4 bits are 43 of 6 bits and a remainder.
 function(policy_hash text variable)
   set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
   string(SHA256 hex "${text}")
@@ -73,7 +74,7 @@ function(policy_hash text variable)
   set(${variable} "sha256-${hash}=" PARENT_SCOPE)
 endfunction()
 
-# A C++ string, in pieces: one line of all would be too long for any editor.
+# A C++ string, in pieces: a single line would be too long for any editor.
 function(literal text variable)
   string(LENGTH "${text}" length)
   set(pieces "")
@@ -103,7 +104,7 @@ function(assets_of page variable)
     .script_hash = \"${script_hash}\",\n    .style_hash = \"${style_hash}\"}" PARENT_SCOPE)
 endfunction()
 
-# The C++ text of a LiveAssets: emscripten's script stands beside the library.
+# The C++ text of a LiveAssets: emscripten's script is next to the library.
 function(live_assets_of wasm variable)
   string(REGEX REPLACE "\\.wasm$" ".js" glue "${wasm}")
   file(READ ${glue} glue)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: the op tests of the ordinary build on processors that lack instructions. qemu plays one with
-# AVX2 (Haswell) and one with SSE alone (Nehalem), and stops a program that uses more than they have:
-# the proof that one binary runs on all of them. For qemu is slow, a part of every row (check_case.h);
-# .ci/long runs everything.
+# A ctest: the op tests of the ordinary build on processors that lack instructions. qemu emulates
+# one with AVX2 (Haswell) and one with only SSE (Nehalem), and stops a program that uses more: this
+# proves that one binary runs on all of them. Tests only a part of every row (check_case.h), because
+# qemu is slow; .ci/long runs everything.
 #
 #     emulate.sh TEST_OPS [DOCTEST_OPTION...]     the built program
 set -euo pipefail
@@ -13,7 +13,7 @@ shift
 . "$(dirname "${BASH_SOURCE[0]}")/skip.sh"
 command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64 here (Debian: qemu-user)"
 
-# qemu warns of features of these processors that it lacks, none of which is used here.
+# qemu warns about features of these processors that it lacks; none of them is used here.
 on() {  # CPU COMMAND...
     qemu-x86_64 -cpu "$1" "${@:2}" 2> >(grep -v "TCG doesn't support requested feature" >&2)
 }

@@ -1,4 +1,4 @@
-// Runs the tests of a program, without waiting for the disk.
+// Runs a program's tests without waiting for the disk.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <tapestry/tests/skip.h>
@@ -12,16 +12,15 @@
 #include <cstddef>
 #endif
 
-// LLVM's OpenMP keeps what its first region allocates.
+// LLVM's OpenMP never frees its first region's allocations.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libomp.so"; }
 
 namespace {
 
-// No test survives a loss of power, but hundreds of commits would wait for a disk that others use,
-// too. In this process and in those that it starts, fsync and fdatasync therefore succeed at once;
-// ptrace still sees them (tests/survival/trace.cpp). They stay as they are in the long
-// form of tests and on a system without seccomp.
+// No test depends on surviving a power loss, but hundreds of commits would wait for a shared disk.
+// So fsync and fdatasync succeed immediately in this process and its children; ptrace still sees
+// them (tests/survival/trace.cpp). Not in the long form of tests or on a system without seccomp.
 void skip_syncs() {
 #ifdef __linux__
     if (tapestry::test::is_long()) return;
@@ -29,7 +28,7 @@ void skip_syncs() {
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
         {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_fsync},
         {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_fdatasync},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO},  // with 0: done
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO},  // with 0: success
         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
     };
     const sock_fprog filter{sizeof program / sizeof *program, program};

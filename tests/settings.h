@@ -1,4 +1,5 @@
-// Tests that set threads or the instruction set put them back, whatever they throw.
+// Guards that restore the number of threads and the instruction set after a test, even if it
+// throws.
 #pragma once
 
 #include <tapestry/core/cpu.h>

@@ -11,7 +11,7 @@ namespace tapestry::test {
 void skip(std::string_view reason) {
     std::printf("skipped: %s: %s\n", doctest::getContextOptions()->currentTest->m_name,
                 std::string(reason).c_str());
-    std::fflush(stdout);  // a crash in a later test shall not lose it
+    std::fflush(stdout);  // so a crash in a later test cannot lose it
 }
 
 bool is_long() {

@@ -1,7 +1,7 @@
 // How much of a test runs.
 //
-// A test that cannot run here is skipped visibly: `./check` lists what was skipped, and .ci/run
-// fails unless .ci/may_skip gives a reason. Scripts do the same by tests/skip.sh.
+// A test that cannot run here is skipped visibly: `./check` lists the skipped tests, and .ci/run
+// fails unless .ci/may_skip gives a reason. Scripts use tests/skip.sh for this.
 //
 //     if (!disk.mounted()) return skip("no file system can be mounted here");
 #pragma once
@@ -13,7 +13,7 @@ namespace tapestry::test {
 /// Prints "skipped: NAME OF THE TEST CASE: reason"; the caller returns.
 void skip(std::string_view reason);
 
-/// Whether TAPESTRY_TESTS is "long": .ci/long runs the whole of what ctest runs a part of.
+/// Is TAPESTRY_TESTS "long"? .ci/long runs in full what ctest runs in part.
 bool is_long();
 
 }  // namespace tapestry::test

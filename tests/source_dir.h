@@ -1,5 +1,5 @@
-// Where the tree is that the tests were built from. In a source of its own, for the path on the
-// command line of every test would keep two checkouts from sharing what ccache has compiled.
+// The source tree that the tests were built from. In a separate source, because a path on every
+// test's command line would keep two checkouts from sharing ccache's results.
 #pragma once
 
 #include <filesystem>

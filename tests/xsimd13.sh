@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The library and the op tests with the headers of another xsimd than the installed one: Debian 12
-# has 8.1, Debian 13 has 13. Not part of ./check: Debian 12 cannot install the other.
+# Builds the library and the op tests with another xsimd than the installed one: Debian 12 has 8.1,
+# Debian 13 has 13. Not part of ./check: Debian 12 cannot install the other.
 #
-#     tests/xsimd13.sh DIR      DIR/xsimd/xsimd.hpp is there; or XSIMD13=DIR in the environment
+#     tests/xsimd13.sh DIR      DIR/xsimd/xsimd.hpp must exist; or XSIMD13=DIR in the environment
 #
 # From Debian 13, or a chroot of it:  apt-get download libxsimd-dev; dpkg -x libxsimd-dev*.deb DIR0
 # gives DIR0/usr/include.

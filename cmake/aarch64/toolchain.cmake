@@ -1,4 +1,4 @@
-# Cross build for AArch64 on Debian, its programs run by qemu: see ./check --neon.
+# Cross build for AArch64 on Debian; qemu runs its programs: see ./check --neon.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the preset wasm needs besides a build's own packages, half a GB: Debian's emscripten,
-# and node where there is none. Neither ./demo nor ./check does.
+# Installs what the preset wasm needs besides a build's own packages, half a GB: Debian's
+# emscripten, and node if missing. Neither ./demo nor ./check does this.
 #
-#     cmake/wasm/install.sh [--no-install]      (--no-install: only looks, exit 3 if something is missing)
+#     cmake/wasm/install.sh [--no-install]      (--no-install: only checks, exit 3 if something is missing)
 # Read next: toolchain.cmake.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,5 +1,5 @@
 # WebAssembly, compiled by Debian's emscripten (install.sh) and run by node: the preset wasm.
-# EMSCRIPTEN_ROOT_PATH names another one. What em++ lacks stands in shims/.
+# EMSCRIPTEN_ROOT_PATH names another one. shims/ supplies what em++ lacks.
 if(NOT EMSCRIPTEN_ROOT_PATH)
   set(EMSCRIPTEN_ROOT_PATH /usr/share/emscripten)
 endif()

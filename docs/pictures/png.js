@@ -1,4 +1,5 @@
-// A picture of at most 256 colours as PNG: screenshots of pages have few, and are a third as large.
+// Encodes an image as PNG with at most 256 colours: screenshots of pages have few, and become a
+// third as large.
 const zlib = require('node:zlib');
 
 const table = Array.from({ length: 256 }, (_, n) => {
@@ -14,8 +15,8 @@ function chunk(name, data) {
   return whole;
 }
 
-// The colours that occur most and can be told from one another; every other becomes the nearest of
-// these. pixels: RGBA.
+// The most frequent colours that are distinguishable; every other one becomes the nearest of these.
+// pixels: RGBA.
 function paletteOf(pixels) {
   const counts = new Map();
   for (let i = 0; i < pixels.length; i += 4) {
@@ -39,14 +40,14 @@ function paletteOf(pixels) {
 
 exports.png = (pixels, width, height) => {
   const { palette, index } = paletteOf(pixels);
-  const rows = Buffer.alloc(height * (width + 1)); // each begins with its filter: none
+  const rows = Buffer.alloc(height * (width + 1)); // each row begins with its filter: none
   for (let y = 0; y < height; ++y) {
     for (let x = 0; x < width; ++x) {
       const i = 4 * (y * width + x);
       rows[y * (width + 1) + 1 + x] = index.get(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
     }
   }
-  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 3, 0, 0, 0]); // 8 bits, by palette
+  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 3, 0, 0, 0]); // 8 bits, with a palette
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
   return Buffer.concat([Buffer.from([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10]), chunk('IHDR', head),

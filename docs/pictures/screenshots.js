@@ -1,4 +1,4 @@
-// Pictures of the pages, NAME-light.png and NAME-dark.png, as a reader of the README is to see them.
+// Screenshots of the pages for the README: NAME-light.png and NAME-dark.png.
 //
 //     node screenshots.js CHROMIUM TO INSPECT REPORT [PLAYGROUND]
 const fs = require('node:fs');
@@ -10,9 +10,9 @@ const { png } = require('./png.js');
 const [,, program, to, inspect, report, playground] = process.argv;
 const SIZE = { width: 1000, height: 680 };
 
-// What is done to a page before its picture is taken.
+// Actions on a page before its screenshot.
 const SHOTS = [
-  ['attention', inspect, async (page) => { // the head that has most of a role
+  ['attention', inspect, async (page) => { // the head with the most pronounced role
     await page.click('#tab-attention');
     let best = ['', -1];
     for (const map of await page.$$eval('[data-map]', (all) => all.map((each) => each.dataset.map))) {
@@ -33,7 +33,7 @@ const SHOTS = [
   }],
 ];
 
-// The pixels of a PNG, by the browser itself.
+// The pixels of a PNG, decoded by the browser.
 async function pixelsOf(browser, shot) {
   const page = await browser.newPage();
   const { width, height, text } = await page.evaluate(async (base64) => {

@@ -1,5 +1,5 @@
-// What a training printed as a picture of a terminal that moves: the line of progress is rewritten in
-// its place, as on a terminal, the rest appears in turn.
+// Turns the output of a training run into an animated picture of a terminal: the progress line is
+// rewritten in place, the other lines appear one after another.
 //
 //     node terminal.js COMMAND LOG
 const fs = require('node:fs');
@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const [,, command, log] = process.argv;
 const COLUMNS = 86;
 const [LINE, LEFT, TOP] = [19, 16, 44];
-const END = 14; // seconds; then it begins again
+const END = 14; // seconds; then it repeats
 
 const lines = fs.readFileSync(log, 'utf8').trimEnd().split('\n');
 const isStep = (line) => /^step +\d+\//.test(line);
@@ -23,7 +23,7 @@ const frames = [];
 const styles = [];
 let row = 0;
 
-// From `from` to `until` seconds, in this row.
+// Visible from `from` to `until` seconds, in this row.
 function shown(text, at, from, until = END) {
   const name = `f${frames.length}`;
   const percent = (seconds) => `${(100 * seconds / END).toFixed(2)}%`;

@@ -1,4 +1,4 @@
-// All of `tapestry`.
+// The subcommands of the full `tapestry` command.
 #include <tapestry/examples/cli/commands.h>
 
 namespace tapestry::cli {
@@ -13,7 +13,7 @@ void add_commands(Options& app) {
     add_gradcheck(app);
     add_bench(app);
     add_profile(app);
-#ifdef TAPESTRY_WITH_EXPERIMENTS  // not without the wing school
+#ifdef TAPESTRY_WITH_EXPERIMENTS  // absent without examples/school
     add_experiment(app);
 #endif
     add_inspect(app);

@@ -1,5 +1,5 @@
-// tapestry bench: how fast a step, its parts and writing are, beside the machine's peak (nn/bench).
-// gemm, attention and ops print a row for each thing that is measured.
+// tapestry bench: the speed of a training step, its parts and checkpoint writing, compared with the
+// machine's peak (nn/bench). gemm, attention and ops print a row per measurement.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
@@ -12,11 +12,11 @@
 namespace tapestry::cli {
 namespace {
 
-// `measured` are the options of what is measured.
+// `measured`: the options of the measurement itself.
 template <class Measured>
 struct Bench {
     Measured measured;
-    std::int64_t batch = 12;  ///< of what has none
+    std::int64_t batch = 12;  ///< for the benchmarks that need one
     std::string directory = std::filesystem::temp_directory_path().string();
     int threads = num_threads();
     bool json = false;
@@ -27,7 +27,7 @@ int show(bool json, const std::string& object, const std::string& text) {
     return kSuccess;
 }
 
-// The same, what is doubtful about the peak below it.
+// Also prints any doubt about the measured peak below the text.
 int show(bool json, const std::string& object, const std::string& text,
          const bench::PeakCheck& check) {
     const std::string doubt = check.doubt();
@@ -54,7 +54,7 @@ void add_step(Options& parent) {
     });
 }
 
-// Training steps while another program keeps a core to itself, beside the same ones without.
+// Training steps with and without another program keeping a core busy.
 void add_busy(Options& parent) {
     auto s = std::make_shared<Bench<bench::BusyOptions>>();
     bench::StepOptions& step = s->measured.step;
@@ -127,7 +127,7 @@ void add_checkpoint(Options& parent) {
     });
 }
 
-// ---- tables: a row for each thing that is measured
+// ---- tables: a row for each measurement
 
 template <class Measured>
 void add_table_options(Options& o, Bench<Measured>& s) {
@@ -142,8 +142,8 @@ void add_table_options(Options& o, Bench<Measured>& s) {
     add_json(o, s.json);
 }
 
-// Prints rows as they are measured; or JSON at the end. `measure(told)` returns them all,
-// `json_of(rows, peak)` what is said of them.
+// Prints rows as they are measured, or JSON at the end. `measure(told)` returns all rows;
+// `json_of(rows, peak)` turns them into JSON.
 template <class Measured, class Measure, class JsonOf>
 int print_table(const Bench<Measured>& s, const std::string& title, const Measure& measure,
                 const JsonOf& json_of) {

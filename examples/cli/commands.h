@@ -1,11 +1,12 @@
-// The subcommands of `tapestry`, mostly one file each. Each declares its options and what to run.
+// The subcommands of `tapestry`, mostly one file each. Each function declares options and an
+// action.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
 
 namespace tapestry::cli {
 
-/// Those of this program: all_commands.cpp, or demo_commands.cpp.
+/// Adds this program's subcommands; defined in all_commands.cpp and demo_commands.cpp.
 void add_commands(Options& app);
 
 void add_tokenize(Options& app);

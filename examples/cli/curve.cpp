@@ -1,4 +1,4 @@
-// tapestry curve: the losses of trainings as curves in the terminal, also while they run.
+// tapestry curve: the loss curves of runs in the terminal, also while they train.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>

@@ -1,4 +1,4 @@
-// tapestry eval: how well a trained model predicts a text, or a sequence of token ids.
+// tapestry eval: how well a trained model predicts a text or a sequence of token ids.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>

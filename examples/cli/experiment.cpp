@@ -1,4 +1,4 @@
-// tapestry experiment: what is said of attention and of training, put to the test.
+// tapestry experiment: tests common claims about attention and training.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>

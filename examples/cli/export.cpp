@@ -1,4 +1,4 @@
-// tapestry export: a model of ours as GPT-2, in the files that Hugging Face's transformers loads.
+// tapestry export: converts a Tapestry model to GPT-2 files that Hugging Face's transformers loads.
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/message.h>
@@ -23,7 +23,7 @@ struct ExportSettings {
     bool overwrite = false;
 };
 
-// An earlier export is replaced on request, a run or a model of ours never.
+// An earlier export may be replaced with --overwrite, but never a run or a Tapestry model.
 void check_vacant(const ExportSettings& s) {
     const std::filesystem::path out = s.out;
     if (!is_there(out / kConfigName) && !is_there(out / kWeightsName)) return;

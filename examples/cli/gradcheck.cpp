@@ -1,5 +1,5 @@
-// tapestry gradcheck: are the gradients right? Of every op and module, or of a trained model on
-// real text. The checking is in nn/catalog/check_gradients.h.
+// tapestry gradcheck: checks the gradients of every op and module, or of a trained model on real
+// text. The checks are in nn/catalog/check_gradients.h.
 #include <tapestry/core/file.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -46,7 +46,7 @@ int run_gradcheck(GradcheckSettings& s) {
     const catalog::CheckedGradients checked = check(s);
     if (s.json) {
         print_json(catalog::to_json(checked));
-    } else {  // rows of the same op are one line as long as they pass
+    } else {  // passing rows of one op share a line
         const bool few = checked.size() <= 4 || !s.module.empty() || !s.model.empty();
         print_text(catalog::to_text(checked, few));
     }

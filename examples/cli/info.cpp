@@ -1,4 +1,4 @@
-// tapestry info: what was built, and what it runs on.
+// tapestry info: how this binary was built, and the machine it runs on.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>

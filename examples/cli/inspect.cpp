@@ -1,4 +1,4 @@
-// tapestry inspect: one training step of a trained model on a text, as a page to look at or, with
+// tapestry inspect: one training step of a trained model on a text, as an HTML page or, with
 // --print, in the terminal.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>

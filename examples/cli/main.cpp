@@ -1,6 +1,6 @@
-// tapestry: train, sample and look at small models from the command line.
-// Exit codes: 0 done, 1 failed, 2 wrong use or bad input (one line on stderr says what and where),
-// 130 interrupted, having saved. Read next: sample.cpp, the plainest subcommand.
+// tapestry: train, sample and inspect small models from the command line. Exit codes: 0 done, 1
+// failed, 2 wrong usage or bad input (explained in one line on stderr), 130 interrupted after
+// saving. Read next: sample.cpp, the simplest subcommand.
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
@@ -24,14 +24,14 @@ void tell(const tapestry::ThreadShortage& shortage) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Writing past a limit on the size of files then fails as on a full disk does, with a message.
+    // Makes writing past the file size limit fail with an error, as on a full disk.
     std::signal(SIGXFSZ, SIG_IGN);
     tapestry::on_thread_shortage(tell);
     try {
         Options command("tapestry", "Tapestry: autograd on the CPU, from scratch");
         command.version(fmt::format("tapestry {}", tapestry::version()));
         return command.main(argc, argv, add_commands);
-    } catch (const std::exception&) {  // before there are options, or when an error is put in words
+    } catch (const std::exception&) {  // before options exist, or while formatting an error
         std::fputs("tapestry: out of memory\n", stderr);
         return kFailure;
     }

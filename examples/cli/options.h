@@ -1,5 +1,5 @@
-// Options that several subcommands share, what they check, and the cache of tokenized texts; and a
-// command line as it was given, for a report that says how to do it again.
+// Options shared by several subcommands, with their checks; the cache of tokenized texts; and the
+// command line as given, so a report can show how to reproduce it.
 #pragma once
 
 #include <tapestry/core/parallel.h>
@@ -14,10 +14,10 @@
 
 namespace tapestry::cli {
 
-/// --model, a directory with a trained model.
+/// --model, the directory of a trained model.
 Option add_model_directory(Options& options, std::string& model);
 
-/// The shape of the model, for `train` and `bench step`.
+/// The model's shape, for `train` and `bench step`.
 void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch);
 
 /// --json.
@@ -26,15 +26,15 @@ void add_json(Options& options, bool& json);
 /// --no-cache.
 void add_no_cache(Options& options, bool& no_cache);
 
-/// The user's cache of tokenized texts. It says on stderr when nothing can be kept. Null with
-/// `no_cache`, and where the environment names no place for it.
+/// The user's cache of tokenized texts. Warns on stderr if it cannot be written. Null with
+/// `no_cache`, or if the environment does not define a location for it.
 std::unique_ptr<TextCache> text_cache(bool no_cache);
 
-/// The command with the options that were given, as a shell reads it, and all options that have a
-/// value, given or not.
+/// The command with the options given, quoted for a shell, and every option that has a value,
+/// whether given or not.
 TrainingRecipe recipe_of(const Options& options);
 
-/// As a shell reads it back.
+/// Quotes `text` so that a shell reads it back unchanged.
 std::string quoted_for_shell(const std::string& text);
 
 }  // namespace tapestry::cli

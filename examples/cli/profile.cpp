@@ -1,5 +1,5 @@
-// tapestry profile: where the time of a training step goes, and how much of it the machine would
-// need at least. Of a GPT of any shape on random tokens, or of a trained one on a text.
+// tapestry profile: where a training step spends its time, compared with the least the machine
+// would need. Profiles a GPT of any shape on random tokens, or a trained one on a text.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
@@ -39,9 +39,10 @@ int profile(ProfileSettings s, Communicator& processes) {
     return kSuccess;
 }
 
-// Wrong use is the same everywhere, and process 0's to tell; what goes wrong in one alone ends all.
+// Usage errors are the same in all processes and process 0 reports them; any other error aborts
+// all.
 int run_profile(const ProfileSettings& s) {
-    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 says why not
+    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 prints the reason
     const std::unique_ptr<Communicator> processes = join_processes();
     try {
         return profile(s, *processes);

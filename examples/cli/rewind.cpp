@@ -1,7 +1,6 @@
-// Steps of a run that are taken again to the same bits. tapestry rewind takes any step and
-// says what it did; tapestry bisect finds the first one for which something holds; tapestry replay
-// takes one that `tapestry train --trap-nan` has saved. The work is nn/train/rewind.h's and
-// bisect.h's.
+// Replaying a run's steps bit for bit. tapestry rewind replays any step and reports it; tapestry
+// bisect finds the first step for which a condition holds; tapestry replay runs a step saved by
+// `tapestry train --trap-nan`. The work is in nn/train/rewind.h and bisect.h.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -24,10 +23,10 @@
 namespace tapestry::cli {
 namespace {
 
-// A run's directory, as `rewind` and `bisect` read it.
+// The run that `rewind` and `bisect` read.
 struct RunOptions {
     std::string directory;
-    TrainingConfig place;  ///< of the data, if it was moved
+    TrainingConfig place;  ///< where the data is now, if it was moved
     int threads = num_threads();
     bool no_cache = false;
 };
@@ -40,7 +39,7 @@ void add_run_options(Options& o, RunOptions& run) {
     add_no_cache(o, run.no_cache);
 }
 
-// The run there, and how its steps are taken again. It says when that is going to take a while.
+// Opens the run and replays its steps. Prints a note when that will take a while.
 class RunReader {
 public:
     explicit RunReader(const RunOptions& run);
@@ -77,7 +76,7 @@ struct RewindSettings {
 
 int run_rewind(const RewindSettings& s) {
     const RunReader run(s.run);
-    const bool is_next = s.step == run.history().last_step() + 1;  // at which a run may diverge
+    const bool is_next = s.step == run.history().last_step() + 1;  // may diverge
     const auto session = run.rewinder().session_before(s.step);
     if (session->is_finished()) run.history().step(s.step, "rewind: step");
     const RewindStart start = run.rewinder().start_of(s.step);
@@ -183,7 +182,7 @@ int run_replay(const ReplaySettings& s) {
     RecordedOutcome then;
     const RecordedStep step = read_step(s.directory, loaded.model->config(), then);
     loaded.model->train();
-    // A loaded model's dropout draws from the default generator.
+    // A loaded model's dropout uses the default generator.
     const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_peak());
     print_text(to_text(step, retaken, then));
     write_page(

@@ -1,4 +1,4 @@
-// tapestry sample: what a trained model writes.
+// tapestry sample: generates text with a trained model.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>

@@ -43,7 +43,7 @@ volatile std::sig_atomic_t flag = 0;
 
 void on_signal(int signal) {
     flag = 1;
-    // What is said while saving has no reader either, and must not end that.
+    // Messages printed while saving would raise SIGPIPE again, which must not kill the process.
     std::signal(signal, signal == SIGPIPE ? SIG_IGN : SIG_DFL);
 }
 

@@ -1,6 +1,5 @@
-// The terminal a command runs in: standard output, which may be a terminal, a file, or closed, and
-// Ctrl-C. Ctrl-C, or a terminal that closes, asks a run to end after its step and to save; a second
-// time ends it at once.
+// The terminal of a command: standard output (a terminal, a file, or closed) and Ctrl-C. The first
+// Ctrl-C or hang-up ends a run after its current step, saving it; the second ends it at once.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
@@ -13,26 +12,26 @@
 
 namespace tapestry::cli {
 
-/// A line of its own on stderr: "tapestry: MESSAGE".
+/// Prints "tapestry: MESSAGE" as one line on stderr.
 inline void warn(std::string_view message) { say_error("tapestry", message); }
 
-/// Standard output, for lines that are rewritten in place if it is a terminal.
+/// Standard output; progress lines are rewritten in place on a terminal.
 ProgressOutput progress_output();
 
-/// The terminal's columns, if standard output is one and says how many; 80 otherwise.
+/// Width of the terminal in columns; 80 if stdout is not a terminal or its width is unknown.
 int terminal_columns();
 
-/// --width, for what is drawn with characters.
+/// Declares --width, the width of character graphics.
 void add_width(Options& options, int& width);
 
-/// Writes the page and says so; `heads` is said of it as well.
+/// Writes the page and prints a line about it that includes `heads`.
 void write_page(const std::string& out, const Inspector& inspector, const PageOptions& page,
                 const std::string& heads = "");
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT only set a flag, the first time. What is ignored
-/// already (SIGHUP under nohup) stays so.
+/// Makes the first SIGINT, SIGTERM, SIGHUP or SIGQUIT only set a flag. Signals that are already
+/// ignored (SIGHUP under nohup) stay ignored.
 void catch_interrupts();
-/// SIGPIPE sets the flag, too: for those who have something to save when nobody reads on.
+/// Makes SIGPIPE set the flag as well, for commands that must save when their reader goes away.
 void catch_lost_reader();
 bool interrupted();
 

@@ -1,5 +1,5 @@
-// tapestry tokenize: texts of any size as a directory of token ids, for `train --data`. What it
-// does is in nn/io/tokenize.cpp.
+// tapestry tokenize: turns texts of any size into a directory of token ids for `train --data`. The
+// work is in nn/io/tokenize.cpp.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -14,7 +14,7 @@ struct TokenizeSettings {
     std::string out;
 };
 
-// Thrown where the files are read; what was being written is removed on the way.
+// Thrown while reading the files; unwinding removes the partial output.
 struct Interrupted {};
 
 int run_tokenize(TokenizeSettings& s) {

@@ -1,6 +1,6 @@
-// tapestry train: a GPT on a text, from the beginning or from a model's weights; under mpirun
-// several processes train it together. Here are the options and what is said of the run; the work
-// is nn/train/begin_run.h's and training_run.h's.
+// tapestry train: trains a GPT on a text, from scratch or from a model's weights; under mpirun,
+// several processes train it together. This file has the options and the messages; the work is in
+// nn/train/begin_run.h and training_run.h.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -33,7 +33,7 @@ struct TrainSettings {
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 400;
     int threads = 1;
-    double timeout = 0;  ///< seconds for a process that does not answer
+    double timeout = 0;  ///< seconds before a silent process counts as lost
     bool plan = false;
     bool show_samples = false;
     bool no_report = false;
@@ -42,7 +42,7 @@ struct TrainSettings {
 
 // ---- one process
 
-// Waits for room on the disk; false once the user has had enough.
+// Waits for space on the disk; false once the user has given up.
 bool wait_to_retry(const SaveProblem& problem) {
     if (!problem.disk_is_full || interrupted()) return false;
     warn(problem.message + "; trying again in 5 s (Ctrl-C gives up, the last checkpoint stays)");
@@ -101,9 +101,9 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
     return result.interrupted ? kInterrupted : kSuccess;
 }
 
-// ---- several processes: process 0 trains as one process does, and the others follow it
+// ---- several processes: process 0 trains as a single process does, the others follow
 
-// The others wait for process 0 between its steps, which is where these errors find it.
+// The others wait for process 0 between steps, so these errors reach them there.
 int lead_others(TrainSettings& s, BegunRun& begun) {
     try {
         const int code = run_begun(s, begun);
@@ -125,14 +125,14 @@ int run_process(TrainSettings& s, Communicator& processes, const TextCache* cach
     BegunRun begun =
         begin_shared_run(processes, s.run, cache, [](const std::string& text) { say(text); });
     if (processes.rank() == 0) return lead_others(s, begun);
-    catch_interrupts();  // they are process 0's to obey
+    catch_interrupts();  // process 0 handles them
     begun.session->follow();
     return kSuccess;
 }
 
-// An error that all have is process 0's to tell, with its exit code: if another ended with one,
-// mpirun would end process 0 before it has spoken. An error that a process has alone ends the
-// others, who would wait for it.
+// Process 0 reports an error that all processes share, with its exit code: if another process
+// failed first, mpirun would kill process 0 before it could print. An error in only one process
+// aborts the others, which would wait for it forever.
 int run_together(TrainSettings& s, Communicator& processes, const TextCache* cache) {
     const bool leads = processes.rank() == 0;
     try {
@@ -151,7 +151,7 @@ int run_together(TrainSettings& s, Communicator& processes, const TextCache* cac
 }
 
 int run_training(TrainSettings s) {
-    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 says why not
+    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 prints the reason
     const std::unique_ptr<Communicator> processes = join_processes();
     processes->set_timeout(s.timeout);
     set_num_threads(s.threads);
@@ -164,7 +164,7 @@ int run_training(TrainSettings s) {
 
 // ---- options
 
-// "500" steps or "30s"; "0" is never. Returns what is wrong with it, or nothing.
+// Parses "500" steps or "30s"; "0" means never. Returns an error message, or an empty string.
 std::string read_interval(const std::string& text, CheckpointOptions& to) {
     const bool seconds = text.ends_with('s');
     const char* end = text.data() + text.size() - (seconds ? 1 : 0);
@@ -205,7 +205,7 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
              "MB for states at equal distances, for `tapestry rewind`");
 }
 
-// Why weights of this type do not learn; empty for those that do.
+// Returns why weights of this type cannot be trained, or an empty string.
 std::string read_weights(const std::string& type, ComputeType& to) {
     if (type == "int8") {
         return "int8 is for `tapestry sample`: a step changes a weight by less than lies between "

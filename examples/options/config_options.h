@@ -1,5 +1,5 @@
-// Options for the fields of a configuration: their names, meanings and bounds are written in its
-// list (nn/module/config_fields.h) and nowhere else.
+// Options for the fields of a configuration. Their names, descriptions and bounds are defined in
+// the configuration's field list (nn/module/config_fields.h) and nowhere else.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
@@ -11,7 +11,7 @@
 
 namespace tapestry::cli {
 
-/// One of an enumeration's values, by its name.
+/// Declares an option for an enumeration, with the names of its values as choices.
 template <class Enum>
 Option add_choice(Options& o, const std::string& name, Enum& value, const char* meaning) {
     std::vector<std::string> names;
@@ -53,8 +53,8 @@ void add_field(Options& o, const std::string& name, T& value, const char* meanin
     }
 }
 
-/// Those of `config` whose fields have these names, in the order of its list. `config` must live
-/// until the options are read.
+/// Declares options for the named fields of `config`, in the order of its list. `config` must
+/// outlive the parsing.
 template <class Config>
 void add_fields(Options& o, Config& config, std::initializer_list<std::string_view> names) {
     for_each_field<Config>([&](const auto& one) {
@@ -63,7 +63,7 @@ void add_fields(Options& o, Config& config, std::initializer_list<std::string_vi
     });
 }
 
-/// All that are not declared yet.
+/// Declares options for all fields that do not have one yet.
 template <class Config>
 void add_other_fields(Options& o, Config& config) {
     for_each_field<Config>([&](const auto& one) {
@@ -72,7 +72,7 @@ void add_other_fields(Options& o, Config& config) {
     });
 }
 
-/// `option` goes with none of the fields of Config that are declared so far.
+/// Makes `option` exclude every field of Config declared so far.
 template <class Config>
 void exclude_fields(Options& o, Option option) {
     for_each_field<Config>([&](const auto& one) {
@@ -80,7 +80,7 @@ void exclude_fields(Options& o, Option option) {
     });
 }
 
-/// The fields of Config that the command line has set.
+/// The fields of Config set on the command line.
 template <class Config>
 std::vector<std::string> given_fields(const Options& o) {
     std::vector<std::string> names;

@@ -28,8 +28,8 @@ int complain(const std::string& program, int code, const std::string& message) {
     return code;
 }
 
-// A file opened while 0, 1 or 2 is closed would get that number, and what is printed would go into
-// it.
+// If descriptor 0, 1 or 2 is closed, the next file opened would get its number, and printed text
+// would end up in that file.
 void open_standard_streams() {
     int lowest_free = -1;
     do {
@@ -38,8 +38,8 @@ void open_standard_streams() {
     if (lowest_free > STDERR_FILENO) ::close(lowest_free);
 }
 
-// How many letters have to be changed, added, left out or exchanged with the next. Source: Damerau,
-// "A technique for computer detection and correction of spelling errors" (1964).
+// The number of letters to change, add, omit or swap with the next. Source: Damerau, "A technique
+// for computer detection and correction of spelling errors" (1964).
 std::size_t mistakes_between(const std::string& a, const std::string& b) {
     std::vector<std::vector<std::size_t>> least(a.size() + 1,
                                                 std::vector<std::size_t>(b.size() + 1));
@@ -60,9 +60,9 @@ std::size_t mistakes_between(const std::string& a, const std::string& b) {
     return least[a.size()][b.size()];
 }
 
-// "; did you mean train?", of the names that may stand there, if one is close.
+// "; did you mean train?" with the closest name valid here, or empty if none is close.
 std::string suggestion(const CLI::App& at, const std::string& unknown) {
-    std::size_t fewest = unknown.size() > 4 ? 3 : 2;  // so many are too many
+    std::size_t fewest = unknown.size() > 4 ? 3 : 2;  // this many mistakes are too many
     std::string nearest;
     const auto try_name = [&](const std::string& name) {
         const std::size_t mistakes = mistakes_between(unknown, name);
@@ -75,8 +75,8 @@ std::string suggestion(const CLI::App& at, const std::string& unknown) {
     return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-// CLI11 looks for what is missing before it looks for what is too much: "tapestry trian" would be
-// told that a subcommand is required.
+// CLI11 reports missing arguments before unexpected ones: "tapestry trian" would yield "a
+// subcommand is required".
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     std::string command = app.get_name();
     const CLI::App* at = &app;
@@ -93,7 +93,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("{} (see {} --help)", message, command);
 }
 
-// "0..64" behind the type in --help; nothing where only typing errors are out of it.
+// "0..64" after the type in --help; empty if only typing errors are out of range.
 template <class T>
 std::string range_text(T low, T high, T unbounded) {
     return low <= 1 && high >= unbounded ? "" : fmt::format("{}..{}", low, high);
@@ -104,7 +104,7 @@ CLI::Validator whole_number_in(Bounds bounds) {
         .description(range_text(bounds.low, bounds.high, Bounds().high));
 }
 
-// CLI::Range for real numbers, but NaN, which no comparison refuses, is not in it.
+// Like CLI::Range for real numbers, but rejects NaN, which passes CLI::Range's comparisons.
 CLI::Validator number_in(double low, double high) {
     const auto check = [low, high](std::string& text) {
         char* end = nullptr;
@@ -115,7 +115,7 @@ CLI::Validator number_in(double low, double high) {
     return {check, range_text(low, high, 1000.0)};
 }
 
-// CLI11 would take -1 and what has more than 64 bits.
+// CLI11 would accept -1 and values of more than 64 bits.
 std::string seed_error(std::string& text) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
@@ -124,8 +124,8 @@ std::string seed_error(std::string& text) {
     return good ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
 }
 
-// "--layers INT=4", "--out TEXT REQUIRED": CLI11 would list what an option does not go with, which
-// is said when somebody tries.
+// "--layers INT=4", "--out TEXT REQUIRED". CLI11 would also list the options that each one
+// excludes; an error message reports those when they matter.
 class Formatter : public CLI::Formatter {
     std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_type_size() == 0) return "";  // a flag
@@ -137,13 +137,13 @@ class Formatter : public CLI::Formatter {
     }
 };
 
-// An option that shows its default.
+// Adds an option that shows its default.
 template <class T>
 CLI::Option& add(CLI::App& app, const std::string& name, T& value, const std::string& description) {
     return *app.add_option(name, value, description)->capture_default_str();
 }
 
-// A count's value may be of any type that holds whole numbers.
+// A count may be stored in any integer type.
 template <class T>
 Option add_count(CLI::App& app, const std::string& name, T& value, const std::string& description,
                  Bounds bounds) {
@@ -184,7 +184,7 @@ Option Option::check(const std::string& type,
 
 Options::Options(const std::string& name, const std::string& description)
     : name_(name), root_(std::make_unique<CLI::App>(description, name)), app_(*root_) {
-    app_.formatter(std::make_shared<Formatter>());  // the subcommands', too
+    app_.formatter(std::make_shared<Formatter>());  // also used by subcommands
 }
 
 Options::Options(CLI::App& app) : name_(app.get_name()), app_(app) {}
@@ -194,7 +194,7 @@ Options::~Options() = default;
 Options& Options::subcommand(const std::string& name, const std::string& description) {
     app_.require_subcommand(1);
     CLI::App& app = *app_.add_subcommand(name, description);
-    return *subcommands_.emplace_back(new Options(app));  // whose constructor is private
+    return *subcommands_.emplace_back(new Options(app));  // the constructor is private
 }
 
 void Options::version(const std::string& text) { app_.set_version_flag("--version", text); }
@@ -288,7 +288,7 @@ void Options::require_any(const std::vector<std::string>& names) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// CLI11's own search allocates and is noexcept.
+// CLI11's own lookup allocates inside a noexcept function.
 CLI::Option* Options::find(const std::string& name) const {
     for (CLI::Option* option : app_.get_options()) {
         if (option->check_name(name)) return option;
@@ -342,10 +342,10 @@ int Options::parse_and_run(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return complain(name_, kBadInput, what_is_wrong(app_, error));
     }
-    current_isa();  // a wrong TAPESTRY_ISA or _FUSE is said before any work is done
+    current_isa();  // rejects a wrong TAPESTRY_ISA or _FUSE before any work
     fusion_enabled();
     const int code = chosen().action_();
-    // What was printed may have stayed in a buffer until now.
+    // Flush: output may still be in a buffer.
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     require<IoError>(written || code != kSuccess, "the output could not be written");
     return code;

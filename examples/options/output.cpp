@@ -15,7 +15,7 @@ void print_raw(std::string_view text) {
     require<IoError>(written && std::fflush(stdout) == 0, "the output could not be written");
 }
 
-// CLI11's messages may have several lines, and so may strings from files.
+// CLI11's messages and strings from files may contain several lines.
 std::string one_line(std::string_view message) {
     std::string line(message);
     std::replace_if(

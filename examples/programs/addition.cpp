@@ -1,4 +1,4 @@
-// addition: a GPT learns to add numbers of three digits. Read addition.h.
+// addition: a GPT learns to add three-digit numbers. See addition.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/addition.h>
 

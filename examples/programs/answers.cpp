@@ -1,4 +1,4 @@
-// answers: where in a text is the answer to a question? Read answers.h.
+// answers: where in a text is the answer to a question? See answers.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/answers.h>
 

@@ -1,4 +1,4 @@
-// bank: are the vectors of "bank" by a river and of "bank" with money apart? Read bank.h.
+// bank: do the vectors of a river's "bank" and a money "bank" differ? See bank.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/bank.h>
 

@@ -1,5 +1,5 @@
-// bottleneck: an LSTM encoder-decoder writes letters backwards, without attention and with
-// Bahdanau's. Prints how often a whole row is right, by length. Read bottleneck.h.
+// bottleneck: an LSTM encoder-decoder reverses letters, with and without Bahdanau's attention.
+// Prints how often the whole sequence is right, by length. See bottleneck.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/bottleneck.h>
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace tapestry::examples;
 
-// What counts is the longest row, with attention.
+// The score is that of the longest sequences, with attention.
 Score compare(const BottleneckOptions& options) {
     const std::vector<BottleneckRow> table = compare_at_bottleneck(options);
     fmt::print("\nwhole rows right\n{:>8}{:>20}{:>20}\n", "letters", "without attention",

@@ -1,5 +1,4 @@
-// chinese: from English into Chinese, with beam search and the map of what was looked at. Read
-// chinese.h.
+// chinese: translates English into Chinese, with beam search and an attention map. See chinese.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/chinese.h>
 

@@ -1,5 +1,5 @@
-// dates: from "friday 20 november 2026" to "2026-11-20", with the encoder-decoder Transformer, or
-// with the recurrent networks before it. Read dates.h for the dates, translate.h for the learning.
+// dates: from "friday 20 november 2026" to "2026-11-20", with the encoder-decoder Transformer or
+// the recurrent networks that preceded it. See dates.h for the dates, translate.h for the training.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/dates.h>
 

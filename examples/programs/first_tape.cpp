@@ -1,4 +1,4 @@
-// The first thing to run: record three operations, look at the tape, walk it back.
+// The first program to run: record four operations, print the tape, run backward.
 #include <tapestry/tapestry.h>
 
 using namespace tapestry;
@@ -7,12 +7,12 @@ int main() {
     Tensor x = tensor<double>({1, 2, 3}).set_requires_grad();
     Tensor w = tensor<double>({0.5, -1, 2}).set_requires_grad();
 
-    Tape tape;                           // from here on, what depends on x or w is recorded
+    Tape tape;                           // from here, ops that depend on x or w are recorded
     const Tensor y = tanh(x * w);        // two operations
     const Tensor loss = sum(square(y));  // two more
     fmt::print("{}\nloss = {}\n\n", tape, loss);
 
-    tape.backward(loss);  // walks the four rows from the last to the first
+    tape.backward(loss);  // runs through the four rows from last to first
     fmt::print("d(loss)/dx = {}\nd(loss)/dw = {}\n\n", x.grad(), w.grad());
 
     // By hand: d(loss)/dx = 2 y (1 - y^2) w.

@@ -1,4 +1,4 @@
-// A straight line through noisy points, by gradient descent: the smallest training there is.
+// A straight line through noisy points by gradient descent: the smallest training loop.
 #include <tapestry/tapestry.h>
 
 #include <cmath>

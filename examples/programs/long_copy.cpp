@@ -1,5 +1,5 @@
-// long_copy: copying over 512 positions with five forms of attention, and what each costs at which
-// length. Read long_copy.h.
+// long_copy: copying over 512 positions with five forms of attention, and the cost of each by
+// length. See long_copy.h.
 #include <tapestry/examples/options/options.h>
 #include <tapestry/examples/school/tasks/long_copy.h>
 

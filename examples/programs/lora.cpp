@@ -1,6 +1,6 @@
-// LoRA by hand: a GPT that counts upwards learns to count downwards by matrices of rank 2 beside
-// its own, which stay as they are. A weight that is assigned W + B A under a tape is used like any
-// other; at the end the sum is the weight. After Hu et al. 2021.
+// LoRA by hand: a GPT that counts upwards learns to count downwards with rank-2 matrices added to
+// its frozen weights. Assigning W + B A to a weight under a tape records it like any op; in the end
+// the sum becomes the weight. After Hu et al. 2021.
 #include <tapestry/tapestry.h>
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRank = 2, kLength = 12, kBatch = 32;
 
-// [B, T + 1]: numbers below 16 one after the other from anywhere, upwards or downwards, round.
+// [B, T + 1]: consecutive numbers modulo 16 from a random start, upwards or downwards.
 Tensor count(std::int64_t direction, Generator& generator) {
     std::vector<std::int64_t> ids;
     for (std::int64_t i = 0; i < kBatch; ++i) {
@@ -28,7 +28,7 @@ Tensor loss_of(const GPT& model, std::int64_t direction, Generator& generator) {
     return model.loss(slice(ids, 1, 0, kLength), slice(ids, 1, 1, kLength + 1));
 }
 
-// A linear layer's own weight, and what is learnt beside it.
+// A linear layer's frozen weight and the low-rank update learned for it.
 struct Adapter {
     Linear& layer;
     Tensor own, a, b;  // [out, in], [r, in], [out, r]
@@ -37,7 +37,7 @@ struct Adapter {
         : layer(linear),
           own(linear.weight.detach()),
           a(normal({kRank, own.size(1)}, 0, 0.5, generator).set_requires_grad()),
-          b(zeros({own.size(0), kRank}).set_requires_grad()) {}  // at first it changes nothing
+          b(zeros({own.size(0), kRank}).set_requires_grad()) {}  // initially no change
 
     void apply() const { layer.weight = own + matmul(b, a); }
 };
@@ -85,6 +85,6 @@ int main() {
         for (const Adapter& adapter : adapters) adapter.apply();
         return loss_of(model, -1, generator);
     });
-    for (const Adapter& adapter : adapters) adapter.apply();  // merged: no tape is there
+    for (const Adapter& adapter : adapters) adapter.apply();  // merged: no tape is active
     return report("adapted:") < 0.5 ? 0 : 1;
 }

@@ -1,6 +1,6 @@
-// MAML: weights from which one step of gradient descent learns a new task. A task is a sine of its
-// own amplitude and phase, known at ten points. The step is part of what is differentiated, so that
-// learning it takes second derivatives. After Finn, Abbeel and Levine 2017.
+// MAML: learns weights from which one step of gradient descent fits a new task. A task is a sine
+// with its own amplitude and phase, known at ten points. The loss is differentiated through that
+// step, which takes second derivatives. After Finn, Abbeel and Levine 2017.
 #include <tapestry/tapestry.h>
 
 using namespace tapestry;
@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kTasks = 16, kPoints = 10, kHidden = 40, kSteps = 2000;
 constexpr double kInnerRate = 0.03;
 
-// Many sines at once: amplitudes and phases [M, 1, 1] make of xs [M, K, 1] ys [M, K, 1].
+// A batch of sines with amplitudes and phases [M, 1, 1]: maps xs [M, K, 1] to ys [M, K, 1].
 struct Sines {
     Tensor amplitude, phase;
     explicit Sines(std::int64_t count, Generator& generator)
@@ -23,7 +23,7 @@ struct Sines {
     }
 };
 
-// A network as a function of its weights, which may be of one task each: [M, in, out], [M, 1, out].
+// A network as a function of its weights, optionally per task: [M, in, out], [M, 1, out].
 Tensor predict(const Tensors& w, const Tensor& x) {
     Tensor h = x;  // [M, K, in]
     for (std::size_t i = 0; i < w.size(); i += 2) {
@@ -45,20 +45,20 @@ Tensors first_weights(Generator& generator) {
     return weights;
 }
 
-// What one step on ten points of each task makes of the weights, recorded on `tape`.
+// The weights after one step on ten points of each task, recorded on `tape`.
 Tensors adapted(Tape& tape, const Tensors& weights, const Sines& tasks, const Tensor& x) {
-    Tensors own;  // a copy of the weights for each task, still theirs to differentiate
+    Tensors own;  // a copy of the weights for each task, differentiable in `weights`
     for (const Tensor& w : weights) {
         own.push_back(expand(w, {x.size(0), w.size(0), w.size(1)}));
     }
-    // The sum over tasks: each task's gradient is that of its own loss.
+    // The sum over tasks, so each copy gets the gradient of its own task's loss.
     const Tensor loss = mse_loss(predict(own, x), tasks(x)) * static_cast<double>(x.size(0));
     const Tensors gradients = tape.gradient(loss, own, {.create_graph = true});
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = own[i] - kInnerRate * gradients[i];
     return own;
 }
 
-// Mean squared error on new points of 200 new sines, before and after one step.
+// Mean squared error at new points of 200 new sines, before and after one step.
 std::pair<double, double> examine(const Tensors& weights) {
     Generator generator(99);
     const Sines tasks(200, generator);
@@ -85,7 +85,7 @@ int main() {
         const Sines tasks(kTasks, generator);
         Tape tape;
         const Tensors after = adapted(tape, weights, tasks, tasks.draw(generator));
-        const Tensor x = tasks.draw(generator);  // other points than those of the step
+        const Tensor x = tasks.draw(generator);  // not the points of the inner step
         optimizer.zero_grad();
         tape.backward(mse_loss(predict(after, x), tasks(x)));
         optimizer.step();

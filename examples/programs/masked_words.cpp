@@ -1,4 +1,4 @@
-// masked_words: a model of BERT's shape learns to guess hidden words. Read masked_words.h.
+// masked_words: a BERT-like model learns to predict hidden words. See masked_words.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/masked_words.h>
 

@@ -1,11 +1,11 @@
-// Autograd on single numbers in sixty lines, with nothing but the standard library: the idea of
-// Tapestry before tensors, kernels and modules. After Andrej Karpathy's micrograd.
+// Autograd on single numbers in sixty lines of standard C++: the idea of Tapestry without tensors,
+// kernels and modules. After Andrej Karpathy's micrograd.
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <vector>
 
-// The tape: for each number computed, how to pass its gradient on to what it was computed from.
+// The tape: for each number computed, how to pass its gradient on to its inputs.
 struct Entry {
     double value, grad;
     std::function<void(double)> pass_on;
@@ -24,7 +24,7 @@ Value put(double value, std::function<void(double)> pass_on) {
 Value leaf(double value) { return put(value, {}); }
 void send(Value to, double grad) { tape[to.at].grad += grad; }
 
-// Each operation: its value, and the chain rule for it alone.
+// Each operation: its value and its local chain rule.
 Value operator+(Value a, Value b) {
     return put(a.value() + b.value(), [=](double g) { send(a, g), send(b, g); });
 }
@@ -37,11 +37,11 @@ Value tanh(Value x) {
     return put(y, [=](double g) { send(x, g * (1 - y * y)); });
 }
 
-// Backward: from the end to the beginning. What was computed later is complete before it passes on.
+// Backward, from last to first: an entry's gradient is complete once all later entries have run.
 void backward(Value loss) {
     tape[loss.at].grad = 1;
     for (std::size_t i = loss.at + 1; i-- > 0;) {
-        if (tape[i].pass_on) tape[i].pass_on(tape[i].grad);  // a leaf has nobody to pass it on to
+        if (tape[i].pass_on) tape[i].pass_on(tape[i].grad);  // leaves have none
     }
 }
 

@@ -1,5 +1,5 @@
-// Linked into every program without arguments, so that `xor --help` answers and does not train. It
-// runs before main, which is then about the program's idea and nothing else.
+// Linked into every program that takes no arguments, so `xor --help` prints a line instead of
+// training. It runs before main(), which stays free of argument handling.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// glibc hands what main() would get to such a function, too.
+// glibc passes main()'s arguments to constructor functions as well.
 [[gnu::constructor]] void refuse_arguments(int argc, char** argv, char**) {
     if (argc < 2) return;
     const bool asks = std::strcmp(argv[1], "--help") == 0;

@@ -1,7 +1,7 @@
-// A physics-informed network: no data, only the law. It learns the damped oscillation
+// A physics-informed network: no data, only the equation. It learns the damped oscillation
 //     u'' + u' + 9 u = 0,   u(0) = 1,   u'(0) = 0
-// by making the left side small at 128 times. The derivatives are those of a tape, and the loss is
-// differentiated once more. After Raissi, Perdikaris and Karniadakis 2019.
+// by minimizing the left side at 128 times. Tapes give the derivatives in the loss, and the loss is
+// then differentiated again. After Raissi, Perdikaris and Karniadakis 2019.
 #include <tapestry/tapestry.h>
 
 #include <cmath>
@@ -13,12 +13,12 @@ namespace {
 constexpr double kEnd = 3;
 constexpr std::int64_t kSteps = 3000;
 
-// u(t) = 1 + t^2 network(t) begins as it should, whatever the network says.
+// u(t) = 1 + t^2 network(t) satisfies the initial conditions for any network.
 Tensor position(const Sequential& network, const Tensor& t) {
     return 1.0 + square(t) * network(t);  // [N, 1]
 }
 
-// The solution by hand: e^(-t/2) (cos wt + sin(wt) / 2w), w^2 = 9 - 1/4.
+// The exact solution: e^(-t/2) (cos wt + sin(wt) / 2w), w^2 = 9 - 1/4.
 Tensor exact(const Tensor& t) {
     const double w = std::sqrt(8.75);
     return exp(-0.5 * t) * (cos(w * t) + sin(w * t) / (2 * w));
@@ -47,7 +47,7 @@ int main() {
         warmup_cosine_schedule({.rate = 1e-2, .min_rate = 1e-4, .warmup = 50, .steps = kSteps});
     for (std::int64_t step = 0; step < kSteps; ++step) {
         Tape tape;
-        const GradientOptions again{.create_graph = true};  // derivatives to be differentiated
+        const GradientOptions again{.create_graph = true};  // differentiable derivatives
         const Tensor u = position(network, t);
         const Tensor first = tape.gradient(sum(u), {t}, again)[0];  // u'(t), [128, 1]
         const Tensor second = tape.gradient(sum(first), {t}, again)[0];

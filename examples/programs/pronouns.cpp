@@ -1,5 +1,5 @@
-// pronouns: which noun "it" means, and 它, in sentences about nouns that never met before. Read
-// pronouns.h.
+// pronouns: which noun "it" or 它 refers to, in sentences whose nouns were not paired in training.
+// See pronouns.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/pronouns.h>
 

@@ -1,5 +1,6 @@
-// REINFORCE: a pole is balanced on a cart by what was tried and went well. 32 carts at a time, each
-// for 200 steps at most. The cart: Barto, Sutton and Anderson 1983; the rule: Williams 1992.
+// REINFORCE: a policy learns to balance a pole on a cart by trial and error, with 32 carts in
+// parallel for at most 200 steps. The cart: Barto, Sutton and Anderson 1983; the rule: Williams
+// 1992.
 #include <tapestry/tapestry.h>
 
 using namespace tapestry;
@@ -10,11 +11,11 @@ constexpr std::int64_t kCarts = 32, kLongest = 200, kRounds = 60;
 constexpr double kDiscount = 0.98;
 
 struct Carts {
-    Tensor state;  // [N, 4]: place, speed, angle of the pole, its speed
+    Tensor state;  // [N, 4]: position, velocity, angle of the pole, angular velocity
 
     explicit Carts(Generator& generator) : state(uniform({kCarts, 4}, -0.05, 0.05, generator)) {}
 
-    // 0.02 s of pushing with 10 N, to the right where right [N, 1] is 1, else to the left.
+    // Pushes for 0.02 s with 10 N, to the right where right [N, 1] is 1, else to the left.
     void push(const Tensor& right) {
         const Tensors s = split(state, 1, 1);
         const Tensor& angle = s[2];
@@ -26,14 +27,14 @@ struct Carts {
         state = state + 0.02 * concat({s[1], pull, s[3], turn}, 1);
     }
 
-    // 1 where the pole stands and the cart is on its track, else 0; [N, 1].
+    // 1 where the pole is up and the cart on its track, else 0; [N, 1].
     Tensor standing() const {
         const Tensor limits = tensor<float>({{2.4F, 1e9F, 0.2095F, 1e9F}});
         return 1.0 - max(to(gt(abs(state), limits), DType::f32), {1}, true);
     }
 };
 
-// What 32 carts saw, did and got, step by step, [T N, ...].
+// States, actions and returns of 32 carts, step by step, [T N, ...].
 struct Experience {
     Tensor states, right, gains, lived;
     double length = 0;  // mean number of steps
@@ -51,7 +52,7 @@ Experience play(const Sequential& policy, Generator& generator) {
         carts.push(right.back());
         alive = alive * carts.standing();
     }
-    Tensors gains(states.size());  // discounted: 1 for every step to come
+    Tensors gains(states.size());  // discounted sums of 1 per step to come
     Tensor gain = zeros({kCarts, 1});
     for (std::size_t t = states.size(); t-- > 0;) {
         gain = lived[t] * (1.0 + kDiscount * gain);
@@ -78,11 +79,11 @@ int main() {
         if (round % 10 == 0)
             fmt::print("round {:2}: the pole stood {:3.0f} steps\n", round, length);
         const double n = sum(e.lived).item();
-        const Tensor better = e.gains - sum(e.gains) / n;  // than the mean
+        const Tensor better = e.gains - sum(e.gains) / n;  // than average
         const Tensor weight = e.lived * better / sqrt(sum(e.lived * square(better)) / n);
         Tape tape;
         const Tensor logits = policy(e.states);
-        const Tensor loss = binary_cross_entropy_with_logits(  // -log of the odds of what was done
+        const Tensor loss = binary_cross_entropy_with_logits(  // -log p(action)
             logits, e.right, {.weight = weight, .reduction = Reduction::sum});
         optimizer.zero_grad();
         tape.backward(loss / n);

@@ -1,4 +1,4 @@
-// sentiment: is a review for or against it? [CLS] says it. Read sentiment.h.
+// sentiment: is a review positive or negative? Classifies the [CLS] vector. See sentiment.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/sentiment.h>
 

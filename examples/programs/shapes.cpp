@@ -1,5 +1,5 @@
-// shapes: a Vision Transformer, or a convolutional network, learns to tell drawn shapes apart, or
-// the digits of a file. Read shapes.h and shapes_csv.h.
+// shapes: a Vision Transformer or a convolutional network learns to classify drawn shapes, or the
+// digits of a file. See shapes.h and shapes_csv.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/shapes_csv.h>
 

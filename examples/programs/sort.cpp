@@ -1,4 +1,4 @@
-// sort: a GPT learns to sort six digits. Read sort.h.
+// sort: a GPT learns to sort six digits. See sort.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/sort.h>
 

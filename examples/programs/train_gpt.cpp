@@ -1,5 +1,6 @@
-// A small GPT from a text file, with the library and no command line: `train_gpt TEXT [STEPS]`.
-// The tapestry command does the same with every setting an option (examples/cli/train.cpp).
+// Trains a small GPT on a text file with the library only, no command line framework: `train_gpt
+// TEXT [STEPS]`. The tapestry command does the same with an option for every setting
+// (examples/cli/train.cpp).
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tapestry.h>
 
@@ -37,7 +38,7 @@ int run(const std::string& path, std::int64_t steps) {
                },
            .evaluate =
                [&] {
-                   Generator same(1);  // the same held-out pieces every time
+                   Generator same(1);  // the same held-out samples every time
                    return evaluate(model, data, Split::validation, {.batches = 10}, same);
                },
            .report =

@@ -1,5 +1,5 @@
-// A variational autoencoder of drawn digits: six numbers for an image, near enough to a normal
-// distribution that numbers drawn from one make new digits. After Kingma and Welling 2013.
+// A variational autoencoder of drawn digits: encodes an image as six nearly normal numbers, and
+// decodes samples of a normal distribution into new digits. After Kingma and Welling 2013.
 #include <tapestry/tapestry.h>
 
 #include <array>
@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t kPixels = 64, kHidden = 128, kCode = 6;
 
-// Five rows of three, for 0 to 9.
+// 3 x 5 pixels of each digit 0 to 9, row by row.
 constexpr std::array<const char*, 10> kDigits{
     "####.##.##.####", ".#.##..#..#.###", "###..#####..###", "###..####..####", "#.##.####..#..#",
     "####..###..####", "####..####.####", "###..#.#..#..#.", "####.#####.####", "####.####..####"};
 
-// [n, 64]: a digit of six by five pixels somewhere in eight by eight.
+// [n, 64]: digits of 5 by 6 pixels at random places in 8 by 8 images.
 Tensor draw_digits(std::int64_t n, Generator& generator) {
     std::vector<float> pixels(static_cast<std::size_t>(n * kPixels), 0.0F);
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
@@ -46,7 +46,7 @@ public:
         register_module("decoder", decoder);
     }
 
-    // The bound of -log p(x) in nats per image: what the pixels cost, and what the code does.
+    // The bound on -log p(x) in nats per image: reconstruction error plus KL divergence.
     Tensor loss(const Tensor& x, Generator& generator) const {
         const Tensors found = split(encoder(x), kCode, 1);  // mean and log variance, [B, 6] each
         const Tensor noise = randn_like(found[0], generator);
@@ -81,7 +81,7 @@ int main() {
     AdamW optimizer(model, {.lr = 3e-3});
     const auto test = [&] {
         Generator same(2);
-        return model.loss(parts[1].tensors()[0], same).item();  // held out
+        return model.loss(parts[1].tensors()[0], same).item();  // held-out loss
     };
     const double before = test();
     DataLoader batches(parts[0], {.batch_size = 100, .shuffle = true, .seed = 1});

@@ -1,4 +1,4 @@
-// who_bit_whom: 狗咬人 and 人咬狗, with positions and without. Read who_bit_whom.h.
+// who_bit_whom: 狗咬人 and 人咬狗, with and without positions. See who_bit_whom.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/who_bit_whom.h>
 

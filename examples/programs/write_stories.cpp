@@ -1,7 +1,7 @@
-// write_stories: the stories as a text file, and the truth about their pronouns as JSON lines.
+// write_stories: the stories as a text file, and what their pronouns refer to as JSON lines.
 //
-// The text is what the example GPT reads; the truth file is for programs in other languages that
-// hold its attention against what each pronoun means.
+// The example GPT reads the text; programs in other languages use the JSON lines to compare its
+// attention with each pronoun's referent.
 // Read next: stories.h.
 #include <tapestry/examples/options/options.h>
 #include <tapestry/examples/stories/stories.h>
@@ -26,7 +26,7 @@ void write_file(const std::string& path, std::string_view text) {
     if (!written || std::fflush(file.get()) != 0) throw std::runtime_error("cannot write " + path);
 }
 
-/// One line for each reference; the words need no escapes, being letters and spaces.
+/// One JSON line per reference; words are letters and spaces, so nothing needs escaping.
 std::string truth_lines(const tapestry::examples::Stories& stories) {
     const std::string_view text = stories.text;
     std::string lines;

@@ -1,5 +1,5 @@
-// Five gradients that are wrong the way gradients are wrong in earnest, and what the checker says.
-// docs/gradient-checking.md reads the reports.
+// Five realistic mistakes in gradients, and the checker's reports on them.
+// docs/gradient-checking.md discusses the reports.
 #include <tapestry/tapestry.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ Tensor random(const Shape& shape, std::uint64_t seed) {
     return randn(shape, generator, DType::f64);
 }
 
-// An op with the rule that its author believes in.
+// An op with a user-supplied backward rule, right or wrong.
 struct BelievedOp final : Op {
     using Forward = std::function<Tensor(const Tensors&)>;
     using Rule = std::function<Tensors(const Tensor& grad, const Tensors& inputs)>;
@@ -44,7 +44,7 @@ Tensor believed(const char* name, const Tensors& inputs, const BelievedOp::Forwa
     return record<BelievedOp>(inputs, y, name, inputs, f, rule);
 }
 
-// 1. Softmax as if its outputs had nothing to do with one another: y g, not y (g - sum(y g)).
+// 1. Softmax as if its outputs were independent: y g instead of y (g - sum(y g)).
 GradcheckReport softmax_without_sum() {
     const auto f = [](const Tensors& x) {
         return believed(
@@ -57,7 +57,7 @@ GradcheckReport softmax_without_sum() {
     return gradcheck(f, {random({4, 6}, 1)});
 }
 
-// 2. A linear layer whose author remembered that something has to be transposed.
+// 2. A matrix product whose rule for the weight transposes once too often.
 GradcheckReport untransposed_weight() {
     const auto f = [](const Tensors& x) {
         return believed(
@@ -70,7 +70,7 @@ GradcheckReport untransposed_weight() {
     return gradcheck(f, {random({5, 4}, 1), random({4, 4}, 2)});
 }
 
-// 3. In a loop over a batch, = where += belongs: the bias learns from the last row alone.
+// 3. = instead of += in a loop over a batch: the bias gets the last row's gradient only.
 GradcheckReport last_row_only() {
     constexpr std::size_t rows = 8, columns = 3;
     const auto f = [](const std::vector<double>& bias) {
@@ -96,7 +96,7 @@ GradcheckReport last_row_only() {
     return check_pullback(f, pullback, {0.3, -0.2, 0.5}, {}, {columns}, {rows, columns});
 }
 
-// 4. A sum over the batch called a mean, deep inside a model: which op was it?
+// 4. A sum over the batch instead of a mean, deep inside a model: which op is wrong?
 GradcheckReport sum_for_mean() {
     Generator generator(3);
     auto hidden = std::make_shared<Linear>(4, 8, true, generator);
@@ -124,7 +124,7 @@ GradcheckReport sum_for_mean() {
     return gradcheck(loss, leaves);
 }
 
-// 5. No op is wrong, and yet the gradient is: the temperature is read out of the tape as a number.
+// 5. Every op is right, but the gradient is wrong: item() takes the temperature off the tape.
 GradcheckReport detached_temperature() {
     const auto f = [](const Tensors& x) {
         const double temperature = mean(abs(x[0])).item();

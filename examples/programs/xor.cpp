@@ -1,9 +1,9 @@
-// Exclusive or: what no straight line separates, a hidden layer of eight does.
+// Exclusive or: no straight line separates the two classes, but a hidden layer of eight units does.
 #include <tapestry/tapestry.h>
 
 using namespace tapestry;
 
-// Two linear layers with a bend between them.
+// Two linear layers with a nonlinearity between them.
 class Network : public Module {
 public:
     Linear hidden, output;

@@ -17,14 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// Steps in which memory is asked for the first time are nobody's measure.
+// The first steps, which allocate memory, do not count.
 constexpr std::size_t kWarmUp = 5;
 
 double seconds_between(Clock::time_point a, Clock::time_point b) {
     return std::chrono::duration<double>(b - a).count();
 }
 
-// A folder of one's own, gone at the end.
+// A temporary directory, removed at the end.
 class Folder {
 public:
     explicit Folder(const fs::path& parent)
@@ -44,9 +44,9 @@ private:
     fs::path path_;
 };
 
-// A text in which `vocab` characters occur, long enough for the context.
+// Writes a text of `vocab` distinct characters that is longer than the context.
 void write_text(const fs::path& path, const GPTConfig& model) {
-    constexpr char32_t kFirst = 0x10000;  // from here on all code points are characters
+    constexpr char32_t kFirst = 0x10000;  // all code points from here on are characters
     const std::int64_t length = std::max(10 * model.vocab, 40 * model.context);
     write_file_atomically(path, [&](OutputFile& file) {
         std::string text;

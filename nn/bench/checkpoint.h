@@ -1,5 +1,5 @@
-// What saving costs a training that goes on meanwhile: the same training in turn with checkpoints
-// at an interval and without any, each in a directory of its own.
+// What saving checkpoints costs a training run: the same run with checkpoints at an interval and
+// without, alternating, each in a directory of its own.
 #pragma once
 
 #include <tapestry/nn/models/gpt_config.h>
@@ -22,7 +22,7 @@ struct CheckpointBench {
     std::filesystem::path directory = std::filesystem::temp_directory_path();
 };
 
-/// One training.
+/// One training run.
 struct CheckpointTraining {
     double seconds = 0;         ///< of all its steps; that the last checkpoint takes is not in it
     double median = 0;          ///< of a step, what it waits included
@@ -40,16 +40,15 @@ struct CheckpointRow {
     std::vector<CheckpointTraining> with = {},  ///< with checkpoints, one per round
         without = {};                           ///< without, one per round
 
-    /// Of the training's time, over all rounds: what a checkpoint's copy takes, and its writing.
+    /// Shares of the run's time, over all rounds: copying for checkpoints, and writing them.
     double waited_share() const;
     /// CPU seconds of the writing thread, as a share of the same time.
     double writer_share() const;
-    /// Longest step over the median one, of all rounds.
+    /// Longest step divided by the median step, over all rounds.
     double longest_share(const std::vector<CheckpointTraining>& trainings) const;
 };
 
-/// Throws ValueError for a model that cannot be made, IoError for a directory that cannot be
-/// written.
+/// Throws ValueError for an invalid model, IoError if the directory is not writable.
 CheckpointRow measure_checkpoints(const CheckpointBench& options);
 
 }  // namespace tapestry::bench

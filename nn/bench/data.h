@@ -1,5 +1,5 @@
-// How fast a text becomes ids, byte pairs are learned from it, and batches are drawn: on one
-// thread, the reading of its file included.
+// The speed of encoding a text, learning byte pairs from it and drawing batches, on one thread,
+// including reading the file.
 #pragma once
 
 #include <tapestry/nn/bench/measurement.h>
@@ -20,18 +20,19 @@ struct DataOptions {
 
 /// The speeds found, each as the seconds of one pass.
 struct DataRow {
-    double bytes = 0;        ///< of the text
-    std::int64_t vocab = 0;  ///< of the byte pairs, as it became
-    Times characters = {};   ///< the vocabulary found and the text encoded: the file is read twice
-    Times learning = {};     ///< of byte pairs, from all of the text
-    Times byte_pairs = {};   ///< the text encoded
-    Times batch = {};        ///< one, from the ids of the byte pairs
+    double bytes = 0;        ///< size of the text
+    std::int64_t vocab = 0;  ///< byte pair vocabulary size reached
+    Times characters = {};   ///< collecting the vocabulary and encoding: reads the file twice
+    Times learning = {};     ///< of byte pairs, from the whole text
+    Times byte_pairs = {};   ///< encoding
+    Times batch = {};        ///< one batch of byte pair ids
 
     /// Bytes of text per second, for one of the times that cover the whole text.
     double bytes_per_second(const Times& times) const { return bytes / times.median; }
 };
 
-/// Throws IoError and ValueError as DocumentReader does, and for a text shorter than the context.
+/// Throws IoError and ValueError as DocumentReader does, and ValueError for a text shorter than the
+/// context.
 DataRow measure_data(const DataOptions& options);
 
 }  // namespace tapestry::bench

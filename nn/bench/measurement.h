@@ -1,5 +1,5 @@
-// How long something takes, and what that is worth: the clock of the benchmarks, and one row of
-// what they find. Read next: ops.h, the plainest of them; docs/profiling.md.
+// Timing and rating: the clock of the benchmarks, and a row of their results. Read next: ops.h, the
+// simplest of them; docs/profiling.md.
 #pragma once
 
 #include <tapestry/autograd/profile/roofline.h>
@@ -11,49 +11,48 @@
 
 namespace tapestry::bench {
 
-/// How long something took, of several times.
+/// Statistics of repeated timings.
 struct Times {
     double median = 0;  ///< seconds that half of them took at most
     double min = 0;     ///< shortest, in seconds
     double p95 = 0;     ///< 95 of 100 take no longer
 };
 
-/// Of at least one.
+/// Needs at least one value.
 Times times_of(std::vector<double> seconds);
 
-/// Seconds that f takes.
+/// Runs f and returns the seconds it took.
 double seconds_of(const std::function<void()>& f);
 
-/// Calls f, which returns the seconds that count, once for nothing and then for about `budget`
-/// seconds, five times at least.
+/// Calls f, which returns the seconds to count, once as a warm-up and then for about `budget`
+/// seconds, at least five times.
 Times repeated(double budget, const std::function<double()>& f);
 
-/// The same where all of f counts.
+/// The same, counting all of f.
 Times timed(double budget, const std::function<void()>& f);
 
-/// What it was, how long it took, and how much work it is at least.
+/// One measurement: what ran, how long it took, and the work it needs at least.
 struct Measurement {
     std::string what;            ///< "forward and backward"
     Times times = {};            ///< seconds that it took
     double flops = 0;            ///< floating-point operations
     double bytes = 0;            ///< read or written, each number once
     std::size_t peak_bytes = 0;  ///< of memory
-    bool backward = false;       ///< of `what`, which was measured before
+    bool backward = false;       ///< the backward of the previous row's `what`
 
-    /// How much of the peak: the least time over the median.
+    /// Share of the peak: the least possible time divided by the median.
     double of_peak(const MachinePeak& peak) const;
-    /// FLOP/s when it was fastest.
+    /// FLOP/s of the fastest repetition.
     double fastest_flops() const { return times.min > 0 ? flops / times.min : 0; }
 };
 
-/// Told of every row of a table when it is measured, which may take a while. May be empty.
+/// Called with every row as soon as it is measured. May be empty.
 using Told = std::function<void(const Measurement&)>;
 
 // ---- the peak -----------------------------------------------------------------------------------
 
-// Is the peak to be believed that everything is measured against? Others use the machine, too, and
-// what they take while it is measured makes all look nearer to it. So it is measured again
-// afterwards.
+// Can the peak be trusted that everything is compared with? If other programs used the machine
+// while it was measured, everything looks closer to it. So it is measured again afterwards.
 
 /// The machine's peak before and after a benchmark, to see whether it stayed.
 struct PeakCheck {
@@ -62,12 +61,12 @@ struct PeakCheck {
     double after = 0;    ///< FLOP/s
     double fastest = 0;  ///< FLOP/s of the fastest thing in between; 0 if that is not known
 
-    /// What makes it doubtful, in a line: that the two differ by more than a twentieth, or that
-    /// something measured was faster than either. Empty if nothing does.
+    /// A line on why the peak is doubtful: the two differ by more than 5%, or something measured
+    /// was faster than either. Empty if neither is true.
     std::string doubt() const;
 };
 
-/// Measures again, with as many threads and the same instruction set.
+/// Measures again, with the same number of threads and instruction set.
 PeakCheck check_peak(const MachinePeak& before, double fastest = 0);
 
 }  // namespace tapestry::bench

@@ -22,7 +22,7 @@ TakenSteps take_steps(const StepOptions& o) {
     GPT model(o.model, generator);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = 1e-3, .beta2 = 0.99});
     const std::int64_t context = o.model.context;
-    const auto loss = [&] {  // fresh random tokens each step, as a real training has
+    const auto loss = [&] {  // fresh random tokens each step, as in real training
         const Tensor ids = randint(0, o.model.vocab, {o.batch, context + 1}, generator);
         return model.loss(views::slice(ids, 1, 0, context), views::slice(ids, 1, 1, context + 1));
     };
@@ -52,7 +52,7 @@ StepRow measure_step(const StepOptions& o) {
 
 namespace {
 
-// Where the system says no, the thread spins wherever it is put.
+// If the system refuses, the thread spins on any core.
 void bind_to_last_core() {
 #if defined(__linux__)
     cpu_set_t allowed;
@@ -105,7 +105,7 @@ BusyRow measure_busy(const BusyOptions& options) {
 
 namespace {
 
-// Seconds to write so many tokens at temperature 0, and the tokens.
+// Seconds to generate `tokens` tokens at temperature 0, and the tokens.
 std::pair<double, std::vector<std::int64_t>> timed_sample(const GPT& model, std::int64_t tokens,
                                                           bool cache) {
     Generator generator(1);
@@ -123,7 +123,8 @@ SamplingRow measure_sampling(const SamplingOptions& o) {
     model.eval();
     SamplingRow row;
     row.parameters = model.parameter_count();
-    // The least that one token needs: every weight read once. Embeddings are looked up, not read.
+    // The least that one token needs: every weight read once, except the position table, which is
+    // looked up.
     const double size = o.weights == WeightType::f32 ? 4 : o.weights == WeightType::bf16 ? 2 : 1;
     row.bytes = size * static_cast<double>(row.parameters - o.model.context * o.model.dim);
     keep_weights(model, o.weights);

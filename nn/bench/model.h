@@ -1,5 +1,5 @@
-// Benchmarks of a whole GPT: its training step, alone and on a busy machine, and the writing of
-// tokens. Nothing watches them; where the time of a step goes is what profile.h tells.
+// Benchmarks of a whole GPT: its training step, on a quiet and on a busy machine, and sampling.
+// They run unobserved; profile.h shows where a step's time goes.
 #pragma once
 
 #include <tapestry/nn/bench/measurement.h>
@@ -13,7 +13,7 @@ namespace tapestry::bench {
 
 // ---- the training step --------------------------------------------------------------------------
 
-// On random tokens, as train() takes it.
+// Steps on random tokens, as in train().
 
 /// The training step to measure.
 struct StepOptions {
@@ -31,26 +31,25 @@ struct StepRow {
     double fastest_flops = 0;      ///< of the fastest step
 };
 
-/// The seconds of every step that counts, in order.
+/// The seconds of every measured step, in order.
 struct TakenSteps {
     std::vector<double> seconds;  ///< one per step
     std::int64_t parameters = 0;  ///< number of the model's parameters
 };
 
-/// Throws ValueError for a model that cannot be made.
+/// Throws ValueError for an invalid model.
 TakenSteps take_steps(const StepOptions& options);
 /// The same, in one row. Throws ValueError for a model that cannot be made.
 StepRow measure_step(const StepOptions& options);
 
 // ---- on a busy machine --------------------------------------------------------------------------
 
-// Training steps on a machine that others use, too: the same steps, quiet and with a core that is
-// kept busy, in turn. A step whose threads wait for one another takes as long as the slowest of
-// them, and one that the system has set aside comes back after milliseconds: the 95th percentile
-// tells.
+// Training steps on a shared machine: the same steps with all cores free and with one kept busy,
+// alternating. A step whose threads wait for each other takes as long as the slowest thread, and a
+// preempted thread returns only after milliseconds: look at the 95th percentile.
 
-/// Keeps a core busy while it lives, as another program's endless loop would: a thread that does
-/// nothing but count, bound to the last core this process may use where the system can do that.
+/// Keeps a core busy while it lives, like another program's endless loop: a counting thread, bound
+/// to the last core available to this process if the system supports that.
 class Spinner {
 public:
     Spinner();
@@ -66,7 +65,7 @@ private:
 
 /// The same steps on a quiet machine, and with a core kept busy.
 struct BusyOptions {
-    StepOptions step;         ///< in each round and of each kind
+    StepOptions step;         ///< per round, quiet and busy alike
     std::int64_t rounds = 3;  ///< of quiet steps, then busy ones
 };
 
@@ -77,12 +76,12 @@ struct BusyRow {
     std::int64_t parameters = 0;  ///< number of the model's parameters
 };
 
-/// Throws ValueError for a model that cannot be made.
+/// Throws ValueError for an invalid model.
 BusyRow measure_busy(const BusyOptions& options);
 
 // ---- sampling -----------------------------------------------------------------------------------
 
-// Writing tokens one at a time, with the cache of keys and values and without.
+// Generates tokens one at a time, with and without the KV cache.
 
 /// The model that writes.
 struct SamplingOptions {
@@ -102,13 +101,13 @@ struct SamplingRow {
     bool same_tokens = false;     ///< with the cache and without
     std::int64_t parameters = 0;  ///< number of the model's parameters
 
-    /// Of the weights.
+    /// Speed of reading the weights.
     double bytes_per_second() const { return bytes / token.median; }
     /// Fraction of the machine's own reading speed.
     double of_peak() const { return bytes_per_second() / read_speed; }
 };
 
-/// An untrained model's, at temperature 0. Throws ValueError for a model that cannot be made.
+/// Samples an untrained model at temperature 0. Throws ValueError for an invalid model.
 SamplingRow measure_sampling(const SamplingOptions& options);
 
 }  // namespace tapestry::bench

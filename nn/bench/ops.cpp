@@ -25,7 +25,7 @@
 namespace tapestry::bench {
 namespace {
 
-// What a linear layer [out, in] computes for `rows` vectors: y = x W^T forward, and the gradients
+// The products of a linear layer [out, in] for `rows` vectors: y = x W^T forward, and the gradients
 // dx = g W and dW = g^T x.
 void add_layer(const std::string& name, std::int64_t rows, std::int64_t in, std::int64_t out,
                std::vector<Product>& products) {
@@ -94,7 +94,7 @@ std::vector<GemmRow> measure_gemm(const std::vector<Product>& products, const Ge
 
 namespace {
 
-// Both products of the forward pass, q k^T and P v, over the pairs that a query sees.
+// Both products of the forward pass, q k^T and P v, over the visible pairs.
 double forward_flops(const AttentionOptions& o) {
     const auto context = static_cast<double>(o.context);
     const double pairs = o.causal ? context * (context + 1) / 2 : context * context;
@@ -151,12 +151,12 @@ namespace {
 struct BenchedOp {
     std::string what;
     std::function<Tensor()> run;
-    Tensors leaves;  ///< whose gradients backward is to find
+    Tensors leaves;  ///< leaves to differentiate
     double forward_bytes = 0;
-    double backward_bytes = 0;  ///< 0: nothing to do
+    double backward_bytes = 0;  ///< 0: no backward
 };
 
-// Rows of a step, their size in bytes beside them: `n` of [rows, dim], `wide` of [rows, 4 dim].
+// A step's ops with the bytes they move; `n` counts [rows, dim], `wide` counts [rows, 4 dim].
 std::vector<BenchedOp> recorded_ops(const OpsOptions& s, Generator& generator) {
     const DType dtype = s.dtype;
     const auto leaf = [&](const Shape& shape) {
@@ -202,7 +202,7 @@ std::vector<BenchedOp> recorded_ops(const OpsOptions& s, Generator& generator) {
     };
 }
 
-// Hands the row on with what it needed of memory since the last one.
+// Passes each row on with its peak memory since the previous one.
 class Rows {
 public:
     explicit Rows(const Told& told) : told_(told) { reset_peak_memory(); }
@@ -239,7 +239,7 @@ void measure(const BenchedOp& op, double seconds, Rows& rows) {
               .backward = true});
 }
 
-// The optimiser's, over the weights of one layer: 12 dim^2.
+// The optimiser updates, over the weights of one layer: 12 dim^2.
 void measure_updates(const OpsOptions& s, Generator& generator, Rows& rows) {
     const Shape shape{12 * s.dim, s.dim};
     Tensor p = randn(shape, generator, s.dtype);

@@ -1,5 +1,5 @@
-// Benchmarks of single operations: matrix products, attention, and what a training step of a GPT
-// consists of besides these.
+// Benchmarks of single operations: matrix products, attention, and the other ops in a GPT's
+// training step.
 #pragma once
 
 #include <tapestry/core/dtype.h>
@@ -13,7 +13,7 @@ namespace tapestry::bench {
 
 // ---- matrix products ----------------------------------------------------------------------------
 
-// Square ones, or those that the layers of a GPT ask for.
+// Square products, or those of a GPT's layers.
 
 /// C [m, n] = op(A) [m, k] op(B) [k, n].
 struct Product {
@@ -24,10 +24,10 @@ struct Product {
     std::string name = {};  ///< "up dx", of a layer's
 };
 
-/// n x n for each of these, in all four forms.
+/// n x n for each size, in all four forms.
 std::vector<Product> square_products(const std::vector<std::int64_t>& sizes);
 
-/// Those of the linear layers of a GPT, forward and backward: dim 128 and 384, 768 and 4096 rows.
+/// Products of a GPT's linear layers, forward and backward: dim 128 and 384, 768 and 4096 rows.
 std::vector<Product> gpt_products();
 
 /// The matrix products to measure.
@@ -44,14 +44,14 @@ struct GemmRow {
     Measurement measurement;  ///< its time and work
 };
 
-/// What the options ask for.
+/// Measures the products that the options select.
 std::vector<GemmRow> measure_gemm(const GemmOptions& options, const Told& told = {});
 std::vector<GemmRow> measure_gemm(const std::vector<Product>& products, const GemmOptions& options,
                                   const Told& told = {});
 
 // ---- attention ----------------------------------------------------------------------------------
 
-// scaled_dot_product_attention alone: forward as in inference, forward and backward as in training.
+// Only scaled_dot_product_attention: forward as in inference, forward and backward as in training.
 
 /// The attention to measure.
 struct AttentionOptions {
@@ -73,7 +73,7 @@ std::vector<Measurement> measure_attention(const AttentionOptions& options, cons
 
 // ---- the other operations of a step -------------------------------------------------------------
 
-// They wait for memory, so bytes are what counts: each number that must be read or written, once.
+// These are limited by memory, so bytes count: each number that must be read or written, once.
 
 /// The sizes of a step.
 struct OpsOptions {
@@ -84,8 +84,8 @@ struct OpsOptions {
     double seconds = 0.2;      ///< for each row of the table
 };
 
-/// A row for each op, and another for its backward pass where it has work to do; then the
-/// optimiser's, over the weights of one layer.
+/// A row for each op, and another for its backward if that has work to do; then the optimiser
+/// updates, over the weights of one layer.
 std::vector<Measurement> measure_ops(const OpsOptions& options, const Told& told = {});
 
 }  // namespace tapestry::bench

@@ -27,7 +27,7 @@ NetworkCost network_cost(const SharedStep& step, const Line& line) {
         step.subtrees * (others * slice / buckets / line.bytes_per_second + messages);
     NetworkCost cost;
     if (step.processes > 1) {
-        double end = -std::numeric_limits<double>::infinity();  // 0: that of the backward pass
+        double end = -std::numeric_limits<double>::infinity();  // relative to the end of backward
         for (const double to_go : step.to_go) end = std::max(end, -to_go) + bucket;
         cost.gradients = bucket * buckets;
         cost.exposed = std::max(0.0, end + line.latency);
@@ -47,7 +47,7 @@ SharedStep shared_by(const SharedStep& step, int processes, double work) {
 
 namespace {
 
-// The work of a step that no tape records, counted from the parameters.
+// The work of a step outside the tape, computed from the parameters.
 struct Outside {
     double numbers = 0;
     double bytes = 0;
@@ -74,10 +74,10 @@ struct Outside {
     }
 
 private:
-    bool several_;  // processes
+    bool several_;  // more than one process
 };
 
-// What DataParallel's sums have grown by in a step.
+// The growth of DataParallel's counters in a step.
 class MessageCount {
 public:
     MessageCount(const TrainStep& step, const ProfileOptions& options, double bytes)
@@ -85,7 +85,7 @@ public:
 
     void restart() { before_ = count(); }
 
-    /// Of a step that has taken so many seconds since.
+    /// For the step since restart(), which took `seconds`.
     Messages of_step(double seconds) const {
         Messages m = count();
         for (double Messages::*number : kNumbers) m.*number -= before_.*number;
@@ -114,7 +114,7 @@ private:
 
     const TrainStep& step_;
     const ProfileOptions& options_;
-    double bytes_;  // of all parameters
+    double bytes_;  // size of all parameters
     Messages before_ = {};
 };
 
@@ -155,7 +155,7 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
 
 GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
                        const std::function<Batch()>& next, const ProfileOptions& options) {
-    constexpr double kRate = 1e-9;  // it takes the same time
+    constexpr double kRate = 1e-9;  // tiny; the time is the same
     require(batch % options.micro_batches == 0,
             "profile: micro_batches {} does not divide batch {}", options.micro_batches, batch);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = kRate});

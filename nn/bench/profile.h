@@ -1,6 +1,6 @@
-// Where the time of a training step goes, and how much of it the machine would need at least: of
-// any model, step by step as TrainStep takes them; and what a network would cost that step. Read
-// next: autograd/profile/profiler.h, the clock; docs/profiling.md, how to read what it finds.
+// Where a training step's time goes, and how much of it the machine needs at least, for any model,
+// step by step as TrainStep runs them; and what a network would add to the step. Read next:
+// autograd/profile/profiler.h, the clock; docs/profiling.md, how to read the results.
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>
@@ -18,25 +18,24 @@ namespace tapestry::bench {
 
 // ---- a network's cost ---------------------------------------------------------------------------
 
-// What a network costs a step that several processes share: a model of three numbers for the
-// network, and of what a step without it is like. Only what is exposed counts, and that is
+// The network cost of a step that several processes share: a model with three numbers for the
+// network, and a profile of the step without it. Only exposed time counts:
 //
-//     gradients     bucket k of K sets out when backward has r_k seconds to go, on a line that
-//     sends
-//                   one after the other:  end_k = max(end_k-1, -r_k) + bytes / K / rate + messages;
-//                   exposed is end_K + latency, if that is later than backward's end, 0
-//     norms         messages and a latency: they say when all may go on
-//     parameters    bytes / rate + messages + latency, of which nothing is hidden
-//     the end       messages and a latency: all have them
+//     gradients     bucket k of K is ready when backward has r_k seconds to go; buckets are sent
+//                   one after another:  end_k = max(end_k-1, -r_k) + bytes / K / rate + messages;
+//                   exposed is end_K + latency if that is after backward's end, else 0
+//     norms         messages and a latency: the signal to continue
+//     parameters    bytes / rate + messages + latency, none of it hidden
+//     the end       messages and a latency: everything has arrived
 //
-// `tapestry profile` under mpirun has it from the step that it measures; docs/distributed.md holds
-// it against measurements. Read next: nn/data_parallel/gradients_underway.h, whose times these are.
+// `tapestry profile` under mpirun evaluates it for the measured step; docs/distributed.md compares
+// it with measurements. Read next: nn/data_parallel/gradients_underway.h, the source of the times.
 
 /// A network line between two machines.
 struct Line {
-    double bytes_per_second = 125e6;  ///< out of a machine, and into it: 1 Gbit/s
-    double latency = 0.2e-3;          ///< seconds until a message is there
-    double seconds_per_message = 0;   ///< that a process is busy with one, whatever its size
+    double bytes_per_second = 125e6;  ///< in each direction, per machine: 1 Gbit/s
+    double latency = 0.2e-3;          ///< seconds until a message arrives
+    double seconds_per_message = 0;   ///< CPU time per message of any size
 };
 
 /// A step of one of several processes.
@@ -50,20 +49,20 @@ struct SharedStep {
 
 /// The seconds that a network adds to a step.
 struct NetworkCost {
-    double gradients = 0;  ///< seconds on the line
-    double exposed = 0;    ///< of these, and of latency: after backward's end
+    double gradients = 0;  ///< seconds of sending
+    double exposed = 0;    ///< the part of that, plus latency, after backward's end
     double rest = 0;       ///< norms and parameters
     double total = 0;      ///< of the step
-    /// Of the gradients' seconds.
+    /// Share of the gradients' time that backward hides.
     double hidden_share() const { return gradients > 0 ? 1 - exposed / gradients : 0; }
 };
 
-/// Throws ValueError for a step without buckets, and a rate that is not positive.
+/// Throws ValueError for a step without buckets or a rate that is not positive.
 NetworkCost network_cost(const SharedStep& step, const Line& line);
 
-/// The same step of other processes, which have `work` times as much to do each: 1 for a batch that
-/// grows with them, this one's processes / processes for one that is shared. The update and what
-/// lies outside of batches count as work.
+/// The same step with another number of processes, each with `work` times as much to do: 1 if the
+/// batch grows with them, step.processes / processes if they share the batch. The update and
+/// everything outside of batches count as work.
 SharedStep shared_by(const SharedStep& step, int processes, double work);
 
 // ---- the profile --------------------------------------------------------------------------------
@@ -72,13 +71,13 @@ SharedStep shared_by(const SharedStep& step, int processes, double work);
 struct ProfileOptions {
     std::int64_t steps = 10;   ///< steps that count
     std::int64_t warm_up = 3;  ///< steps before them
-    /// Parts that a batch is cut into, which processes share.
+    /// The number of parts of a batch, which the processes share.
     std::int64_t micro_batches = 1;
-    Communicator* communicator = nullptr;  ///< null: there is one process
-    DType products = DType::f32;           ///< whose peak is told; a GPT says it itself
+    Communicator* communicator = nullptr;  ///< null: a single process
+    DType products = DType::f32;           ///< dtype of the peak shown; profile_gpt() sets it
 };
 
-/// What a process told the others in the fastest step; seconds.
+/// Communication of a process in the fastest step; times in seconds.
 struct Messages {
     int processes = 1;      ///< number of processes
     double bytes = 0;       ///< sent
@@ -91,8 +90,8 @@ struct Messages {
     double hidden_share() const { return gradients > 0 ? 1 - waited / gradients : 0; }
 };
 
-/// The rows are those of the fastest step, which was disturbed least: a mean over steps would add
-/// up whatever else the machine had to do.
+/// The rows are those of the fastest step, the least disturbed one: a mean over steps would include
+/// the machine's other work.
 struct StepProfile {
     MachinePeak peak;                       ///< the machine's rates
     std::vector<double> step_seconds = {};  ///< of every step
@@ -102,12 +101,12 @@ struct StepProfile {
     Messages messages = {};                 ///< with other processes; zeros without
 };
 
-/// `draw` gets the next batch, which has a row of its own; `loss` computes that batch's. Parameters
-/// are updated, at learning rate `lr`.
+/// Calls `draw` for the next batch, which gets its own row, then `loss` for that batch's loss.
+/// Updates the parameters with learning rate `lr`.
 StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<void()>& draw,
                          const BatchLoss& loss, const ProfileOptions& options = {});
 
-/// A GPT's, with what a report says of it.
+/// A GPT's profile, with what a report needs.
 struct GPTProfile {
     std::string what;             ///< "GPT on random tokens"
     GPTConfig config;             ///< of the model
@@ -116,23 +115,23 @@ struct GPTProfile {
     StepProfile profile = {};     ///< what was measured
 };
 
-/// With AdamW, at so small a rate that a trained model stays what it is. `next` draws a batch of
-/// `batch` sequences, or the next of its parts, of which each process draws its own.
+/// Uses AdamW with a rate so small that a trained model stays practically unchanged. `next` draws a
+/// batch of `batch` sequences, or the next of its parts, which each process draws for itself.
 GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
                        const std::function<Batch()>& next, const ProfileOptions& options = {});
 
-/// Of an untrained GPT of any shape, whose weights and ids are drawn from the seed. Throws
-/// ValueError for a model that cannot be made or that the machine has no memory for.
+/// Profiles an untrained GPT of any shape, with weights and ids drawn from the seed. Throws
+/// ValueError for an invalid model or one too large for the machine's memory.
 GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,
                                     const ProfileOptions& options = {}, std::uint64_t seed = 1);
 
-/// Of a trained one, from its directory, on random pieces of a text's training part. Throws as
-/// load_model_with_text does, and ValueError for a text shorter than the model's context and for
-/// too little memory.
+/// Profiles a trained model from its directory, on random pieces of a text's training split. Throws
+/// as load_model_with_text does, and ValueError for a text shorter than the model's context or too
+/// little memory.
 GPTProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
                            const ProfileOptions& options = {}, std::uint64_t seed = 1);
 
-/// What the text and the JSON of a profile have to say of the whole.
+/// The totals that a profile's text and JSON show.
 struct ProfileTotals {
     ProfiledWork tape,  ///< operations on the tape
         outside,        ///< all else

@@ -1,7 +1,6 @@
-// What the benchmarks have found, for people and as JSON: the only place that knows how it looks.
-// Every text and object, but those about data, checkpoints and busy machines, names the peak, what
-// this machine can do at most, and holds each time against it. docs/profiling.md says how to read
-// them.
+// Benchmark results as text and JSON; the only place that formats them. Except for data,
+// checkpoints and busy machines, every text and object gives the machine's measured peak and
+// compares each time with it. docs/profiling.md explains how to read them.
 #pragma once
 
 #include <tapestry/core/dtype.h>
@@ -17,25 +16,24 @@
 
 namespace tapestry::bench {
 
-/// "peak: 519.8 GFLOP/s in f32 (avx512, 2 threads); 183 GB/s in 0.5 MB, ..., 41 GB/s in 134.2
-/// MB"
+/// "peak: 519.8 GFLOP/s in f32 (avx512, 2 threads); 183 GB/s in 0.5 MB, ..., 41 GB/s in 134.2 MB"
 std::string peak_text(const MachinePeak& peak);
 
-/// "87%"; "-" where there is nothing to speak of.
+/// "87%"; "-" if it does not apply.
 std::string percent(double x);
 
-/// The columns of a table, and a row of it.
+/// The header of a table, and a row.
 std::string table_head();
 /// One row of such a table, for one measurement.
 std::string table_row(const Measurement& m, const MachinePeak& peak);
 
-/// Some lines, the peak not among them.
+/// Some lines, without the peak.
 std::string to_text(const StepRow& row, const MachinePeak& peak);
 std::string to_text(const BusyRow& row);
 std::string to_text(const SamplingRow& row);
 std::string to_text(const DataRow& row);
 std::string to_text(const CheckpointRow& row);
-/// Tables by operation and by module, whose paths are cut at `depth` parts; 0: not at all.
+/// Tables by operation and by module; module paths are cut to `depth` parts, or not at all if 0.
 std::string to_text(const GPTProfile& profile, int depth);
 
 // One JSON object each. Threads and instruction set are those in use now.
@@ -51,8 +49,8 @@ std::string to_json(const SamplingRow& row, const MachinePeak& peak);
 std::string to_json(const DataRow& row);
 std::string to_json(const CheckpointRow& row);
 std::string to_json(const GPTProfile& profile, int depth);
-/// One of the objects above with "peak_check" in it: what was measured before and after, in
-/// GFLOP/s, and what is doubtful.
+/// One of the objects above with "peak_check" added: the peaks measured before and after in
+/// GFLOP/s, and any doubt.
 std::string with_check(const std::string& json, const PeakCheck& check);
 
 }  // namespace tapestry::bench

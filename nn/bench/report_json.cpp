@@ -67,11 +67,11 @@ void write_members(JsonWriter& json, const Measurement& m, const MachinePeak& pe
                  m.of_peak(peak), "peak_bytes", m.peak_bytes);
 }
 
-// [{"n": 64, "nn": 147.2, ...}, ...] of the square ones, in GFLOP/s.
+// [{"n": 64, "nn": 147.2, ...}, ...] for square products, in GFLOP/s.
 void write_squares(JsonWriter& json, const std::vector<GemmRow>& rows) {
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         const std::int64_t n = rows[begin].product.n;
-        std::vector<std::pair<std::string, double>> forms;  // of a form that comes twice, the last
+        std::vector<std::pair<std::string, double>> forms;  // the last one wins if a form repeats
         for (; end < rows.size() && rows[end].product.n == n; ++end) {
             const std::string& p = rows[end].product.form;
             const std::string form{p[0] == 'N' ? 'n' : 't', p[1] == 'N' ? 'n' : 't'};

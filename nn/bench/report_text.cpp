@@ -9,7 +9,7 @@
 namespace tapestry::bench {
 namespace {
 
-// "-" for nothing, so that what does not apply does not look like a measurement.
+// "-" for 0, so a value that does not apply does not look measured.
 std::string number(double value, int decimals) {
     return value > 0 ? fmt::format("{:.{}f}", value, decimals) : "-";
 }
@@ -144,8 +144,7 @@ std::string to_text(const CheckpointRow& row) {
                       row.longest_share(row.with), row.longest_share(row.without));
 }
 
-// What the same step would take on other networks: those that are usual, of a fifth of a
-// millisecond.
+// The predicted time of the same step on other networks: common speeds, with 0.2 ms latency.
 std::string to_text(const Messages& m) {
     std::string text = fmt::format(
         "process 0 of {} sent {:.2f} MB a step: gradients {:.2f} ms under way, of which {:.2f} ms "

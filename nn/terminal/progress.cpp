@@ -33,7 +33,7 @@ std::string clock_text(double seconds) {
     return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-// ---- a training ---------------------------------------------------------------------------------
+// ---- training -----------------------------------------------------------------------------------
 
 std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) const {
     const double left = speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
@@ -44,7 +44,7 @@ std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) con
     const double rate = speed.tokens_per_second();
     const std::string wide = fmt::format("  {:>7.0f} tokens/s", rate);
     if (!output_.is_terminal) return text + wide + of_peak + end;
-    // The longest that fits; of the rest what is said of the peak is the first to go.
+    // The longest version that fits; the share of the peak is dropped first.
     const std::string narrow = fmt::format("  {:.0f} tokens/s", rate);
     const auto room = static_cast<std::size_t>(std::max(1, output_.columns - 1));
     for (const std::string& middle : {wide + of_peak, narrow + of_peak, narrow, std::string()}) {

@@ -1,5 +1,5 @@
-// How far something is, told in one line: a training in steps, the reading of files in bytes.
-// Nothing is printed here: each line is handed to whoever shows it, as it is to be written.
+// Progress in one line: training in steps, file reading in bytes. Nothing is printed here: a
+// callback gets each line, ready to be written.
 //
 //     TrainingProgress progress(1000, {.write = [](const std::string& s) { std::cout << s; }});
 //     options.stepped = [&](const StepMetrics& m, const Speed& s) { progress.show(m, s); ... };
@@ -19,30 +19,30 @@
 
 namespace tapestry {
 
-/// Where lines go.
+/// Where progress lines go.
 struct ProgressOutput {
-    std::function<void(const std::string&)> write;  ///< throws nothing
-    bool is_terminal = false;  ///< then a line is rewritten in place, with a carriage return,
-    int columns = 80;          ///< and has fewer than these: a longer one would leave a trail
+    std::function<void(const std::string&)> write;  ///< must not throw
+    bool is_terminal = false;  ///< rewrite lines in place with a carriage return,
+    int columns = 80;          ///< each shorter than this; a longer one would wrap
 };
 
 /// "1:05", "2:03:00"
 std::string clock_text(double seconds);
 
-/// Loss, the latest validation loss, speed and the time that is left: on a terminal ten times a
-/// second, elsewhere after the first step, the last, and those with an evaluation.
+/// Loss, latest validation loss, speed and remaining time: on a terminal ten times a second,
+/// elsewhere after the first step, the last, and those with an evaluation.
 class TrainingProgress {
 public:
-    /// Of `steps` in all.
+    /// `steps`: the total.
     TrainingProgress(std::int64_t steps, ProgressOutput output)
         : steps_(steps), output_(std::move(output)) {}
-    ~TrainingProgress() { finish(); }  // an error's message has a line of its own
+    ~TrainingProgress() { finish(); }  // so an error starts on a new line
     TrainingProgress(const TrainingProgress&) = delete;
     TrainingProgress& operator=(const TrainingProgress&) = delete;
 
     /// Shows a step, if it is time. Call after every step.
     void show(const StepMetrics& metrics, const Speed& speed);
-    /// Ends the line that is being rewritten.
+    /// Ends the current progress line.
     void finish();
 
 private:
@@ -54,8 +54,7 @@ private:
     std::optional<double> last_val_loss_;
 };
 
-/// A bar, size, speed and the time that is left, ten times a second on a terminal; nothing
-/// elsewhere.
+/// A bar, size, speed and remaining time, ten times a second on a terminal; nothing elsewhere.
 class ByteProgress {
 public:
     /// `output` receives the lines.
@@ -64,11 +63,11 @@ public:
     ByteProgress(const ByteProgress&) = delete;
     ByteProgress& operator=(const ByteProgress&) = delete;
 
-    /// What is done from now on: "encoding".
+    /// Names the operation that starts now: "encoding".
     void begin(const std::string& what);
     /// Shows that `done` of `all` bytes are done, if it is time.
     void show(std::uint64_t done, std::uint64_t all);
-    /// Takes the line away.
+    /// Erases the line.
     void finish();
 
 private:

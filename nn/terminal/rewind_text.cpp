@@ -15,13 +15,13 @@
 namespace tapestry {
 namespace {
 
-// The tokens of one sequence as text, one each. ids: i64 [B, T].
+// The tokens of one sequence as texts. ids: i64 [B, T].
 std::vector<std::string> sequence_of(const Tensor& ids, std::int64_t row,
                                      const Tokenizer& tokenizer) {
     return token_texts(tokenizer, views::slice(ids, 0, row, row + 1).to_vector<std::int64_t>());
 }
 
-// Why numbers may differ, if there is a reason.
+// A reason why numbers may differ, or empty.
 std::string other_binary(const CheckpointInfo& then) {
     const std::string_view isa = name_of(current_isa());
     if (then.isa == isa && then.version == version()) return "";
@@ -45,7 +45,7 @@ std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
                            : "metrics.jsonl differs: " + differs + other_binary(history.latest()));
 }
 
-// Of the step after the run's last: that one is not written down if it diverges.
+// Describes the step after the run's last one, which is not recorded if it diverged.
 std::string beyond(const RewoundStep& step, const RunHistory& history) {
     const std::string what = step.diverged.empty()
                                  ? values_of(step.metrics)
@@ -54,7 +54,7 @@ std::string beyond(const RewoundStep& step, const RunHistory& history) {
     return what + fmt::format("metrics.jsonl ends with step {}\n", history.last_step());
 }
 
-// NaN is larger than any number.
+// Treats NaN as the largest value.
 std::string largest_update(const std::vector<ParameterFlow>& flow) {
     const auto smaller = [](const ParameterFlow& a, const ParameterFlow& b) {
         return !(a.ratio() >= b.ratio()) && !std::isnan(b.ratio());

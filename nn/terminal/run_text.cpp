@@ -98,12 +98,12 @@ SweepRun sweep_run(const std::string& directory) {
         for (const RecipeLine& line : recipe_lines(history.config_of(last))) {
             run.options[line.name] = line.value;
         }
-    } catch (const IoError&) {  // it has no checkpoint yet, or writes one at this moment
+    } catch (const IoError&) {  // no checkpoint yet, or one is being written
     }
     return run;
 }
 
-// The names of the options that not all runs have alike.
+// The names of the options that differ between runs.
 std::vector<std::string> differing(const std::vector<SweepRun>& runs) {
     std::map<std::string, std::set<std::string>> values;
     for (const SweepRun& run : runs) {

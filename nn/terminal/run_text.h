@@ -1,5 +1,5 @@
-// Training runs in words: what one is about to do and how it went, its losses as curves, and
-// a comparison of several. Read next: nn/train/session.h and training_run.h, of which it speaks.
+// Texts about training runs: what a run is about to do and how it went, its loss curves, and a
+// comparison of several runs. Read next: nn/train/session.h and training_run.h.
 #pragma once
 
 #include <tapestry/nn/terminal/text_plot.h>
@@ -10,35 +10,35 @@
 
 namespace tapestry {
 
-/// A line for the text, its size and how it is divided; one for the model; one more if part of it
-/// is frozen.
+/// A line about the text, its size and split; one about the model; one more if part of it is
+/// frozen.
 std::string description_of(const Session& session);
 
 /// "500 steps in 1:05 (61031 tokens/s, 48% of the peak): loss 1.4632, validation loss 1.5208", and
-/// lines that say where it was saved, what the user should know of it, and where the report is.
+/// lines on where it was saved, anything the user should know, and where the report is.
 std::string to_text(const TrainingResult& result, const std::string& out);
 
 // ---- loss curves --------------------------------------------------------------------------------
 
-// The losses of a run, as its directory has them, to be drawn: also while it goes on.
+// The losses of a run, read from its directory for plotting, also while it trains.
 //
 //     const LossCurves run = loss_curves("model");
 //     fmt::print("{}\n\n{}", run.summary, text_plot(run.curves, {.x_label = "step"}));
 //
-// Read next: nn/train/metrics_file.h, where they come from; text_plot.h, which draws them.
+// Read next: nn/train/metrics_file.h, their source; text_plot.h, which plots them.
 
 /// A run's losses, and a line about them.
 struct LossCurves {
     std::string summary;  ///< "m: step 500, loss 1.4632, validation loss 1.52 at step 500"
-    std::vector<TextCurve> curves;  ///< "loss", and "validation loss" if one was taken
+    std::vector<TextCurve> curves;  ///< "loss", and "validation loss" if there is one
 };
 
-/// `named`: the curves' names say of which directory they are. Throws as read_metrics does.
+/// `named`: put the directory into the curves' names. Throws as read_metrics does.
 LossCurves loss_curves(const std::string& directory, bool named = false);
 
 // ---- several runs -------------------------------------------------------------------------------
 
-// The options in which several trainings differ, and what came of each.
+// The options in which several runs differ, and the result of each.
 //
 //     fmt::print("{}", sweep_text({"runs/lr-1e-3", "runs/lr-3e-3"}));
 //
@@ -46,8 +46,8 @@ LossCurves loss_curves(const std::string& directory, bool named = false);
 //     runs/lr-3e-3  0.003  0.5310  0.5412 at step 2000
 //     runs/lr-1e-3  0.001  0.6124  0.6180 at step 1750
 
-/// The lowest validation loss comes first, those without one last. The options are those of each
-/// run's latest checkpoint; where there is none yet they are "?". Throws as read_metrics does.
+/// Sorted by lowest validation loss, runs without one last. The options are those of each run's
+/// latest checkpoint, or "?" if it has none. Throws as read_metrics does.
 std::string sweep_text(const std::vector<std::string>& directories);
 
 }  // namespace tapestry

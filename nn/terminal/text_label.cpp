@@ -6,7 +6,7 @@
 namespace tapestry::terminal {
 namespace {
 
-constexpr const char* kDottedCircle = "\u25CC";  // what Unicode shows a lone mark on
+constexpr const char* kDottedCircle = "\u25CC";  // Unicode's base for a lone mark
 
 bool is_mark(const utf8::Step& here, const std::string& printable) {
     return printable.size() == here.bytes && unicode::width_of(here.code) == 0;

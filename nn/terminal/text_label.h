@@ -1,6 +1,5 @@
-// Tokens as they can stand in a terminal's rows and columns: nothing invisible, nothing that
-// commands the terminal, and as wide as counted. Read next: text_map.h, which puts them beside
-// maps.
+// Tokens made fit for a terminal's rows and columns: nothing invisible, no control sequences, and
+// of known width. Read next: text_map.h, which uses them as labels.
 #pragma once
 
 #include <tapestry/core/text/text_table.h>
@@ -16,7 +15,7 @@ namespace tapestry::terminal {
 /// dotted circle under marks that have nothing to join.
 std::vector<std::string> shown_characters(std::string_view token);
 
-/// The same in one piece. What takes more than `most` columns is cut, and ends with "..".
+/// The same as one string. Cut to `most` columns, ending with "..", if it is longer.
 std::string label_of(std::string_view token, int most);
 
 /// The line without blanks at its end, and its end.

@@ -14,12 +14,12 @@ namespace {
 using namespace terminal;
 
 constexpr int kCell = 2;          // columns: about as wide as a row is high
-constexpr int kLabel = 16;        // columns of a query's label at the most
-constexpr std::size_t kHigh = 8;  // rows of a key's label at the most
+constexpr int kLabel = 16;        // maximum columns of a query's label
+constexpr std::size_t kHigh = 8;  // maximum rows of a key's label
 
 using Lines = std::vector<std::string>;
 
-// Weights [rows, columns] of f32.
+// Weights [rows, columns] in f32.
 struct Map {
     std::size_t rows = 0, columns = 0;
     std::vector<float> weights;
@@ -39,12 +39,12 @@ public:
     std::size_t count() const { return shades_.size(); }
     std::string at(std::size_t i) const { return utf8::encode(shades_[i]); }
 
-    /// The least weight that has shade i.
+    /// The smallest weight drawn with shade i.
     double from(std::size_t i) const {
         const double root = static_cast<double>(i) / static_cast<double>(count());
         return root * root;
     }
-    /// A cell of this weight.
+    /// The cell for this weight.
     std::string cell(float weight) const {
         if (std::isnan(weight)) return std::string(kCell, '?');
         std::size_t i = count() - 1;
@@ -73,14 +73,14 @@ std::vector<std::string> tokens_or_numbers(const char* what, const std::vector<s
     return numbers;
 }
 
-// A key's token as what stands above its column, from above to below: cells at most kCell wide.
+// A key's token as the cells above its column, top to bottom; cells are at most kCell wide.
 std::vector<std::string> stacked(const std::string& token) {
     std::vector<std::string> cells;
     for (const std::string& character : shown_characters(token)) {
-        if (cells.empty() && character == " ") continue;  // a word's; nothing to see
+        if (cells.empty() && character == " ") continue;  // an invisible leading space
         if (columns_of(character) <= kCell) {
             cells.push_back(character);
-        } else {  // an escape, which is ASCII
+        } else {  // an escape sequence in ASCII
             for (const char c : character) cells.emplace_back(1, c);
         }
     }
@@ -91,7 +91,7 @@ std::vector<std::string> stacked(const std::string& token) {
     return cells;
 }
 
-// The keys first .. last - 1 above their columns, standing on the map.
+// The keys first .. last - 1 above their columns, aligned at the bottom.
 std::string header(const std::vector<std::string>& keys, std::size_t first, std::size_t last,
                    int indent) {
     std::vector<std::vector<std::string>> stacks;
@@ -153,7 +153,7 @@ Map head_of(const AttentionTrace& a, std::int64_t head) {
     return {size_of(a.queries), size_of(a.keys), {from, from + size}};
 }
 
-// The greatest weight of every patch, of which there are at most `cells` in a row and in a column.
+// The largest weight of every patch, with at most `cells` patches per row and column.
 Map shrunk(const Map& map, std::size_t cells) {
     Map small{std::min(map.rows, cells), std::min(map.columns, cells), {}};
     small.weights.assign(small.rows * small.columns, 0);
@@ -168,7 +168,7 @@ Map shrunk(const Map& map, std::size_t cells) {
     return small;
 }
 
-// Blocks of as many lines each, as many beside one another as there is room for.
+// Places blocks of equal height side by side, as many as fit.
 std::string side_by_side(const std::vector<Lines>& blocks, int width) {
     constexpr int kGap = 2;
     int widest = 0;

@@ -14,10 +14,10 @@ using namespace terminal;
 
 // ---- an axis ------------------------------------------------------------------------------------
 
-// Which numbers stand beside it, and in which row or column a value lies.
+// The numbers along it, and the row or column of a value.
 
 struct Tick {
-    double at;  ///< on the axis: a logarithm, if that is logarithmic
+    double at;  ///< on the axis: the logarithm on a logarithmic axis
     std::string label;
 };
 
@@ -25,13 +25,13 @@ struct Axis {
     double low = 0, high = 1;
     std::vector<Tick> ticks = {};
 
-    /// The nearest of `places` places, of which 0 is `low` and the last `high`.
+    /// The nearest of `places` positions, where 0 is `low` and the last is `high`.
     std::size_t place(double at, std::size_t places) const;
 };
 
-// What is off by rounding alone is not off.
+// Tolerance for rounding errors.
 constexpr double kNear = 1e-9;
-// Nearer to one another, the steps between numbers would lose their digits.
+// In a smaller range, the steps between ticks would lose their digits.
 constexpr double kLeast = 1e-300;
 
 Axis range_of(double low, double high) {
@@ -42,7 +42,7 @@ Axis range_of(double low, double high) {
     return {low - room, high + room};
 }
 
-// The smallest of 1, 2, 5 times a power of ten of which `most` cover the range.
+// The smallest of 1, 2, 5 times a power of ten that covers the range in at most `most` steps.
 double round_step(double range, int most) {
     const double least = range / most;
     const double power = std::pow(10, std::floor(std::log10(least)));
@@ -52,7 +52,7 @@ double round_step(double range, int most) {
     return 10 * power;
 }
 
-// As many decimals as the step has, or as many digits, where numbers are very large or small.
+// As many decimals as the step has; as many significant digits for very large or small numbers.
 std::string number_text(double value, double step, double largest) {
     const int digit = static_cast<int>(std::floor(std::log10(step) + kNear));
     if (step >= 1e-4 && largest < 1e6) return fmt::format("{:.{}f}", value, std::max(0, -digit));
@@ -60,7 +60,7 @@ std::string number_text(double value, double step, double largest) {
     return fmt::format("{:.{}g}", value, std::clamp(first - digit + 1, 1, 15));
 }
 
-// Logarithms with 1, 2 and 5 times each power, or with every n-th power alone, n = `every`.
+// Logarithms of 1, 2 and 5 times each power; with every = n > 0, only of every n-th power.
 std::vector<Tick> log_ticks(double low, double high, int every) {
     const double stride = std::max(1, every);
     std::vector<Tick> ticks;
@@ -80,12 +80,12 @@ std::size_t Axis::place(double at, std::size_t places) const {
     return static_cast<std::size_t>(std::lround(share * static_cast<double>(places - 1)));
 }
 
-// From low to high, wider where these are one, with ticks at the multiples of 1, 2 or 5 times a
-// power of ten, at most `most` steps from the last below to the first above.
+// From low to high, widened if they are equal, with ticks at multiples of 1, 2 or 5 times a power
+// of ten, at most `most` steps from the last tick below to the first above.
 Axis linear_axis(double low, double high, int most) {
     Axis axis = range_of(low, high);
     double step = round_step(axis.high - axis.low, most), first = 0, last = 0;
-    for (int wider = most;; --wider) {  // the outermost steps may be one too many
+    for (int wider = most;; --wider) {  // rounding outwards may add a step too many
         first = std::floor(axis.low / step + kNear), last = std::ceil(axis.high / step - kNear);
         if (last - first <= most || wider < 2) break;
         step = round_step(axis.high - axis.low, wider - 1);
@@ -97,8 +97,8 @@ Axis linear_axis(double low, double high, int most) {
     return axis;
 }
 
-// The same for logarithms to base ten: ticks at 1, 2 and 5 times each power of ten, or at every
-// power, or every other, ...
+// The same for base-10 logarithms: ticks at 1, 2 and 5 times each power of ten, or at every power,
+// or every other, ...
 Axis log_axis(double low, double high, int most) {
     Axis axis = range_of(low, high);
     for (int every = 0;; ++every) {
@@ -107,7 +107,7 @@ Axis log_axis(double low, double high, int most) {
     }
 }
 
-// The axis ends where its outermost ticks are.
+// Extends the axis to its outermost ticks.
 Axis up_to_ticks(Axis axis) {
     axis.low = axis.ticks.front().at;
     axis.high = axis.ticks.back().at;
@@ -116,17 +116,17 @@ Axis up_to_ticks(Axis axis) {
 
 // ---- curves -------------------------------------------------------------------------------------
 
-// None of them is a sign of the axes.
+// None of these is used to draw the axes.
 constexpr std::string_view kMarks = "*ox#@%&=abcdefghijklmnopqrstuvwxyz";
 
 struct Point {
-    double x, y;  // as the axes have them
+    double x, y;  // in axis coordinates
 };
 
 using Points = std::vector<Point>;
 using Lines = std::vector<std::string>;
 
-// What can be drawn of a curve.
+// The finite points of a curve.
 Points points_of(const TextCurve& curve, bool log_y) {
     require(curve.x.size() == curve.y.size(), "text_plot: '{}' has {} x and {} y", curve.name,
             curve.x.size(), curve.y.size());
@@ -140,7 +140,7 @@ Points points_of(const TextCurve& curve, bool log_y) {
     return points;
 }
 
-// The axis around one coordinate of all points, with room for `most` steps between ticks.
+// The axis for one coordinate of all points, with at most `most` steps between ticks.
 Axis axis_around(const std::vector<Points>& curves, double Point::*coordinate, bool log, int most) {
     std::vector<double> values;
     for (const Points& points : curves) {
@@ -151,7 +151,7 @@ Axis axis_around(const std::vector<Points>& curves, double Point::*coordinate, b
     return log ? log_axis(*low, *high, most) : linear_axis(*low, *high, most);
 }
 
-// The means of what falls in each of `width` columns; x is the column.
+// The mean of the points in each of `width` columns; x is the column.
 Points column_means(const Points& points, const Axis& x, std::size_t width) {
     std::vector<double> sums(width), counts(width);
     for (const Point& point : points) {
@@ -167,16 +167,16 @@ Points column_means(const Points& points, const Axis& x, std::size_t width) {
     return means;
 }
 
-// The curves as marks, and their axes.
+// The curves as points, and their axes.
 struct Drawing {
     Axis x, y;
     std::size_t indent = 2;  // columns before the y axis
-    std::size_t width = 0;   // columns beside it
+    std::size_t width = 0;   // columns to the right of it
     std::vector<Points> means;
 };
 
-// How many columns there are depends on the numbers beside the y axis, these on the means that are
-// drawn, and these on how many columns there are: begun narrow, it ends when the numbers fit.
+// The width depends on the y axis labels, the labels on the means drawn, and the means on the
+// width: starts with narrow labels and repeats until they fit.
 Drawing lay_out(const std::vector<Points>& curves, const TextPlotOptions& options) {
     Drawing d;
     for (std::size_t needed = d.indent;; d.indent = needed) {
@@ -194,7 +194,7 @@ Drawing lay_out(const std::vector<Points>& curves, const TextPlotOptions& option
     }
 }
 
-// Each row with the y axis and its numbers before it.
+// Each row, preceded by the y axis and its labels.
 std::string beside(const Axis& y, const Lines& rows, std::size_t indent) {
     Lines labels(rows.size());
     for (const Tick& tick : y.ticks) {
@@ -208,7 +208,7 @@ std::string beside(const Axis& y, const Lines& rows, std::size_t indent) {
     return text;
 }
 
-// The x axis, and its numbers where one leaves room for the next.
+// The x axis, with labels where the previous one leaves room.
 std::string below(const Axis& x, std::size_t width, std::size_t indent) {
     std::string line(width, '-'), numbers;
     for (const Tick& tick : x.ticks) {

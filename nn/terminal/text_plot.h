@@ -1,4 +1,4 @@
-// Curves drawn with characters, for those who have a terminal and no browser:
+// Curves drawn with characters, for a terminal without a browser:
 //
 //     4 +*
 //       | *
@@ -30,9 +30,9 @@ struct TextCurve {
 
 /// The size and axes of a plot.
 struct TextPlotOptions {
-    int width = 80;            ///< columns, of everything
-    int height = 16;           ///< rows, of the curves alone
-    bool log_y = false;        ///< then y <= 0 is a gap
+    int width = 80;            ///< columns in total
+    int height = 16;           ///< rows of the curves only
+    bool log_y = false;        ///< y <= 0 is then a gap
     std::string x_label = {};  ///< "step"
 };
 

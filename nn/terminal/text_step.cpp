@@ -74,7 +74,7 @@ std::string one_head(const Inspector& inspector, const PageOptions& page,
             *options.head, a.heads);
     const auto head = static_cast<std::size_t>(*options.head);
     const PageText text = text_of(a, page.texts);
-    // From one text to another there is no distance.
+    // Distances make no sense between two texts.
     const std::string distance =
         a.cross ? "" : fmt::format(", looks {:.1f} places away", a.distance[head]);
     return fmt::format(

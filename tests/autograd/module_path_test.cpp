@@ -75,7 +75,7 @@ TEST_CASE("module path: entries take it along, and so does what backward records
     const Tensor z = sum(y);
     tape.gradient(z, {x}, {.create_graph = true});
     const auto& entries = tape.entries();
-    REQUIRE_EQ(entries.size(), 3);  // exp, sum, and the product in exp's rule
+    REQUIRE_EQ(entries.size(), 3);  // exp, sum, and the product in exp's backward
     CHECK_EQ(entries[0]->module_path(), "layer");
     CHECK_EQ(entries[1]->module_path(), "");
     CHECK_EQ(entries[2]->name(), "mul");

@@ -57,7 +57,7 @@ struct Outcome {
     Values next;  // its next values
 };
 
-// Three layers and a loss, recomputed or not.
+// Three layers and a loss, with or without recomputation.
 Outcome run(How how, bool through_gradient) {
     Generator generator(7);
     std::vector<Layer> layers;

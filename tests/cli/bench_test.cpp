@@ -1,5 +1,5 @@
-// bench: every part runs small, its JSON has its fields, and each says how much of the peak it had;
-// train does, too.
+// bench: every part runs at a small size, its JSON has its fields, and each reports its share of
+// the peak, as train does.
 #include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -44,8 +44,8 @@ double total(const Json& row, const char* rate) {
     return row.at(rate).get<double>() * 1e6 * row.at("median_ms").get<double>();
 }
 
-// Of the peak: the least time that it gives over the time. It has no bound that a test could ask
-// for: a machine that was busy while the peak was measured beats it afterwards.
+// The share of the peak: the least possible time over the actual time. It has no bound to test: a
+// machine that was busy while the peak was measured exceeds it afterwards.
 void check_row(const Json& row, const Json& peak) {
     INFO(row.dump());
     const double least = peak_of(peak).least_seconds(total(row, "gflops"), total(row, "gb_per_s"));
@@ -120,8 +120,8 @@ TEST_CASE("cli bench gemm: squares, in every form") {
     CHECK_EQ(square.at("products")[6].at("what"), "TN 31 x 31 x 31");
 }
 
-// The default's largest products take ten seconds: the first row is read, the command then ends
-// with its reader. All sizes are in tests/nn/bench_test.cpp.
+// The default's largest products take ten seconds: reads only the first row, which ends the
+// command. All sizes are tested in tests/nn/bench_test.cpp.
 TEST_CASE("cli bench gemm: squares by default, or the shapes of a model's layers") {
     const Place place;
     const Outcome squares = place.run({"bench", "gemm", "--seconds", "0"}, {.read_at_most = 600});
@@ -179,7 +179,7 @@ TEST_CASE("cli bench sample: every weight once per token") {
                                "--context", "16", "--tokens", "8"});
     check_peak(json);
     CHECK_EQ(json.at("same_tokens"), true);
-    // 12 d^2 + 13 d in a layer, the last norm, and the head's [vocab, d], which is the embedding.
+    // 12 d^2 + 13 d per layer, the final norm, and the head's [vocab, d], which is the embedding.
     const double weights = 12 * 256 + 13 * 16 + 2 * 16 + 65 * 16;
     CHECK_EQ(total(json, "gb_per_s"), doctest::Approx(4 * weights));
     CHECK_EQ(json.at("of_peak").get<double>() * json.at("reading_gb_per_s").get<double>(),
@@ -252,11 +252,11 @@ TEST_CASE("cli train: how much of the peak, beside tokens/s and in the last metr
     check_done(outcome);
     const auto lines = lines_of(outcome.out);
     REQUIRE_GE(lines.size(), 3);
-    const std::string& end = lines[lines.size() - 3];  // then where the model and the report are
+    const std::string& end = lines[lines.size() - 3];  // then two lines on model and report
     CHECK(end.starts_with("20 steps in 0:0"));
     CHECK(end.find(" tokens/s, ") != std::string::npos);
     CHECK(end.find("% of the peak): loss ") != std::string::npos);
-    CHECK(outcome.out.find("% of the peak  0:0") != std::string::npos);  // and what is left
+    CHECK(outcome.out.find("% of the peak  0:0") != std::string::npos);  // then the time left
     const auto metrics = lines_of(slurp(place / "m" / "metrics.jsonl"));
     CHECK_GT(Json::parse(metrics.back()).at("of_peak").get<double>(), 0);
 }

@@ -35,7 +35,7 @@ Pipe new_pipe() {
     return {ends[0], ends[1]};
 }
 
-// Both -1 where there are none.
+// Both are -1 if no terminal is available.
 Pipe new_terminal() {
     Pipe ends;
     if (::openpty(&ends.read, &ends.write, nullptr, nullptr, nullptr) != 0) return {};
@@ -44,7 +44,7 @@ Pipe new_terminal() {
     return ends;
 }
 
-// The environment without this project's variables; one thread, for the tests are small.
+// The environment without this project's variables; one thread, because the tests are small.
 std::vector<std::string> environment_for(const Surroundings& surroundings) {
     std::map<std::string, std::string> variables{{"TAPESTRY_THREADS", "1"}};
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -65,8 +65,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-// Only calls that are safe between fork and exec. The program is opened before root's rights go:
-// it may lie in a folder that nobody else may enter.
+// Only calls that are safe between fork and exec. The program is opened before giving up root's
+// rights: other users may not be able to enter its directory.
 bool prepare_child(const Surroundings& surroundings) {
     for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         std::signal(signal, SIG_DFL);
@@ -93,7 +93,7 @@ void move_to(int from, int to) {
     if (::dup2(from, to) < 0) ::_exit(kCannotStart);
 }
 
-// Appends what there is to `text`; false at the end. A terminal ends with EIO.
+// Appends the available output to `text`; false at the end. A terminal ends with EIO.
 bool read_some(int from, std::string& text, std::size_t at_most) {
     std::array<char, 65536> buffer{};
     const auto got = ::read(from, buffer.data(), std::min(buffer.size(), at_most - text.size()));

@@ -1,7 +1,7 @@
-// Runs the built command as a user would: in a process of its own, in a folder of its own, with
-// both outputs and the exit code caught. What a bad input must look like is in check_refused().
+// Runs the built command like a user: in a separate process and directory, capturing both outputs
+// and the exit code. check_refused() checks how bad input is reported.
 //
-// Read next: usage_test.cpp, the plainest of the rooms.
+// Read next: usage_test.cpp, the simplest of these tests.
 #pragma once
 
 #include <tapestry/tests/core/scratch.h>
@@ -18,31 +18,31 @@ namespace tapestry::test {
 
 using Arguments = std::vector<std::string>;
 
-/// How a command ended.
+/// The result of a command.
 struct Outcome {
     int code = -1;  ///< exit code, or -signal
     std::string out;
     std::string err;
-    long peak_kilobytes = 0;  ///< of memory really used
+    long peak_kilobytes = 0;  ///< peak resident memory
 };
 
 struct Surroundings {
-    std::map<std::string, std::string> environment = {};  ///< on top of a clean one
+    std::map<std::string, std::string> environment = {};  ///< added to a clean one
     long file_size_limit = -1;                            ///< RLIMIT_FSIZE in bytes
     long address_space_limit = -1;                        ///< RLIMIT_AS in bytes
     bool as_nobody = false;                               ///< gives up root's rights; needs them
-    bool terminal = false;         ///< stdout and stderr are one terminal, in Outcome::out
+    bool terminal = false;         ///< stdout and stderr are one terminal, captured in Outcome::out
     std::string stdout_to = {};    ///< a path
     std::string stderr_to = {};    ///< a path
-    std::vector<int> closed = {};  ///< of the descriptors 0 to 2
-    std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
-    unsigned seconds = 120;  ///< after which it is killed; the sanitizers are slow
+    std::vector<int> closed = {};  ///< which of the descriptors 0 to 2
+    std::size_t read_at_most = std::string::npos;  ///< then closes the pipe
+    unsigned seconds = 120;                        ///< killed after this time; sanitizers are slow
 };
 
-/// Can Surroundings::terminal be had? Not in a container without /dev/pts.
+/// Is Surroundings::terminal available? Not in a container without /dev/pts.
 bool has_terminals();
 
-/// A command that is running. Killed after Surroundings::seconds: nothing may hang.
+/// A running command. Killed after Surroundings::seconds, so a test cannot hang.
 class Process {
 public:
     Process(const Arguments& arguments, const std::filesystem::path& directory,
@@ -65,7 +65,7 @@ private:
     pid_t pid_ = -1;
 };
 
-/// A folder to run commands in.
+/// A directory to run commands in.
 class Place : public Scratch {
 public:
     Outcome run(const Arguments& arguments, const Surroundings& surroundings = {}) const {
@@ -73,32 +73,33 @@ public:
     }
 };
 
-/// {"train", "--text", "t.txt", "--out", "m", ...}: a tiny model, twenty steps. What is in `more`
-/// takes the place of the same option there.
+/// {"train", "--text", "t.txt", "--out", "m", ...}: a tiny model, twenty steps. Options in `more`
+/// replace the defaults.
 Arguments tiny_training(const Arguments& more = {});
 
-/// first and then second.
+/// Concatenates the arguments.
 Arguments operator+(Arguments first, const Arguments& second);
 
 /// About `characters` characters of simple English.
 std::string simple_text(std::size_t characters = 2000);
 
-/// Copies a tiny trained model to directory `to`; it knows the characters of simple_text().
+/// Copies a tiny trained model to directory `to`; its vocabulary is that of simple_text().
 void put_model(const std::filesystem::path& to);
 
-/// Whether the model at `directory` still loads and writes.
+/// Does the model in `directory` still load and sample?
 bool samples(const Place& place, const std::string& directory);
 
-/// Exit code `code`, nothing but one line on stderr, beginning with "tapestry: ", holding `words`.
+/// Expects exit code `code` and a single line on stderr that starts with "tapestry: " and contains
+/// `words`.
 void check_refused(const Outcome& outcome, const std::string& words, int code = 2);
 
-/// Exit code 0 and nothing on stderr.
+/// Expects exit code 0 and nothing on stderr.
 void check_done(const Outcome& outcome);
 
-/// Waits until `condition` holds, half a minute at the most; whether it does.
+/// Waits up to half a minute for `condition`; returns whether it became true.
 bool wait_until(const std::function<bool()>& condition);
 
-/// The lines, without their ends.
+/// Splits into lines, without their ends.
 std::vector<std::string> lines_of(const std::string& text);
 
 }  // namespace tapestry::test

@@ -1,4 +1,4 @@
-// curve: metrics.jsonl drawn, whole or while it is being written; damage named by its line.
+// curve: plots metrics.jsonl, complete or still being written; damage is reported with its line.
 #include <tapestry/tests/cli/command.h>
 
 using namespace tapestry::test;

@@ -1,6 +1,6 @@
-// A directory is data: whatever stands in a file, its strings reach the terminal escaped. Every
-// value and every name in every file that a command opens is made hostile in turn; so are texts,
-// tokens, names of files, and arguments.
+// A directory is data: strings from its files reach the terminal escaped. Every value and every
+// name in every file that a command opens is made hostile, one at a time; so are texts, tokens,
+// file names and arguments.
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/manifest.h>
@@ -21,11 +21,11 @@ namespace utf8 = tapestry::utf8;
 
 namespace {
 
-// Clears the screen, sets the title, moves back, begins a command in C1, turns the text around.
+// Clears the screen, sets the title, moves back, starts a C1 command, reverses the text direction.
 const std::string kAttack = "\x1B[2J\x1B]0;t\x07\b\x7F\u009B2J\u202E\u2066\u200F\u061C\u2028";
 const std::string kNoText = kAttack + "\xE9\x9B" + "2J";  // not UTF-8 either
 
-// ---- what a terminal may be sent
+// ---- what may reach a terminal
 
 std::string without(std::string text, const std::string& part) {
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part)) {
@@ -65,7 +65,7 @@ void check_clean_on_terminal(const Outcome& outcome) {
 
 // ---- hostile files
 
-// Of an array two elements stand for all; a string may be JSON itself.
+// For an array, two elements represent all; a string may itself be JSON.
 std::vector<Json> variants_of(const Json& value) {
     std::vector<Json> all;
     const auto add_each = [&](const auto& key) {
@@ -107,7 +107,7 @@ Files variants_of_json(const std::string& text) {
     return all;
 }
 
-// One of the lines, which are JSON or not.
+// Variants of each line, JSON or not.
 Files variants_of_lines(const std::string& text) {
     std::vector<std::string> lines = lines_of(text);
     const std::string line = lines.at(2);
@@ -125,7 +125,7 @@ Files variants_of_lines(const std::string& text) {
     return all;
 }
 
-// A place with everything that the commands open, made of a hostile text.
+// A directory with everything that commands open, made from a hostile text.
 struct HostilePlace : Place {
     std::string checkpoint;
 
@@ -142,7 +142,7 @@ struct HostilePlace : Place {
         }
     }
 
-    // What a training leaves whose weights were not finite.
+    // The files that training leaves after non-finite weights.
     void put_trap() const {
         fs::copy(*this / "m", *this / "start");
         fs::remove(*this / "start" / tapestry::kManifestName);
@@ -155,7 +155,7 @@ struct HostilePlace : Place {
         fs::rename(*this / "s/trap", *this / "trap");
     }
 
-    // The file as it is now, if the directory has a manifest and that lists it.
+    // Updates the file's entry in the directory's manifest, if there is one.
     static void list_in_manifest(const fs::path& directory, const fs::path& file) {
         const fs::path manifest = directory / tapestry::kManifestName;
         if (!fs::exists(manifest) || file == manifest) return;
@@ -167,11 +167,11 @@ struct HostilePlace : Place {
         spill(manifest, listed.dump());
     }
 
-    // Commands after the file has become each of `files`; then its directory is as it was.
+    // Runs the commands with each variant of the file, then restores the directory.
     void try_each(const fs::path& file, const Files& files,
                   const std::vector<Arguments>& commands) const {
         const fs::path directory = path() / *file.begin(), before = path() / "before";
-        bool seen = false;  // the attack, escaped
+        bool seen = false;  // was the escaped attack printed?
         fs::remove_all(before);
         fs::copy(directory, before, fs::copy_options::recursive);
         for (std::size_t i = 0; i < files.size(); ++i) {

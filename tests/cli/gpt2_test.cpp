@@ -1,4 +1,4 @@
-// GPT-2's own format at the command line: evaluated, continued, exported; and what it refuses.
+// GPT-2's format at the command line: evaluated, trained further, exported; and errors.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/source_dir.h>
@@ -16,7 +16,7 @@ namespace {
 
 const fs::path kFixture = source_dir() / "tests/fixtures/gpt2";
 
-/// A copy of the fixture in g, and a text to learn from.
+/// A copy of the fixture in g, and a training text.
 struct Gpt2Place : Place {
     Gpt2Place() {
         fs::copy(kFixture, *this / "g");
@@ -52,10 +52,10 @@ TEST_CASE("cli gpt2: PyTorch's loss of a file of tokens, with no tokenizer at ha
     check_done(plain);
     CHECK(plain.out.find(" nats per token (perplexity ") != std::string::npos);
     CHECK(plain.out.ends_with(") over 55 tokens of g/tokens.txt\n"));
-    // The same file for a model of ours.
+    // The same file for a Tapestry model.
     put_model(place / "m");
     check_done(place.tokens("1 2 3\n4\t5\r\n6 ", "m"));
-    // Without tokenizer no text.
+    // No text without a tokenizer.
     check_refused(place.run({"sample", "--model", "g"}), "g: the model has no tokenizer");
     check_refused(place.run({"eval", "--model", "g", "--text", "t.txt"}),
                   "eval --tokens needs none");
@@ -123,7 +123,7 @@ TEST_CASE("cli gpt2: a training goes on from its weights, in our format, and out
     check_done(train("e", {"--out", "n", "--dropout", "0"}));
     CHECK_EQ(Json::parse(slurp(place / "n/config.json")).at("dropout"), 0);
     CHECK_EQ(Json::parse(slurp(place / "m/config.json")).at("dropout"), 0.1);
-    // The same seed, the same bits.
+    // The same seed gives the same bits.
     check_done(train("g", {"--out", "again", "--threads", "2"}));
     CHECK(slurp(place / "m/model.safetensors") == slurp(place / "again/model.safetensors"));
     for (const char* shape : {"--layers", "--heads", "--dim", "--context"}) {
@@ -204,7 +204,7 @@ TEST_CASE("cli export: where it cannot go") {
     CHECK(fs::is_empty(place / "e"));
     check_refused(place.run({"export", "--model", "g"}), "--out is required");
     check_refused(place.run({"export", "--out", "e"}), "--model is required");
-    // Onto itself.
+    // Exporting onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
     check_refused(place.run({"export", "--model", "g", "--out", "g"}),
                   "'g': there is a model in GPT-2's format in it; --overwrite replaces it");

@@ -1,5 +1,5 @@
-// inspect: one page of what the model did with the prompt, whose data says what it shows; or the
-// same in the terminal. GPTs and encoder-decoders.
+// inspect: a page about what the model did with the prompt, checked by its data, or the same in the
+// terminal. GPTs and encoder-decoders.
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 Json data_of(const std::string& page) { return Json::parse(data_of_page(page)); }
 
-// An encoder-decoder of two layers that knows the letters a to e and a space, untrained.
+// An untrained encoder-decoder of two layers whose vocabulary is a to e and the space.
 void put_encoder_decoder(const std::filesystem::path& to,
                          tapestry::Positions positions = tapestry::Positions::sinusoidal) {
     using namespace tapestry;

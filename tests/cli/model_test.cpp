@@ -1,4 +1,4 @@
-// Model directories that are not what train wrote: each file missing, damaged or of another model.
+// Model directories that train did not write: each file missing, damaged or from another model.
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A good model in m, to be spoilt.
+/// A good model in m, to be damaged.
 struct Spoilt {
     Place place;
     fs::path model = place / "m";
@@ -24,7 +24,7 @@ struct Spoilt {
         const Outcome outcome = place.run({"sample", "--model", "m", "--tokens", "5"});
         check_refused(outcome, words);
         CHECK_EQ(outcome.out, "");
-        put_model(model);  // good again
+        put_model(model);  // restores the model
     }
     void config(const char* name, const Json& value, const std::string& words) const {
         Json json = Json::parse(slurp(model / "config.json"));
@@ -32,7 +32,7 @@ struct Spoilt {
         spill(model / "config.json", json.dump());
         refused(words);
     }
-    /// Puts another header before the same tensors.
+    /// Puts another header in front of the same tensors.
     void header(const std::function<void(Json&)>& change, const std::string& words) const {
         const std::string file = slurp(weights);
         std::uint64_t length = 0;
@@ -83,7 +83,7 @@ TEST_CASE("cli: config.json that is none") {
     }
     spill(file, "{}");
     spoilt.refused("\"model\" is missing");
-    // Deep enough to overflow the stack of whoever descends into it.
+    // Deep enough to overflow the stack of a recursive parser.
     const std::string deep(200'000, '[');
     spill(file, "{\"model\":\"gpt\",\"vocab\":" + deep + std::string(deep.size(), ']') + "}");
     spoilt.refused("nested deeper than 100 levels");
@@ -105,12 +105,12 @@ TEST_CASE("cli: config.json with settings that no model has") {
     spoilt.config("bias", 1, "\"bias\" is 1");
     spoilt.config("tied_head", "no", "\"tied_head\" is \"no\"");
     spoilt.config("vocab", 7, "the configuration 7");
-    // Nothing is allocated on the word of a file.
+    // Sizes in a file must not cause allocations.
     spoilt.config("layers", 1'000'000'000'000, "m/config.json: the configuration needs");
     spoilt.config("dim", 4'000'000'000'000'000'000, "the configuration needs");
     spoilt.config("context", 1'000'000'000'000, "the configuration needs");
     spoilt.config("layers", 18'000'000'000'000'000'000u, "\"layers\" is 18000000000000000000");
-    // Sizes near the right ones: the weights have other shapes.
+    // Nearly right sizes: the weights have other shapes.
     spoilt.config("dim", 18, "the configuration needs f32 [");
     spoilt.config("context", 17, "position_embedding.weight");
     spoilt.config("layers", 2, "is missing");
@@ -139,7 +139,7 @@ TEST_CASE("cli: model.safetensors truncated, longer, damaged") {
     const std::string good = slurp(spoilt.weights);
     for (const std::size_t size : {std::size_t{0}, std::size_t{7}}) {
         spill(spoilt.weights, good.substr(0, size));
-        // A file this small is not what config.json says, before anything of it is read.
+        // A file this small contradicts config.json, before any of it is read.
         spoilt.refused("safetensors");
     }
     for (const std::size_t size : {std::size_t{100}, good.size() / 2, good.size() - 1}) {

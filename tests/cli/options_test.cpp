@@ -1,5 +1,5 @@
-// Command lines declared by typed calls: what is read, what is said to have been given, which code
-// comes back. Words of errors and help are tested through the command, in tests/cli/usage_test.cpp.
+// Command lines declared by typed calls: the values read, the options reported as given, the exit
+// codes. tests/cli/usage_test.cpp tests error messages and help through the command.
 #include <doctest/doctest.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/options.h>
@@ -10,7 +10,7 @@ using namespace tapestry::cli;
 
 namespace {
 
-// Like main(): writable, ended by null.
+// Arguments like main()'s: writable and null-terminated.
 int run(Options& options, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "program");
     std::vector<char*> argv;

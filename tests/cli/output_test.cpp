@@ -1,5 +1,5 @@
-// Where the model cannot go: refused before the training, or, when the disk fills later, an error
-// that leaves the previous model as it was.
+// Unwritable outputs: refused before training or, if the disk fills up later, an error that keeps
+// the previous model.
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/skip.h>
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a report that cannot be written does is in train_report_test.cpp.
+// train_report_test.cpp tests reports that cannot be written.
 Arguments into(const std::string& out, const Arguments& more = {"--steps", "5"}) {
     return tiny_training(Arguments{"--out", out, "--overwrite", "--no-report"} + more);
 }
@@ -33,7 +33,7 @@ void check_only_these(const fs::path& directory, std::vector<std::string> names)
     CHECK_EQ(found, names);
 }
 
-/// A small file system of its own, gone at the end.
+/// Mounts a small file system for its lifetime.
 class SmallDisk {
 public:
     explicit SmallDisk(fs::path at) : path_(std::move(at)) {
@@ -47,7 +47,7 @@ public:
     SmallDisk& operator=(const SmallDisk&) = delete;
 
     bool mounted() const { return mounted_; }
-    /// Leaves `bytes` free; in whole pages.
+    /// Leaves `bytes` free, in whole pages.
     void fill_but(std::uintmax_t bytes) const {
         const auto free = fs::space(path_).available;
         spill(path_ / "filler", std::string(free - std::min(free, bytes), 'x'));
@@ -76,7 +76,7 @@ TEST_CASE("cli: --out that is no directory") {
     CHECK_EQ(slurp(place / "file"), "mine");
     check_only_these(place.path(), {"t.txt", "file"});
     for (const std::string name : {"model.safetensors", "tokenizer.json", "metrics.jsonl"}) {
-        fs::create_directories(place / "m" / name);  // in the way of a file
+        fs::create_directories(place / "m" / name);  // blocks the file's name
         refused("m", "'m/" + name + "': it is a directory, not a file");
         fs::remove(place / "m" / name);
     }
@@ -101,7 +101,7 @@ TEST_CASE("cli: --out that may not be written") {
     check_refused(place.run(into("new"), nobody), "cannot read 't.txt': Permission denied");
 }
 
-// Somebody else's file in a directory that anybody may write to, and a private one's permissions.
+// Another user's file in a world-writable directory, and the permissions of a private file.
 TEST_CASE("cli: what may not be written is not replaced, and what nobody else may read stays so") {
     if (::geteuid() != 0) return skip("only root can become nobody");
     const Place place;
@@ -141,7 +141,7 @@ TEST_CASE("cli: no room for the model is said before the training") {
     CHECK_FALSE(fs::exists(place / "new"));
 }
 
-// A limit that the model and the first metrics stay below: a write that fails late, for good.
+// The limit allows the model and the first metrics: a late and permanent write error.
 TEST_CASE("cli: a checkpoint that cannot be written is said once, and is an error at the end") {
     const Place place;
     spill(place / "t.txt", simple_text());
@@ -155,7 +155,7 @@ TEST_CASE("cli: a checkpoint that cannot be written is said once, and is an erro
         "tapestry: 'm/metrics.jsonl': cannot be written: File too large; the training goes on, "
         "and tries again");
     CHECK_EQ(lines[1], "tapestry: 'm/metrics.jsonl': cannot be written: File too large");
-    CHECK(samples(place, "m"));  // what was saved before
+    CHECK(samples(place, "m"));  // the earlier checkpoint
 }
 
 TEST_CASE("cli: a disk that is full before the training") {
@@ -179,7 +179,7 @@ TEST_CASE("cli: a disk that is full before the training") {
     }
 }
 
-// Full while it trains: it waits at its end for room, and loses nothing.
+// Full during training: at the end it waits for space and loses nothing.
 TEST_CASE("cli: a disk that is full for a while") {
     const Place place;
     spill(place / "t.txt", simple_text());

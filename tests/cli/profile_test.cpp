@@ -1,4 +1,4 @@
-// profile: its FLOPs are those of the model, its parts sum up to the whole, in text and in JSON.
+// profile: its FLOPs are the model's, and its parts add up to the total, in text and JSON.
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ double sum_over(const Json& rows, const char* pass, const char* field) {
 TEST_CASE("cli profile: the FLOPs are those of the model") {
     const Place place;
     const Json json = profiled(place, kSmall);
-    // B T (24 L d^2 + 2 d V + 2 L d (T + 1)) forward, and what is no product comes on top.
+    // B T (24 L d^2 + 2 d V + 2 L d (T + 1)) forward, plus ops that are not products.
     const double forward = 64.0 * (24 * 2 * 1024 + 2 * 32 * 50 + 2 * 2 * 32 * 17) / 1e9;
     CHECK_EQ(json.at("gflops").get<double>() * json.at("median_ms").get<double>(),
              doctest::Approx(3e3 * forward));
@@ -69,7 +69,7 @@ TEST_CASE("cli profile: operations, modules and the whole are the same sums") {
         CHECK_EQ(total.at("of_peak").get<double>() * total.at("ms").get<double>(),
                  doctest::Approx(total.at("least_ms").get<double>()));
         CHECK_GT(total.at("least_ms").get<double>(), 0);
-        // The profiler's own time counts nowhere.
+        // The profiler's own time is not counted.
         CHECK_LE(json.at("total").at("ms").get<double>(),
                  1.001 * json.at("median_ms").get<double>());
         CHECK_GT(json.at("peak_bytes").get<double>(), 0);

@@ -1,4 +1,4 @@
-// gradcheck, bench step and info: what they print, and that their JSON has its fields.
+// gradcheck, bench step and info: their output, and the fields of their JSON.
 #include <tapestry/core/cpu.h>
 #include <tapestry/tests/cli/command.h>
 

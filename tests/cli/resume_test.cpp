@@ -1,5 +1,5 @@
-// tapestry train --resume as somebody uses it whose machine goes down: the same line again and
-// again, killed at any moment, with other numbers of threads.
+// tapestry train --resume on a failing machine: the same command repeated, killed at any moment,
+// with different numbers of threads.
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/tests/cli/command.h>
@@ -22,7 +22,7 @@ struct ResumePlace : Place {
     }
 };
 
-// What is in `more` takes the place of the same option there.
+// Options in `more` replace the defaults.
 Arguments training(const std::string& out, const Arguments& more = {}) {
     Arguments all = more;
     for (const Arguments& option :
@@ -144,7 +144,7 @@ TEST_CASE("cli resume: a second training into a directory is refused with the fi
                                                           "': in use by another process, " +
                                                           number.substr(0, number.size() - 1));
     }
-    CHECK(samples(place, "m"));  // reading is free
+    CHECK(samples(place, "m"));  // reading needs no lock
     first.send(SIGINT);
     CHECK_EQ(first.wait().code, 130);
     CHECK_FALSE(fs::exists(place / "m" / ".lock"));

@@ -1,4 +1,4 @@
-// tapestry rewind, bisect and train --fork, as somebody uses them whose loss has jumped.
+// tapestry rewind, bisect and train --fork, as used after a loss spike.
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>

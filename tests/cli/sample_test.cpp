@@ -1,4 +1,4 @@
-// What a trained model writes, and how its loss is told.
+// Samples of a trained model, and the report of its loss.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -90,7 +90,7 @@ TEST_CASE("cli sample: an interrupt ends it with 130") {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     process.send(SIGINT);
     const Outcome outcome = process.wait();
-    CHECK((outcome.code == 130 || outcome.code == -SIGINT));  // or before it was prepared
+    CHECK((outcome.code == 130 || outcome.code == -SIGINT));  // or before the handler was installed
     CHECK_EQ(outcome.err, "");
 }
 

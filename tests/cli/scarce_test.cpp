@@ -1,5 +1,4 @@
-// Too few threads, too little memory, sizes beyond all reason, and trainings that come to nothing:
-// what the command makes of them.
+// Too few threads, too little memory, absurd sizes, and runs that fail: how the command responds.
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
@@ -12,8 +11,8 @@ namespace {
 
 constexpr long kMegabyte = 1L << 20;
 
-// Whether memory can be limited here: AddressSanitizer takes the address space for itself, and an
-// emulator knows no limit.
+// Can memory be limited here? AddressSanitizer needs the address space itself, and emulators ignore
+// the limit.
 bool has_limits() {
     const Place place;
     return !kAddressSanitizer &&

@@ -1,5 +1,5 @@
-// Standard streams that are closed, full, or that nobody reads: a training goes on or is saved,
-// exit codes stay, and nothing that is printed gets into a file.
+// Standard streams that are closed, full or without a reader: training continues or is saved, exit
+// codes stay the same, and printed text never ends up in a file.
 #include <tapestry/tests/cli/command.h>
 
 #include <csignal>
@@ -29,7 +29,7 @@ TEST_CASE("cli: what is printed to a closed stream goes into no file") {
 TEST_CASE("cli: an error that cannot be told ends the command as it would otherwise") {
     const StreamsPlace place;
     CHECK_EQ(place.run({"sample", "--model", "none"}, {.stderr_to = "/dev/full"}).code, 2);
-    // A report that cannot be written is told as well, and no reason to end.
+    // A report that cannot be written is reported as well, and does not end the run.
     fs::create_directories(place / "m" / "report.html");
     CHECK_EQ(place.run(tiny_training(), {.stderr_to = "/dev/full"}).code, 0);
     CHECK(samples(place, "m"));

@@ -1,4 +1,4 @@
-// Texts that cannot be learned from, models that cannot be made: said at once, and nothing touched.
+// Unusable texts and impossible models: refused immediately, without changing anything.
 #include <tapestry/tests/cli/command.h>
 
 #include <chrono>
@@ -7,7 +7,7 @@ using namespace tapestry::test;
 
 namespace {
 
-// A place with a model in m, and a check that training on t.txt is refused and leaves it alone.
+// A directory with a model in m; checks that training on t.txt is refused and leaves it unchanged.
 struct BadText {
     Place place;
     std::string before;
@@ -80,13 +80,13 @@ TEST_CASE("cli: a model larger than memory is refused with its size, at once") {
         const double needed = std::stod(outcome.err.substr(at + words.size()));
         CHECK_EQ(needed, doctest::Approx(gigabytes).epsilon(0.2));
         CHECK_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
-        CHECK_LT(outcome.peak_kilobytes, 500'000);  // the sanitizers take some of it
+        CHECK_LT(outcome.peak_kilobytes, 500'000);  // the sanitizers use some of it
         CHECK_EQ(outcome.out, "");
     };
     // 12 dim^2 parameters per layer; each has a gradient and two moments, of 4 bytes.
     refused(tiny_training({"--out", "big", "--layers", "1000000", "--dim", "65536"}),
             1e6 * 12 * 65536.0 * 65536 * 16 / 1e9);
-    // One layer of dim 16 keeps 16 * 16 numbers per token, besides three times the 23 logits.
+    // One layer of dim 16 keeps 16 * 16 numbers per token, plus three times the 23 logits.
     refused(tiny_training({"--out", "big", "--batch", "1000000000"}),
             16e9 * (16 * 16 + 3 * 23) * 4 / 1e9);
     const std::string most = "1000000000";

@@ -1,4 +1,4 @@
-// tokenize, and what is done with its data: trained on, evaluated, refused.
+// tokenize, and the use of its data: training, evaluation, errors.
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>
@@ -12,8 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A place with a text and data made of it in d, and what a training from the text alone learns in
-// m.
+// A directory with a text, its data in d, and in m a model trained on the text directly.
 struct Tokenized {
     Place place;
 
@@ -26,7 +25,7 @@ struct Tokenized {
         return slurp(place / model / "model.safetensors");
     }
 
-    // Without --text, which tiny_training has.
+    // Without --text, which tiny_training() includes.
     static Arguments training_on(const std::string& data, const Arguments& more = {}) {
         Arguments arguments = tiny_training(more);
         const auto text = std::find(arguments.begin(), arguments.end(), "--text");
@@ -71,7 +70,7 @@ TEST_CASE("cli tokenize: what it says, and what is there") {
     CHECK_EQ(fs::file_size(t.place / "e/ids.bin"), 2 * json.at("ids").get<std::uintmax_t>());
     check_done(t.place.run(Tokenized::training_on("e", {"--out", "m", "--context", "8"})));
     check_done(t.place.run({"sample", "--model", "m", "--tokens", "5"}));
-    // The vocabulary of that model for other texts.
+    // That model's vocabulary for another text.
     spill(t.place / "other.txt", simple_text(500));
     check_done(t.place.run({"tokenize", "--text", "other.txt", "--out", "f", "--tokenizer", "m"}));
     check_done(t.place.run({"tokenize", "--text", "other.txt", "--out", "g", "--tokenizer", "e"}));
@@ -173,14 +172,14 @@ TEST_CASE("cli tokenize: killed half way, there is no data; and the next one mak
         CHECK_EQ(files_in(out), signal == SIGKILL ? 1 : 0);
         check_refused(place.run(Tokenized::training_on(out)), "/data.json': No such file");
         check_done(place.run(command));
-        CHECK_EQ(files_in(out), 3);  // nothing is left of the one that was killed
+        CHECK_EQ(files_in(out), 3);  // the killed one left nothing
         check_done(place.run(Tokenized::training_on(out, {"--out", "m"})));
     }
 }
 
 namespace {
 
-// How much memory each of the commands takes for a text of so many megabytes.
+// Peak memory of each command for a text of `megabytes`.
 std::vector<long> peaks_for(int megabytes, const std::vector<Arguments>& commands) {
     const Place place;
     const std::string megabyte = simple_text(1'000'000);
@@ -294,7 +293,7 @@ TEST_CASE("cli: the tokens of a long text are kept in the cache, unless that can
     CHECK_EQ(without.code, 0);
     CHECK(without.err.starts_with("tapestry: the text's tokens are not kept: "));
     CHECK_EQ(weights("d"), weights("a"));
-    // Neither variable says where: nothing is kept, and nothing said.
+    // Neither variable gives a location: nothing is cached, without a warning.
     check_done(place.run(tiny_training(quick + Arguments{"--out", "e"}),
                          {.environment = {{"XDG_CACHE_HOME", "relative"}, {"HOME", ""}}}));
 }

@@ -1,4 +1,4 @@
-// report.html of `tapestry train`: written, renewed, right, and without influence on the training.
+// report.html of `tapestry train`: written, updated, correct, and without effect on training.
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ struct ReportPlace : Place {
     }
 };
 
-// Rounded to six digits in the page.
+// The page rounds to six digits.
 void check_close(const Json& shown, double exact) {
     CHECK_EQ(shown.get<double>(), doctest::Approx(exact).epsilon(1e-5));
 }
@@ -55,7 +55,7 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     }
     CHECK_EQ(curves.at("val").at("last"), Json({10, 20, 25}));
     check_close(curves.at("val").at("mean")[2], rows[24].at("val_loss"));
-    // The last evaluation is always looked at; the others as far as time allows.
+    // The last evaluation is always inspected; the others if time permits.
     const Json& last = report.at("evaluations").back();
     CHECK_EQ(last.at("step"), 25);
     CHECK_FALSE(last.at("sample").get<std::string>().empty());
@@ -127,13 +127,13 @@ TEST_CASE("cli train: a report that cannot be written is said once, and nothing 
 
 TEST_CASE("cli train: the report is renewed while the training runs, and says how it ended") {
     const ReportPlace place;
-    // Nobody reads what it prints, and it would wait when the pipe is full: so few lines.
+    // Its output is not read and would block when the pipe is full, so it prints few lines.
     Process process(tiny_training({"--steps", "100000000", "--eval-every", "5000"}), place.path());
     CHECK(wait_until([&] { return fs::exists(place / "m" / "report.html"); }));
     const Json first = place.report();
     CHECK_EQ(first.at("status").at("state"), "running");
-    // The next page comes when all that the report has done fits into 1% of the time: in a few
-    // seconds, or later where others keep the machine busy.
+    // The next page appears when the report's total time is below 1% of the run's: after a few
+    // seconds, or later on a busy machine.
     const auto renewed = [&] {
         return place.report().at("status").at("step") > first.at("status").at("step");
     };

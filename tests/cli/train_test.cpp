@@ -1,5 +1,5 @@
-// A training that goes well, one that is interrupted, one that diverges, and whether two that
-// should be the same are.
+// Training that succeeds, is interrupted, or diverges, and whether runs that should be identical
+// are.
 #include <tapestry/core/cpu.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/cli/command.h>
@@ -85,7 +85,7 @@ TEST_CASE("cli train: plain lines where there is no terminal") {
     const auto lines = lines_of(plain.out);
     CHECK_EQ(std::count_if(lines.begin(), lines.end(),
                            [](const std::string& line) { return line.starts_with("step "); }),
-             4);  // the first, and each that evaluates
+             4);  // the first, and each with an evaluation
     CHECK(plain.out.find("/30  loss ") != std::string::npos);
     CHECK(plain.out.find("tokens/s") != std::string::npos);
     CHECK(plain.out.find(" left") != std::string::npos);
@@ -108,7 +108,7 @@ TEST_CASE("cli train: one line rewritten on a terminal") {
 
 TEST_CASE("cli train: same seed, same bits, for any number of threads") {
     const TrainingPlace place;
-    // 50 steps of a model large enough for the threads to share its work.
+    // 50 steps of a model large enough for several threads.
     Arguments training{"train",     "--overwrite", "--text",       "t.txt", "--out",   "m",
                        "--layers",  "1",           "--heads",      "2",     "--dim",   "64",
                        "--context", "32",          "--batch",      "8",     "--steps", "50",
@@ -195,12 +195,12 @@ TEST_CASE("cli train: a model that is there stays until there is a better one") 
                   "a lower learning rate", 1);
     CHECK(place.weights() == before);
     CHECK(samples(place, "m"));
-    // Killed in the middle.
+    // Killed during training.
     {
         Process process(tiny_training({"--steps", "100000000", "--eval-every", "0"}), place.path());
         const auto metrics = place / "m" / "metrics.new.jsonl";
         CHECK(wait_until([&] { return slurp(metrics).find("\"step\":9,") != std::string::npos; }));
-        // It can be looked at while it runs.
+        // It can be plotted while it trains.
         CHECK(place.run({"curve", "m"}).out.find("m: step ") != std::string::npos);
     }
     CHECK(place.weights() == before);
@@ -216,7 +216,7 @@ TEST_CASE("cli train: a training that diverges saves nothing of it") {
             place.run(tiny_training({"--steps", "500", "--lr", "1000", "--warmup", "0",
                                      "--weight-decay", decay, "--eval-every", "1"}));
         check_refused(outcome, "a lower learning rate", 1);
-        CHECK(samples(place, "m"));  // an earlier step's, with numbers in it
+        CHECK(samples(place, "m"));  // from an earlier step, with finite weights
     }
 }
 

@@ -1,5 +1,4 @@
-// train --trap-nan: what is planted in a model is named, and the step comes back with the same
-// bits.
+// train --trap-nan: names the planted numbers, and the step replays with the same bits.
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -13,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The words between two others, first found.
+// The text between two others, at the first match.
 std::string between(const std::string& text, const std::string& before, const std::string& after) {
     const auto at = text.find(before);
     if (at == std::string::npos) return "";
@@ -27,7 +26,7 @@ struct TrapPlace : Place {
         put_model(*this / "start");
     }
 
-    // Sets numbers of a parameter of the model that trainings go on from; all of them, or one.
+    // Sets numbers of a parameter of the initial model; all of them, or one.
     void plant(const std::string& name, float value, std::int64_t only = -1) const {
         const fs::path path = *this / "start" / "model.safetensors";
         auto tensors = tapestry::read_safetensors(path).tensors;
@@ -53,7 +52,7 @@ struct TrapPlace : Place {
         return arguments + more;
     }
 
-    // The training stops with these words, and replay says the same and gives the same bits.
+    // Training stops with these words, and replay reports the same with the same bits.
     std::string trapped(const Arguments& more, const std::string& words) const {
         const Outcome outcome = run(training(more));
         check_refused(outcome, words, 1);
@@ -67,7 +66,7 @@ struct TrapPlace : Place {
         const std::string page = slurp(*this / "r.html");
         CHECK(page.starts_with("<!doctype html>"));
         CHECK(page.find("\"headline\":\"first ") != std::string::npos);
-        // What train said of the loss is what came again.
+        // The replayed loss is the one that train reported.
         if (outcome.err.find("the loss is ") != std::string::npos) {
             const std::string loss = between(outcome.err, "the loss is ", " and");
             if (loss.find("nan") == std::string::npos &&
@@ -109,7 +108,7 @@ TEST_CASE("cli trap: an overflow inside the model, forward, with dropout and acc
 
 TEST_CASE("cli trap: in bf16, where the step comes again in bf16") {
     const TrapPlace place;
-    place.plant("blocks.0.feed_forward.up.bias", 3.4e38F, 3);  // more than the largest of bf16
+    place.plant("blocks.0.feed_forward.up.bias", 3.4e38F, 3);  // exceeds the largest bf16
     const std::string said = place.trapped({"--compute", "bf16"}, "train: step 1: the loss is ");
     CHECK(said.find("first infinity: to (#") != std::string::npos);
     CHECK(said.find("(blocks.0.feed_forward.up.bias) ") != std::string::npos);
@@ -131,8 +130,8 @@ TEST_CASE("cli trap: a learning rate beyond all reason") {
 }
 
 TEST_CASE("cli trap: backward, and the loss is train's own, dropout as it fell then") {
-    // Values are 0, so that the forward pass is harmless; the gradient that comes to them is huge,
-    // and so is what the weights that made them are multiplied with.
+    // Values are 0, so the forward pass is harmless; the gradient that reaches them is huge, and so
+    // are the norm's weights, which scaled the inputs of their projection.
     const TrapPlace place;
     place.plant("blocks.0.attention_norm.weight", 1e8F);
     place.plant("blocks.0.attention.qkv.weight", 0);
@@ -144,7 +143,7 @@ TEST_CASE("cli trap: backward, and the loss is train's own, dropout as it fell t
     const double loss = std::stod(between(said, "the loss is ", " and"));
     CHECK_GT(loss, 1);
     CHECK_LT(loss, 10);
-    // Dropped otherwise, it is another loss, and replay says so.
+    // With other dropout the loss differs, and replay reports that.
     Json step = Json::parse(slurp(place / "m" / "trap" / "step.json"));
     Json& offset = step["batches"][0]["offset"];
     offset = offset.get<std::uint64_t>() + 1;
@@ -155,8 +154,8 @@ TEST_CASE("cli trap: backward, and the loss is train's own, dropout as it fell t
 }
 
 TEST_CASE("cli trap: what an update made is told apart from what the step made") {
-    // Values are 0, so that the huge number of the projection after them does no harm, until weight
-    // decay multiplies it by 1 - 1000 * 1000.
+    // Values are 0, so the huge number in the projection after them is harmless until weight decay
+    // multiplies it by 1 - 1000 * 1000.
     const auto planted = [](const TrapPlace& place) {
         place.plant("blocks.0.attention.qkv.weight", 0);
         place.plant("blocks.0.attention.qkv.bias", 0);
@@ -172,7 +171,7 @@ TEST_CASE("cli trap: what an update made is told apart from what the step made")
         CHECK(said.find("train: step 2: ") != std::string::npos);
         CHECK(said.find("; the update of step 1 made it;") != std::string::npos);
     }
-    {  // An evaluation sees it at once.
+    {  // An evaluation finds it at once.
         const TrapPlace place;
         planted(place);
         const std::string said = place.trapped(rates + Arguments{"--eval-every", "1"}, culprit);

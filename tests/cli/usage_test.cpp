@@ -1,4 +1,4 @@
-// What the command line itself gets wrong or right: --help, names, numbers, the environment.
+// The command line itself: --help, names, numbers, the environment.
 #include <tapestry/core/cpu.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -159,7 +159,7 @@ TEST_CASE("cli: numbers that are none, or absurd") {
     const Arguments eval{"eval", "--model", "m", "--text", "t.txt"};
     const Arguments bench{"bench", "step"};
 
-    // Spelled wrongly, all look alike to the parser: once is enough for most.
+    // Misspellings all look alike to the parser: testing one option suffices.
     refused(train, "--steps",
             {"0", "-1", "many", "1e3", "1.5", "12x", "nan", "9999999999999999999999"});
     for (const char* option : {"--layers", "--heads", "--dim", "--context", "--batch",

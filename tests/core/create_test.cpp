@@ -1,4 +1,4 @@
-// Tensors with values.
+// Creating tensors.
 #include <tapestry/tests/core/support.h>
 
 using namespace tapestry;

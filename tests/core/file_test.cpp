@@ -192,7 +192,7 @@ TEST_CASE("file: a full disk keeps the previous file") {
     spill(scratch / "kept", "old");
     std::string message;
     {
-        const SizeLimit limit(1000);  // the first write is cut short, the second fails
+        const SizeLimit limit(1000);  // the first write is short, the second fails
         message = message_of<IoError>(
             [&] { write_file_atomically(scratch / "kept", std::string(5000, 'x')); });
     }

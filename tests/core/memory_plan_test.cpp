@@ -75,7 +75,7 @@ TEST_CASE("memory_plan: what forward keeps for backward is let go in the reverse
     constexpr std::size_t kLayers = 24, kCycle = 4 * kLayers;
     for (std::size_t i = 0; i < kLayers; ++i) {
         lives.push_back({4096 * (1 + i % 3), 2 * i, kCycle - 4 * i - 1});  // saved
-        lives.push_back({16384, 2 * i + 1, 1});                            // used at once
+        lives.push_back({16384, 2 * i + 1, 1});                            // used immediately
         lives.push_back({8192, kCycle - 2 * i - 1, 2});                    // a gradient
     }
     const MemoryPlan plan = plan_memory(lives, kCycle);

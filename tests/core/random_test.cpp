@@ -67,7 +67,7 @@ const Draw kDraws[] = {
 }  // namespace
 
 TEST_CASE("random: Philox4x32-10, known answers") {
-    // kat_vectors of the authors' Random123 library; the third is digits of pi.
+    // kat_vectors of the authors' Random123 library; the third has digits of pi.
     using Block = std::array<std::uint32_t, 4>;
     constexpr std::uint32_t kOnes = 0xffffffff;
     CHECK(philox({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

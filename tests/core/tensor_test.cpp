@@ -161,7 +161,7 @@ TEST_CASE("tensor: the leaf is shared by copies, not by clones, detached ones an
     CHECK_FALSE(x.grad().defined());
     x.set_grad(ones({2}));
     CHECK(copy.grad().at({0}) == 1);
-    x.set_requires_grad();  // again: the gradient stays
+    x.set_requires_grad();  // again: keeps the gradient
     CHECK(x.grad().defined());
     x.clear_grad();
     CHECK_FALSE(copy.grad().defined());

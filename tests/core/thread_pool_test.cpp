@@ -261,7 +261,7 @@ TEST_CASE("thread pool: a forked process starts its own") {
     CHECK(share_a_loop(2));
 }
 
-// AddressSanitizer needs the address space for itself.
+// AddressSanitizer needs the address space itself.
 TEST_CASE("thread pool: when the system has no more threads" *
           doctest::skip(test::kAddressSanitizer)) {
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# By hand: what the model of a network's cost (nn/bench/profile.h) says of two machines, from steps
-# without a limit, beside what the same steps take over a cable of five rates, one after the other. The cable
-# has a rate and no latency; so every message is kept back for LATENCY milliseconds (0.2) where it arrives.
-# Needs root, and a quiet machine. One thread a process; SHAPE is layers, heads, dim, context, batch.
+# By hand: the network cost model (nn/bench/profile.h) for two machines, from steps without a limit,
+# compared with the same steps over a cable at five rates, one after another. The cable limits the
+# rate but adds no latency, so the receiver delays every message for LATENCY milliseconds (0.2).
+# Needs root, and a quiet machine. One thread per process; SHAPE is layers, heads, dim, context,
+# batch.
 #
 #     cost.sh BUILD_DIR [MPIRUN]
 #
-# Fails unless the model is within 15% of every step, and 90% of what could be hidden is at 1 Gbit/s.
-# MEASURE is put before every single measurement: what keeps others quiet.
+# Fails unless the model is within 15% of every step, and 90% of the possible overlap is reached at
+# 1 Gbit/s. MEASURE is a command prefix for every single measurement, to keep others quiet.
 set -euo pipefail
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
@@ -22,14 +23,14 @@ read -r layers heads dim context batch <<<"${SHAPE:-6 6 384 128 8}"
 two_machines
 trap remove_machines EXIT
 
-# step LATENCY: a line of JSON.
+# step LATENCY: prints a line of JSON.
 step() {
     across -n 2 "$build/examples/cli/tapestry" profile --layers "$layers" --heads "$heads" --dim "$dim" \
         --context "$context" --batch "$batch" --micro-batches 2 --threads 1 --steps "${STEPS:-5}" \
         --latency "$1" --json
 }
 
-# cable [RATE]: both ends, without one as fast as it goes.
+# cable [RATE]: limits both ends; without RATE, no limit.
 cable() {
     local i
     for i in 0 1; do

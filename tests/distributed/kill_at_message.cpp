@@ -1,18 +1,17 @@
-// A library to be preloaded: kills the process, as kill -9 does, at one of its messages.
+// A library for LD_PRELOAD that kills the process, like kill -9, at one of its messages.
 //
 //     export LD_PRELOAD=libkill_at_message.so KILL_LOG=log       how many are there?
 //     export LD_PRELOAD=libkill_at_message.so KILL_LOG=log KILL_AT=1:57
 //
-// KILL_AT is a rank and a number. Counted are the messages that a process sends, as they set out
-// and before MPI hears of them, and those that it receives, when they have arrived and before the
-// program hears of it. KILL_LOG.RANK is given the moment of the kill, in nanoseconds since 1970,
-// or, where nobody was killed, the number.
+// KILL_AT is a rank and a number. Counts the messages that a process sends, before passing them to
+// MPI, and those that it receives, after their arrival and before the program learns of them.
+// KILL_LOG.RANK gets the time of the kill, in nanoseconds since 1970, or the number of messages if
+// no process was killed.
 //
-// The number follows from what process 0 asks the others for: so many messages a step, a
-// checkpoint, an account. When they arrive depends on time, how many they are does not, but for two
-// things that killed.sh avoids: questions whether others are there (--timeout), and a checkpoint
-// that is due while the one before is still being written, for it comes later or not at all. Read
-// next: killed.sh.
+// The number follows from process 0's requests: a fixed number per step, checkpoint and account.
+// Arrival times vary, but the number does not, except for two things that killed.sh avoids:
+// liveness queries (--timeout), and a checkpoint that is due while the previous one is still being
+// written, since it comes later or not at all. Read next: killed.sh.
 #include <mpi.h>
 
 #include <chrono>
@@ -44,7 +43,7 @@ void write_down(long long number) {
     std::fclose(file);
 }
 
-// The number at which this process is to end; 0: none.
+// The message at which to kill this process; 0: none.
 long chosen() {
     const char* text = std::getenv("KILL_AT");
     int rank = -1;
@@ -79,7 +78,7 @@ int MPI_Irecv(void* bytes, int count, MPI_Datatype type, int from, int tag, MPI_
 }
 
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
-    const std::vector<MPI_Request> before(requests, requests + count);  // what is over is forgotten
+    const std::vector<MPI_Request> before(requests, requests + count);  // finished ones are erased
     const int code = PMPI_Testsome(count, requests, done, which, statuses);
     for (int i = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && i < *done; ++i) {
         if (receiving.erase(before[static_cast<std::size_t>(which[i])]) > 0) one_more();

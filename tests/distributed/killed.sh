@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: of three processes one is killed (kill -9) at one of its messages. The others end within
-# five seconds (longer on a busy machine), mpirun says who it was, and another number of processes goes on to the weights, moments
-# and metrics of a training that nobody disturbed. Twenty messages of three ranks, drawn by a seed.
+# A ctest: one of three processes is killed (kill -9) at one of its messages. The others end within
+# five seconds (longer on a busy machine), mpirun reports which one it was, and another number of
+# processes resumes to the weights, moments and metrics of an undisturbed run. Twenty messages of
+# three ranks, chosen by a seed.
 #
 #     killed.sh [--all] BUILD_DIR [MPIRUN]
 #
@@ -21,16 +22,16 @@ prepare
 [[ -f $library ]] || skip "no $library"
 ln -s "$library" kill_at_message.so  # LD_PRELOAD ends at a space
 
-# One checkpoint in the middle: with one at every step it would depend on the disk how many there are, for
-# none begins while another is being written.
+# One checkpoint in the middle: with one at every step their number would depend on the disk,
+# because none begins while another is being written.
 small_training() { train "$@" --checkpoint-every 2 --warmup 1; }
 
-# ---- what is to be left, and how many messages there are ----------------------------------------
+# ---- the expected result, and the number of messages --------------------------------------------
 
 small_training 1 alone >alone.log 2>&1 || { cat alone.log >&2; exit 1; }
 expected=$(digest_of alone)
 
-# Twice, at different times: how many messages there are does not depend on these.
+# Twice, with different timing: the number of messages must not depend on it.
 counts=()
 for threads in 2 1; do
     under=(env LD_PRELOAD=./kill_at_message.so KILL_LOG="$work/count")
@@ -45,7 +46,8 @@ done
 
 # ---- one is killed ------------------------------------------------------------------------------
 
-# kill_at RANK NUMBER: of its messages; and on by 2, 4 or 1. Whether all was as it should be.
+# kill_at RANK NUMBER: kills at that message, then resumes with 2, 4 or 1 processes. Returns whether
+# all is well.
 kill_at() {
     local rank=$1 number=$2 name=killed.$1.$2 others=(2 4 1) status=0 took
     local out=$work/$name
@@ -64,7 +66,8 @@ kill_at() {
     took=$((took - $(<"$name.at.$rank") / 1000000))
     echo "$took" >"$name.took"
     ((took < $(scaled 5000))) || failed "rank $rank, message $number: it took $took ms until all had ended"
-    # Open MPI names its rank; MPICH the number of the first of those that were killed, its own kills among them.
+    # Open MPI reports its rank; MPICH the number of the first killed process, including those it
+    # killed itself.
     grep -qiE "rank $rank|pid[ =][0-9]+" "$name.log" ||
         { cat "$name.log" >&2; failed "message $number: no line names process $rank"; }
     small_training "${others[number % 3]}" "$out" --resume >"$name.log" 2>&1 ||
@@ -86,7 +89,8 @@ if [[ $all == no ]]; then
     mapfile -t points < <(printf '%s\n' "${drawn[@]}" | sort -u)
 fi
 
-# Most of the time is Open MPI's, which gives those that it ends some seconds: so several at a time.
+# Most of the time is Open MPI's, which gives processes some seconds to end: so several run in
+# parallel.
 for ((i = 0; i < ${#points[@]}; ++i)); do
     while (($(jobs -rp | wc -l) >= 4)); do wait -n || true; done
     # shellcheck disable=SC2086  # two words

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A ctest: the command on two machines, which are two network namespaces here, with names, addresses and
-# folders of their own and a cable of 1 Gbit/s: weights, moments and losses are those of one process, the
-# bytes really went over the cable, and only the first machine's folder is written into.
+# A ctest: the command on two machines, simulated by two network namespaces with separate names,
+# addresses and folders and a 1 Gbit/s cable: weights, moments and losses are those of one process,
+# the bytes really cross the cable, and only the first machine's folder is written to.
 #
 #     machines.sh BUILD_DIR [MPIRUN]
 set -euo pipefail
@@ -23,7 +23,7 @@ train 1 alone >alone.log 2>&1 || { cat alone.log >&2; exit 1; }
 expected=$(digest_of alone)
 for name in "${machine_names[@]}"; do cp text "$here.$name/text"; done
 
-# together PROCESSES [OPTION...]: into alpha's folder.
+# together PROCESSES [OPTION...]: trains into alpha's folder.
 together() {
     local processes=$1
     shift
@@ -49,9 +49,9 @@ for processes in 2 5; do
     rm -rf "$here.alpha/out"
 done
 
-# ---- a machine whose data differs, or is not there ----------------------------------------------
+# ---- a machine whose data differs, or is missing ------------------------------------------------
 
-# refused WORDS: exit code 2, and one line of ours.
+# refused WORDS: expects exit code 2, and one line from us.
 refused() {
     local status=0
     together 2 || status=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A ctest: the real command under the real mpirun. Any number of processes leaves the weights and
-# moments of one; one that is killed ends all, and the training goes on with another number; one that
-# hangs is named; wrong use ends all with one line.
+# A ctest: the real command under the real mpirun. Any number of processes gives the weights and
+# moments of one; killing one ends all, and the run resumes with another number; a hanging one is
+# reported; wrong usage ends all with one line.
 #
 #     mpirun.sh [--long] BUILD_DIR [MPIRUN]
 #
@@ -42,8 +42,8 @@ threads=1
 
 # ---- one is killed ------------------------------------------------------------------------------
 
-# process_of OUT RANK: the number of the training into OUT, of this rank. Without a program that would have
-# to be started for each process of the machine: the training does not wait.
+# process_of OUT RANK: the process id of this rank of the run into OUT. Uses only builtins, because
+# the run does not wait.
 process_of() {
     local directory words
     for directory in /proc/[0-9]*; do
@@ -55,7 +55,7 @@ process_of() {
     done 2>/dev/null  # of those that have ended meanwhile
 }
 
-# kill_one RANK: in the middle of a training of three, which then goes on as one of two.
+# kill_one RANK: kills it during a run of three, which then resumes with two.
 kill_one() {
     local rank=$1 out=$work/killed child pid start took status=0
     rm -rf "$out"
@@ -75,7 +75,8 @@ kill_one() {
     ((status != 0)) || failed "the end of process $rank went unnoticed"
     ((took < $(scaled 5000))) || failed "it took $took ms until all had ended"
     ended "$out" || failed "some went on after process $rank was killed"
-    # Open MPI names its rank; MPICH the number of the first of those that were killed, its own kills among them.
+    # Open MPI reports its rank; MPICH the number of the first killed process, including those it
+    # killed itself.
     grep -qiE "rank $rank|pid[ =][0-9]+" killed.log ||
         { cat killed.log >&2; failed "no line names process $rank"; }
     train 2 "$out" --resume >killed.log 2>&1 || { cat killed.log >&2; failed "no resuming"; return; }
@@ -93,7 +94,7 @@ kill_one 1
 
 # ---- one hangs ----------------------------------------------------------------------------------
 
-# stop_one RANK: in the middle of a training of three it does nothing more; two seconds later all end.
+# stop_one RANK: stops it during a run of three; two seconds later all end.
 stop_one() {
     local rank=$1 out=$work/stopped child pid status=0 start took
     rm -rf "$out"
@@ -113,12 +114,13 @@ stop_one() {
     ((status == 1)) || failed "process $rank hung: exit $status, not 1"
     ((took < $(scaled 7000))) || failed "process $rank hung: it took $took ms until all had ended"
     ended "$out" || failed "some went on after process $rank was stopped"
-    # mpirun is a terminal to process 0, on whose line of progress another one's may begin.
+    # mpirun acts as a terminal for process 0, and another process's line may begin on its progress
+    # line.
     sed -i 's/\x1b\[K/\n/g' stopped.log
     grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for 2 s; waited for: " \
         stopped.log || { cat stopped.log >&2; failed "no line names process $rank, which hung"; }
-    # Neither one that is ending all is, nor do those whom the stopped one, which Open MPI wakes to end it,
-    # finds gone.
+    # Processes that are ending do not count, nor those that the stopped one, woken by Open MPI to
+    # be ended, finds gone.
     ! grep -E 'process [0-2] on .* has not answered' stopped.log |
         grep -vqE "process $rank on [^:]* has not answered" ||
         { cat stopped.log >&2; failed "another than process $rank was said to hang"; }
@@ -129,7 +131,8 @@ stop_one 2
 
 # ---- wrong use ----------------------------------------------------------------------------------
 
-# refused PROCESSES WORDS [OPTION...]: exit code 2, and one line of ours. Into $into, if not a new folder.
+# refused PROCESSES WORDS [OPTION...]: expects exit code 2, and one line from us. Trains into $into,
+# or into a new folder.
 refused() {
     local processes=$1 says=$2 status=0
     shift 2
@@ -155,7 +158,7 @@ exec 9>&-
 
 tapestry=$build/examples/without_mpi/tapestry refused 2 \
     "tapestry: mpirun has started 2 processes, and this program was built without MPI"
-# As another MPI's mpirun starts it: MPI finds no other process.
+# As started by another MPI's mpirun: MPI finds no other process.
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 refused 1 \
     "tapestry: mpirun has started 2 processes, of which MPI finds 1: it is another MPI's"
 

@@ -1,18 +1,18 @@
-# Sourced by what wants two machines and has one: two network namespaces with a cable between them, each
-# with a name and an address of its own, and with a folder, $here, that the other does not see.
+# Sourced by tests that need two machines and have one: two network namespaces connected by a cable,
+# each with its own name and address, and a folder, $here, that the other does not see.
 #
-#     two_machines 1gbit              the cable's rate in either direction; none: as fast as it goes
-#     on_machine 1 COMMAND...         a command on the second, which is called beta
-#     across -n PROCESSES COMMAND...  mpirun on the first, alpha, for processes on both; five minutes at most
+#     two_machines 1gbit              the cable's rate in either direction; without: no limit
+#     on_machine 1 COMMAND...         runs a command on the second, which is called beta
+#     across -n PROCESSES COMMAND...  mpirun on the first, alpha, for processes on both; at most five minutes
 #
-# They have read tests/skip.sh and environment.sh, set `mpirun` (Open MPI's), and clean up at their end
-# by remove_machines.
+# Callers have read tests/skip.sh and environment.sh, set `mpirun` (Open MPI's), and clean up at the
+# end with remove_machines.
 # shellcheck shell=bash disable=SC2154  # what they set
 
 machine_names=(alpha beta)
 machine_addresses=(10.77.18.1 10.77.18.2)
 
-# two_machines [RATE]: leaves by skip() where the system does not let us make them.
+# two_machines [RATE]: calls skip() if the system does not allow creating them.
 two_machines() {
     local i name
     local -a tools=(ip tc unshare)
@@ -35,7 +35,8 @@ two_machines() {
         ip -n "$space.$i" link set cable up
         mkdir "$here.${machine_names[i]}"
         if (($#)); then
-            # A tenth of a millisecond of the rate at once; what waits longer than a quarter second is lost.
+            # A burst of a tenth of a millisecond; packets that wait longer than a quarter second
+            # are lost.
             tc -n "$space.$i" qdisc add dev cable root tbf rate "$1" burst 128kb latency 250ms 2>/dev/null ||
                 { remove_machines; skip "this system slows no cable down (tc's tbf)"; }
         fi
@@ -49,8 +50,8 @@ remove_machines() {
     [[ -z ${here:-} ]] || rm -rf "$here" "$here".*
 }
 
-# What mpirun calls in the place of ssh: `agent ADDRESS WORDS`, a shell's. Made of on_machine, for it runs
-# apart.
+# The replacement for ssh that mpirun calls: `agent ADDRESS WORDS`. Generated from on_machine,
+# because it runs separately.
 write_agent() {
     {
         echo '#!/bin/bash'
@@ -64,7 +65,7 @@ write_agent() {
     chmod +x "$here.agent"
 }
 
-# on_machine NUMBER COMMAND...; $MEASURE, if any, is put before it.
+# on_machine NUMBER COMMAND...; prefixed by $MEASURE, if set.
 on_machine() {
     local i=$1
     shift
@@ -73,7 +74,7 @@ on_machine() {
         "${machine_names[i]}" "$here.${machine_names[i]}" "$here" ip netns exec "$space.$i" "$@"
 }
 
-# across -n PROCESSES COMMAND...: half of them on either machine.
+# across -n PROCESSES COMMAND...: half of them on each machine.
 across() {
     local processes=$2 i hosts=()
     shift 2
@@ -83,5 +84,5 @@ across() {
         --mca btl_tcp_if_include cable --mca oob_tcp_if_include cable "$@"
 }
 
-# bytes_over_the_cable: from the first to the second so far.
+# bytes_over_the_cable: the total from the first to the second so far.
 bytes_over_the_cable() { on_machine 0 cat /sys/class/net/cable/statistics/tx_bytes; }

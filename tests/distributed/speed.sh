@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# By hand: steps of two processes of a thread each beside those of one process of two threads, in turn, on
-# one machine; the same model, batch and micro-batches. SHAPE is layers, heads, dim, context, batch. A round
-# takes some twenty seconds. Fails if the fastest step of two processes takes more than 1.05 of one's.
+# By hand: steps of two processes with one thread each compared with those of one process with two
+# threads, alternating, on one machine; the same model, batch and micro-batches. SHAPE is layers,
+# heads, dim, context, batch. A round takes about twenty seconds. Fails if the fastest step of two
+# processes takes more than 1.05 times that of one.
 #
 #     speed.sh BUILD_DIR [ROUNDS]
 #
-# MEASURE is put before every single measurement: what keeps others quiet.
+# MEASURE is a command prefix for every single measurement, to keep others quiet.
 set -euo pipefail
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 # shellcheck source=tests/distributed/environment.sh
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-# As a user has it: what tests switch off, for containers forbid it, is how processes read one another's memory.
+# As for a user: tests disable how processes read each other's memory, because containers forbid it.
 unset OMPI_MCA_btl_vader_single_copy_mechanism
 
 build=$(realpath "$1") rounds=${2:-3}

@@ -1,11 +1,11 @@
-# Read by the tests of this folder: a small training, of any number of processes, and what it leaves.
-# They set build, mpirun, steps and threads, and have read tests/skip.sh.
+# Sourced by the tests of this folder: a small run with any number of processes, and its results.
+# Callers set build, mpirun, steps and threads, and have read tests/skip.sh.
 # shellcheck shell=bash disable=SC2154  # what they set
 
 # shellcheck source=tests/distributed/environment.sh
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
-# Leaves where this build or machine knows no MPI; goes into a new folder with a text.
+# Skips if this build or machine has no MPI; changes to a new folder with a text.
 prepare() {
     tapestry=$build/examples/cli/tapestry
     grep -q '^TAPESTRY_MPI:.*=ON' "$build/CMakeCache.txt" || skip "no MPI in this build"
@@ -25,8 +25,8 @@ failed() {
     failures=$((failures + 1))
 }
 
-# train PROCESSES OUT [OPTION...]: a small GPT; an option takes the place of the same one here.
-# $under is put before the command itself, and $launch is mpirun, if not the usual one.
+# train PROCESSES OUT [OPTION...]: a small GPT; options replace the defaults here. $under is a
+# prefix for the command itself, and $launch an mpirun other than the usual one.
 train() {
     local processes=$1 out=$2 launcher=(timeout 300) options=() option
     shift 2
@@ -45,12 +45,13 @@ under=()
 # milliseconds_since START, an $EPOCHREALTIME, whose decimal point depends on the locale.
 milliseconds_since() { echo $(((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}) / 1000)); }
 
-# scaled MILLISECONDS: a time limit, multiplied by the processes per core that are ready to run.
+# scaled MILLISECONDS: a time limit, multiplied by the number of runnable processes per core.
 scaled() {
     awk -v limit="$1" -v cores="$(nproc)" '{ busy = $1 / cores; print int(limit * (busy > 1 ? busy : 1)) }' /proc/loadavg
 }
 
-# ended OUT: have all trainings into it? One that was killed may wait for its disk, when mpirun has gone.
+# ended OUT: have all processes of the run into OUT ended? A killed one may wait for its disk after
+# mpirun has gone.
 ended() {
     local tries
     for ((tries = 0; tries < 50; ++tries)); do
@@ -60,8 +61,8 @@ ended() {
     return 1
 }
 
-# All tensors of the last checkpoint, which follow eight bytes with the length of the header, and it;
-# and what metrics_of says: parameters, moments, losses.
+# Digests all tensors of the last checkpoint (which follow the header and its eight-byte length) and
+# the output of metrics_of: parameters, moments, losses.
 digest_of() {
     local file length
     file=$(find "$1/checkpoints" -name '*.safetensors' | sort | tail -n 1)
@@ -69,7 +70,7 @@ digest_of() {
     { tail -c +$((length + 9)) "$file"; metrics_of "$1"; } | sha256sum | cut -d' ' -f1
 }
 
-# All that happened at each step, but for what a clock says.
+# The metrics of each step, without clock values.
 metrics_of() {
     sed -E '/"event"/d; s/,"(tokens_per_s|seconds|of_peak)":[0-9.e+-]+//g' "$1/metrics.jsonl"
 }

@@ -1,4 +1,4 @@
-// The example in small: with attention, long rows are written backwards; without, only short ones.
+// The example at a small size: with attention, long rows are reversed; without, only short ones.
 #include <doctest/doctest.h>
 #include <tapestry/examples/school/tasks/bottleneck.h>
 #include <tapestry/tests/core/support.h>
@@ -7,7 +7,7 @@
 using namespace tapestry::examples;
 
 TEST_CASE("bottleneck: attention wins where the row is long") {
-    const tapestry::ThreadsGuard one(1);  // too small to share
+    const tapestry::ThreadsGuard one(1);  // too small for several threads
     const bool is_long = tapestry::test::is_long();
     const std::int64_t steps = is_long ? 400 : 300, longest = is_long ? 12 : 8;
     const std::vector<BottleneckRow> table =
@@ -18,7 +18,7 @@ TEST_CASE("bottleneck: attention wins where the row is long") {
                                .letters = 8,
                                .hidden = 48});
     REQUIRE(table.size() == 2);
-    CHECK(table[0].without.share() > 0.8);  // not that it learned nothing
+    CHECK(table[0].without.share() > 0.8);  // so it did learn something
     CHECK(table[0].with.share() > 0.95);
     CHECK(table[1].without.share() < 0.1);
     CHECK(table[1].with.share() > 0.9);

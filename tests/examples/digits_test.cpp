@@ -81,7 +81,7 @@ TEST_CASE("sort: after 120 steps most of what is held out is right") {
     CHECK(score.share() > 0.7);
 }
 
-// Three digits take some seeds a thousand steps to begin with; two are learnt by all.
+// With three digits, some seeds take a thousand steps to start learning; with two, all learn.
 TEST_CASE("addition: most sums of two digits are right after 400 steps") {
     TaskOptions options = kAdditionOptions;
     options.steps = 400;

@@ -1,4 +1,4 @@
-// Diagrams: what is refused because nobody would look, and what becomes of words.
+// Diagrams: illegible ones are refused, and how words are laid out.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/pictures/course.h>
 

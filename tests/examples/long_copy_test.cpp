@@ -1,6 +1,6 @@
-// The short form of examples/long_copy: over 32 positions (64 in .ci/long examples) a few symbols
-// are copied by every form but the sliding window that does not reach so far. (Over 512 positions
-// only softmax has it easy.)
+// The short form of examples/long_copy: over 32 positions (64 in .ci/long examples), every form
+// copies a few symbols, except a sliding window that does not reach that far. (Over 512 positions
+// only softmax finds it easy.)
 #include <doctest/doctest.h>
 #include <tapestry/examples/school/tasks/long_copy.h>
 #include <tapestry/tests/core/support.h>
@@ -39,18 +39,18 @@ double accuracy(const std::string& name, const LongCopyOptions& o) {
 
 TEST_CASE("long copy: what each form of attention can do") {
     const double guessing = 1.0 / 8;
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     LongCopyOptions o = small();
     const bool is_long = test::is_long();
     o.distance = is_long ? 64 : 32;
     CHECK_GT(accuracy("softmax", o), 0.99);
     CHECK_GT(accuracy("linear", o), is_long ? 0.9 : 0.7);
-    CHECK_GT(accuracy("performer", o), is_long ? 0.8 : guessing + 0.13);  // just begins to copy
+    CHECK_GT(accuracy("performer", o), is_long ? 0.8 : guessing + 0.13);  // just starts to copy
     CHECK_GT(accuracy("linformer", o), is_long ? 0.8 : 0.5);
     CHECK_LT(accuracy("window", o), guessing + 0.1);
     o.window = o.distance;
     CHECK_GT(accuracy("window", o), 0.99);
-    // Nor do two layers of three eighths of that reach so far.
+    // Nor do two layers with windows of 3/8 of the distance.
     o.window = 3 * o.distance / 8;
     o.layers = 2;
     CHECK_LT(accuracy("window", o), guessing + 0.1);
@@ -65,7 +65,7 @@ TEST_CASE("long copy: a batch, and what the costs say") {
         CHECK_EQ(batch.ids.at<std::int64_t>({3, i}), batch.targets.at<std::int64_t>({3, i}));
         CHECK_EQ(batch.ids.at<std::int64_t>({3, 64 + i}), 8);
     }
-    // Memory grows with the length, softmax's too: its weights are never kept.
+    // Memory grows with the length, also for softmax, whose weights are never stored.
     for (const std::string& name : contender_names(o)) {
         const std::size_t which = number(name, o);
         const double ratio = cost_at(o, which, 1024).megabytes / cost_at(o, which, 256).megabytes;

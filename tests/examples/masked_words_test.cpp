@@ -1,4 +1,4 @@
-// Masked words: from stories to windows of ids, and that the model begins to guess.
+// Masked words: from stories to windows of ids, and that the model starts to learn.
 #include <doctest/doctest.h>
 #include <tapestry/examples/school/tasks/masked_words.h>
 #include <tapestry/tests/core/scratch.h>
@@ -45,14 +45,14 @@ TEST_CASE("masked words: stories are held out whole") {
         for (const Tensor& row : split(ids, 1, 0)) all.insert(row.to_vector<std::int64_t>());
         return all;
     };
-    // The ends of stories, which are all alike, may fall into one window; little else may.
+    // The ends of stories, which are all alike, may share a window; little else may.
     const auto train = rows(data.train), test = rows(data.test);
     std::size_t common = 0;
     for (const auto& row : test) common += train.count(row);
     CHECK(common * 20 < test.size());
 }
 
-// A model that knows nothing is right once in 600 words; first it learns how common they are.
+// Guessing is right once in 600 words; the model first learns word frequencies.
 TEST_CASE("masked words: common ones after 100 small steps of one layer, others after 350") {
     TaskOptions options = kMaskedWordsOptions;
     options.steps = test::is_long() ? 350 : 100;

@@ -1,4 +1,4 @@
-// A training that is changed while it goes on, saved and opened, and looked into; and its digest.
+// A run that is changed while it trains, saved, opened and inspected; and its digest.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
@@ -38,7 +38,7 @@ TrainingConfig config_in(const test::Scratch& scratch) {
 }  // namespace
 
 TEST_CASE("playground: SHA-256 of known texts") {
-    // The standard's own examples, and lengths about the end of a block (printed by sha256sum).
+    // The standard's own examples, and lengths around a block's end (from sha256sum).
     CHECK_EQ(sha256_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     CHECK_EQ(sha256_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     CHECK_EQ(sha256_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -61,7 +61,7 @@ TEST_CASE("playground: unchanged it is the training of its configuration") {
         CHECK_EQ(here.step, there.step);
         CHECK_EQ(here.loss, there.loss);
         CHECK_EQ(here.val_loss, there.val_loss);
-        // Looking and asking change nothing.
+        // Inspecting and sampling change nothing.
         CHECK(playground.look("Once upon a time").find("\"attention\"") != std::string::npos);
         CHECK_FALSE(playground.sample("Tom", 5, 0.5).empty());
     }
@@ -81,7 +81,7 @@ TEST_CASE("playground: changed on the way") {
     Playground one(text, config_in(scratch)), other(text, config_in(scratch));
     for (int i = 0; i < 5; ++i) CHECK_EQ(one.step().loss, other.step().loss);
     CHECK_EQ(one.digest(), other.digest());
-    other.change(1e-3, 0);  // to what it was
+    other.change(1e-3, 0);  // back to the original
     CHECK_EQ(one.step().loss, other.step().loss);
     CHECK_EQ(one.digest(), other.digest());
     other.change(5e-3, 0.2);
@@ -122,7 +122,7 @@ TEST_CASE("playground: what it saves `tapestry train` goes on with, and the reve
         part.step();
     }
     part.save(scratch / "saved");
-    part.save(scratch / "saved");  // over what is there
+    part.save(scratch / "saved");  // over the previous files
 
     SUBCASE("by the command") {
         {

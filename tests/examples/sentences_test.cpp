@@ -1,5 +1,5 @@
-// Sentences: how they are made and packed; and the tasks that read them, each in a short form, with
-// what a model without the thing in question cannot do.
+// Sentences: how they are made and packed; and the tasks that read them, each in a short form,
+// compared with a model that lacks the feature in question.
 #include <doctest/doctest.h>
 #include <tapestry/examples/school/tasks/answers.h>
 #include <tapestry/examples/school/tasks/bank.h>
@@ -64,10 +64,10 @@ TEST_CASE("who bit whom: two animals meet in one part alone, in both orders") {
 }
 
 TEST_CASE("who bit whom: without positions one can but guess, after 100 steps") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     const BiteScores scores = learn_who_bit_whom(in_short(kBitesOptions, 100));
     CHECK(scores.with_positions.share() > 0.95);
-    CHECK(scores.without.share() > 0.4);  // it knows that it is one of the two
+    CHECK(scores.without.share() > 0.4);  // it knows the two candidates
     CHECK(scores.without.share() < 0.6);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("pronouns: riddles say where their nouns are, and nouns meet in one pa
 }
 
 TEST_CASE("pronouns: nine in ten held-out ones after 200 steps, and a head looks at the noun") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     for (const Language language : {Language::english, Language::chinese}) {
         if (language == Language::chinese && !test::is_long()) continue;
         const RiddleScores scores = learn_pronouns(language, in_short(kPronounsOptions, 200));
@@ -121,7 +121,7 @@ TEST_CASE("bank: nouns that are held out never stand beside it where the model l
     for (const Meaning meaning : {Meaning::river, Meaning::money}) {
         const BankSentence drawn = draw_bank(meaning, true, generator);
         CHECK_EQ(drawn.words[drawn.bank], "bank");
-        // two nouns that are new; the other words are the pattern's
+        // two new nouns; the other words are the pattern's
         CHECK_EQ(std::count_if(drawn.words.begin(), drawn.words.end(),
                                [&](const std::string& word) { return !seen.contains(word); }),
                  2);
@@ -129,12 +129,12 @@ TEST_CASE("bank: nouns that are held out never stand beside it where the model l
 }
 
 TEST_CASE("bank: the two are one for an untrained model, and two after 700 steps") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     const BankResult result = learn_bank(in_short(kBankOptions, test::is_long() ? 700 : 5));
     CHECK(result.untrained.told.share() < 0.65);
     CHECK(std::abs(result.untrained.same - result.untrained.different) < 0.05);
     CHECK_EQ(result.trained.told.of, result.untrained.told.of);
-    CHECK_NE(result.trained.same, result.untrained.same);  // it moved
+    CHECK_NE(result.trained.same, result.untrained.same);  // it changed
     if (!test::is_long()) return;
     CHECK(result.trained.told.share() > 0.9);
     CHECK(result.trained.same > result.trained.different + 0.1);
@@ -163,7 +163,7 @@ TEST_CASE("sentiment: a held-out review has a \"not\" that was never learnt") {
 }
 
 TEST_CASE("sentiment: [CLS] knows after 250 steps; counted words do not tell") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     const SentimentScores scores = learn_sentiment(in_short(kSentimentOptions, 250));
     CHECK(scores.counting.share() < 0.6);
     CHECK(scores.model.share() > 0.9);
@@ -194,7 +194,7 @@ TEST_CASE("chinese: sentences in both languages, and where each character comes 
 }
 
 TEST_CASE("chinese: attention at the words characters come from; most sentences after 200 steps") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     const ChineseScores scores =
         learn_chinese(in_short(kChineseOptions, test::is_long() ? 200 : 100));
     CHECK(scores.aligned.share() > 0.3);
@@ -221,7 +221,7 @@ TEST_CASE("answers: the answer is a place, a name or a thing of the fact that is
             CHECK_EQ(e.words[e.begin - 1], kind == "where" ? "into" : "put");
             CHECK_EQ(e.words[e.last + 1], kind == "where" ? "." : "into");
         }
-        // What is asked about stands in the text, in the same words, and once.
+        // The object in question occurs in the text once, in the same words.
         const Words asked(at(e.question + (kind == "what" ? 3 : 2)), e.words.end() - 1);
         const auto found = std::search(at(0), at(e.question), asked.begin(), asked.end());
         CHECK(found != at(e.question));
@@ -229,10 +229,10 @@ TEST_CASE("answers: the answer is a place, a name or a thing of the fact that is
     }
 }
 
-TEST_CASE("answers: a short training runs to its end") {  // to learn takes a minute (docs/tasks.md)
+TEST_CASE("answers: a short training runs to its end") {  // learning takes a minute (docs/tasks.md)
     const ThreadsGuard one(1);
     TaskOptions options = in_short(kAnswersOptions, 5);
-    options.print = true;  // whatever is answered so early can be shown
+    options.print = true;  // any answer can be printed
     const AnswerScores scores = learn_answers(options);
     CHECK_EQ(scores.exact.of, 500);
     CHECK(scores.begin.right >= scores.exact.right);

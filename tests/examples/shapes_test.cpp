@@ -1,5 +1,5 @@
-// Shapes and digits from files: the pictures, bad files, and that a Vision Transformer and a
-// convolutional network begin to tell them apart.
+// Shapes and digits from files: the images, bad files, and that a Vision Transformer and a
+// convolutional network start to classify them.
 #include <doctest/doctest.h>
 #include <tapestry/examples/school/tasks/shapes_csv.h>
 #include <tapestry/tests/core/scratch.h>
@@ -10,7 +10,7 @@ using test::check_message;
 
 namespace {
 
-// A digit as seven segments, with some of its pixels of another brightness: a line of a file.
+// A digit as seven segments, some pixels with another brightness: a line of a file.
 std::string digit_line(std::int64_t digit, Generator& generator) {
     constexpr std::string_view kSegments[] = {"abcdef", "bc",     "abged", "abgcd",   "fgbc",
                                               "afgcd",  "afgedc", "abc",   "abcdefg", "abcdfg"};

@@ -1,7 +1,7 @@
-// What stories.h promises: the same bytes everywhere, and a true referent for every pronoun.
+// The guarantees of stories.h: the same bytes everywhere, and a true referent for every pronoun.
 //
-// The words are sorted into he, she, they and it by lists of the test's own, not by those of the
-// generator. Read next: examples/stories/stories_data.h.
+// The test sorts words into he, she, they and it by its own lists, not the generator's. Read next:
+// examples/stories/stories_data.h.
 #include <doctest/doctest.h>
 #include <tapestry/examples/stories/stories.h>
 
@@ -44,7 +44,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// "he", "she", "it" or "they": what a name, noun or group is called.
+/// The pronoun for a name, noun or group: "he", "she", "it" or "they".
 std::string gender(const std::string& noun) {
     if (noun.find(" and ") != std::string::npos) return "they";
     if (listed("Tom Ben Sam Max Leo Jack Tim Dan dad grandpa uncle king", noun)) return "he";
@@ -53,7 +53,7 @@ std::string gender(const std::string& noun) {
     return noun.back() == 's' || noun == "children" ? "they" : "it";
 }
 
-/// The gender a pronoun asks for, or "" if the word is no pronoun.
+/// The gender of a pronoun, or "" if the word is not a pronoun.
 std::string gender_of_pronoun(const std::string& word) {
     if (listed("he him his", word)) return "he";
     if (listed("she her", word)) return "she";
@@ -62,7 +62,7 @@ std::string gender_of_pronoun(const std::string& word) {
     return "";
 }
 
-/// Whether `word` stands somewhere in `text`, not as a part of a longer word.
+/// Does `word` occur in `text` as a whole word?
 bool has_word(std::string_view text, std::string_view word) {
     for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; ++at) {
         const std::size_t end = at + word.size();
@@ -152,7 +152,7 @@ TEST_CASE("stories: every pronoun has an antecedent that agrees with it") {
         CHECK(gender(noun) == wanted);
         CHECK(!is_letter(text[r.antecedent_end]));
         CHECK((r.antecedent_begin == 0 || !is_letter(text[r.antecedent_begin - 1])));
-        // The last mention: the noun is not said again on the way to the pronoun.
+        // The last mention: the noun does not occur again before the pronoun.
         CHECK(!has_word(text.substr(r.antecedent_end, begin - r.antecedent_end), noun));
     }
     CHECK(next == references.end());
@@ -212,7 +212,7 @@ TEST_CASE("stories: one sentence, two meanings of it") {
         const auto r = std::find_if(references.begin(), references.end(),
                                     [it](const Reference& x) { return x.pronoun_begin == it; });
         REQUIRE(r != references.end());
-        CHECK(r->antecedent_begin > at);  // In the sentence itself.
+        CHECK(r->antecedent_begin > at);  // In the same sentence.
         return text.substr(r->antecedent_begin, r->antecedent_end - r->antecedent_begin);
     };
     CHECK(meaning(sentence + "tired.") == "animal");

@@ -1,5 +1,5 @@
-// docs/claims.md against what it names: experiments, their claims and verdicts, programs, files.
-// TAPESTRY_UPDATE=1 writes the verdicts of docs/experiments.json into it.
+// docs/claims.md against what it refers to: experiments, their claims and verdicts, programs,
+// files. TAPESTRY_UPDATE=1 inserts the verdicts from docs/experiments.json.
 #include <doctest/doctest.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
@@ -28,7 +28,7 @@ std::string trimmed(const std::string& text) {
                                      : text.substr(from, text.find_last_not_of(' ') - from + 1);
 }
 
-/// The cells of "| a | b |"; none for another line.
+/// The cells of "| a | b |"; empty for any other line.
 Strings cells_of(const std::string& line) {
     Strings cells;
     if (!line.starts_with("|")) return cells;
@@ -37,7 +37,7 @@ Strings cells_of(const std::string& line) {
     return cells;
 }
 
-/// What stands between backquotes.
+/// The names between backquotes.
 Strings names_in(const std::string& cell) {
     Strings names;
     std::istringstream stream(cell);
@@ -53,7 +53,7 @@ bool is_experiment(const std::string& name) {
     return std::any_of(all.begin(), all.end(), [&](const Experiment& e) { return e.name == name; });
 }
 
-/// "experiment" and "claim" of "experiment: claim".
+/// Splits "experiment: claim".
 std::pair<std::string, std::string> parts_of(const std::string& name) {
     const std::size_t colon = name.find(": ");
     if (colon == std::string::npos) return {name, ""};
@@ -72,7 +72,7 @@ bool exists(const std::string& name) {
     return fs::exists(root / name) || fs::exists(root / "examples/programs" / (name + ".cpp"));
 }
 
-/// The verdicts of a row's claims, each once if they agree; empty where one has not run.
+/// The verdicts of a row's claims, one if they agree; empty if one has not run.
 std::string verdicts_of(const Strings& names, const Results& results) {
     Strings verdicts;
     for (const std::string& name : names) {

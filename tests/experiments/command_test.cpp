@@ -1,4 +1,4 @@
-// tapestry experiment: listing, running one, the Markdown file and its pictures, what is refused.
+// tapestry experiment: listing, running one, the Markdown file and its figures, errors.
 #include <tapestry/core/file.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -72,7 +72,7 @@ TEST_CASE("cli experiment: seeds, and all numbers as JSON") {
     const std::string json = read_file(place / "found.json");
     CHECK(has(json, "\"seed\": 7"));
     CHECK(has(json, "\"verdict\": \"holds\""));
-    // The same numbers again, but for the seconds they took.
+    // The same numbers again, except for durations.
     check_done(place.run({"experiment", "word_order", "--quick", "--seed", "7", "--seeds", "2",
                           "--threads", "1", "--json", "again.json"}));
     const auto numbers = [](const std::string& text) {

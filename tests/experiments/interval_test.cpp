@@ -16,7 +16,7 @@ TEST_CASE("Student's interval") {
     CHECK_EQ(five.count, 5);
     CHECK(five.half_width() ==
           doctest::Approx(2.776 * std::sqrt(2.5) / std::sqrt(5)).epsilon(1e-9));
-    // Quantiles beyond the table, as printed tables have them: t of 10, 19 and 100.
+    // Quantiles beyond the internal table, from printed tables: t of 10, 19 and 100.
     for (const auto& [n, t] : {std::pair{11, 2.228}, {20, 2.093}, {101, 1.984}}) {
         std::vector<double> values;
         for (int i = 0; i < n; ++i) values.push_back(i % 2 == 0 ? 1 : -1);

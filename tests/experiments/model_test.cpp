@@ -1,4 +1,4 @@
-// --model: a GPT that learned elsewhere is asked, with its own tokens.
+// --model: examines a pretrained GPT with its own tokenizer.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -22,9 +22,9 @@ TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     CHECK_EQ(roles.outcomes.entries().size(), 1);
     CHECK_EQ(roles.report.tables.at(0).rows.size(), 3);
     const Found heads = run(find_experiment("redundant_heads"), setting);
-    // New heads do nothing yet, and each can be taken away.
+    // Untrained heads do nothing yet, so each can be spared.
     CHECK_EQ(heads.outcomes.of("trained", "4/4 of the steps: to spare, zeroed").mean, 1);
-    // Afterwards the model is what it was: the second seed is asked of whole heads.
+    // Afterwards the model is unchanged: the second seed sees all heads.
     const Found again = run(find_experiment("redundant_heads"), setting);
     CHECK(again.outcomes.entries()[0].seeds[1].numbers ==
           heads.outcomes.entries()[0].seeds[1].numbers);

@@ -1,6 +1,6 @@
-// docs/experiments.md, docs/experiments.json and what the course quotes are one and the same run:
-// the page is what the JSON says, the figures in the chapters are the JSON's, and a drawn seed of a
-// drawn row comes out again bit for bit.
+// docs/experiments.md, docs/experiments.json and the figures quoted in the course come from the
+// same run: the page matches the JSON, the figures in the chapters match the JSON, and a random
+// seed of a random row is reproduced bit for bit.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 fs::path docs() { return test::source_dir() / "docs"; }
 
-// Nothing where the page is still to be written.
+// Empty if the page has not been generated yet.
 std::optional<Results> page_results() {
     if (!fs::exists(docs() / "experiments.json")) return {};
     return results_from_json(read_file(docs() / "experiments.json"));
@@ -53,7 +53,7 @@ struct Drawn {
     std::size_t trial, seed;
 };
 
-// Of those that take seconds and measure no time.
+// A random one of those that take seconds and measure no time.
 Drawn draw(const Results& results) {
     std::vector<Drawn> all;
     for (const Found& found : results.found) {
@@ -79,7 +79,7 @@ TEST_CASE("the page of experiments is what its JSON says") {
         write_file_atomically(docs() / "experiments.md", to_page(*results, "experiments"));
     }
     const std::string json = read_file(docs() / "experiments.json");
-    // Rules, sentences and verdicts of today's claims, and every number as it was read.
+    // Rules, sentences and verdicts of the current claims, and every number as read.
     CHECK(to_json(*results) == json);
     CHECK(to_page(*results, "experiments") == read_file(docs() / "experiments.md"));
     CHECK_FALSE(results->quick);

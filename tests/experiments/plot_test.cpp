@@ -1,4 +1,4 @@
-// Pictures as text: what is drawn where, and what is refused.
+// Figures as text: what is drawn where, and errors.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/core/text/svg.h>
@@ -24,7 +24,7 @@ Plot line(std::vector<double> x, std::vector<double> y) {
     return {.title = "t", .series = {{.name = "s", .x = std::move(x), .y = std::move(y)}}};
 }
 
-// Every tag that is opened is closed, in order.
+// Every opened tag is closed, in order.
 bool well_formed(const std::string& text) {
     std::vector<std::string> open;
     for (auto at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
@@ -166,7 +166,7 @@ TEST_CASE("plot: few whole numbers on a logarithmic axis are its ticks") {
         CHECK_MESSAGE(has(text, tick), tick);
     }
     CHECK_FALSE(has(text, ">5</text>"));
-    plot = line({1, 2.5, 8}, {1, 1, 2});  // not all whole
+    plot = line({1, 2.5, 8}, {1, 1, 2});  // not all integers
     plot.x = {.label = "heads", .log = true};
     CHECK(has(svg(plot), ">5</text>"));
 }

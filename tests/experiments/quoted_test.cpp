@@ -25,7 +25,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Part of the same number: a digit, or a point with a digit beyond it.
+// Is this part of the same number: a digit, or a point followed by a digit?
 bool goes_on(const std::string& text, std::size_t at, std::ptrdiff_t step) {
     const auto there = [&](std::ptrdiff_t far) {
         const std::ptrdiff_t i = static_cast<std::ptrdiff_t>(at) + far;

@@ -1,4 +1,4 @@
-// Results as JSON and back: nothing is lost on the way, and the page is the same.
+// Results round-trip through JSON without loss, and give the same page.
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
@@ -26,7 +26,7 @@ TEST_CASE("results: what was written as JSON is read again, to the last bit") {
     CHECK_EQ(found.name, "word_order");
     CHECK_EQ(found.outcomes.of("none", "largest"), found.report.decided.at("order_is_lost"));
     CHECK_EQ(found.outcomes.entries().at(0).seeds.size(), 2);
-    // The same seed again: the same numbers, whoever ran beside it.
+    // The same seed gives the same numbers, whatever runs in parallel.
     const auto trials = find_experiment("word_order").trials({.quick = true, .seeds = 2});
     CHECK(trials.at(1).run(2).numbers == found.outcomes.entries().at(1).seeds.at(1).numbers);
 }

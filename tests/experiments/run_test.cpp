@@ -1,4 +1,4 @@
-// Experiments run one after the other: where their pictures and their page go.
+// Running several experiments: where their figures and page are written.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/tests/core/scratch.h>

@@ -1,4 +1,4 @@
-// Which tokens of a story belong together, and what heads give to them.
+// Which tokens of a story are linked, and the attention that heads give to them.
 #include <tapestry/examples/school/experiments/head_figures.h>
 #include <tapestry/examples/school/tasks/masked_words.h>
 #include <tapestry/tapestry.h>
@@ -12,7 +12,7 @@ using namespace tapestry::experiments;
 
 namespace {
 
-// Letters, so that places can be read in the text.
+// Character codes, so positions can be read off the text.
 std::vector<std::int64_t> letters(std::string_view text) { return {text.begin(), text.end()}; }
 
 }  // namespace

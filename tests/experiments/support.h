@@ -1,5 +1,5 @@
-// Runs an experiment in its short form and checks its report: from one seed, whose numbers must lie
-// where the verdicts put them, or from three seeds with the verdicts themselves (.ci/long
+// Runs an experiment in its short form and checks its report: with one seed, whose numbers must be
+// consistent with the verdicts, or with three seeds and the verdicts themselves (.ci/long
 // examples).
 #pragma once
 

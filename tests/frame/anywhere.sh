@@ -21,7 +21,7 @@ chmod 755 "$place"
 trap 'rm -rf "$place"' EXIT
 failures=0
 
-# These compute for minutes and see nothing of the machine but its processor: a single way runs them.
+# These compute for minutes and depend only on the processor: a single way runs them.
 computing='^(ops|ops_odd_rows|torch|autograd|judge|judge_causes|experiments|mutations|mutations_templates|emulate|bits|planned_bits)$'
 
 is_wanted() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
@@ -47,7 +47,7 @@ run_tests() {
     while IFS= read -r reason; do
         [[ $reason != *": no reason given" ]] || bad+=$'\n'"    skipped: $reason"
     done <"$logs/$name.skipped"
-    # What only this way skips.
+    # Skipped only in this way.
     [[ ! -e $logs/plain.skipped ]] || comm -13 "$logs/plain.skipped" "$logs/$name.skipped" | sed 's/^/    skipped: /'
     [[ -n $bad || $verdict != "100% "* ]] || return 0
     echo "$bad"
@@ -57,7 +57,7 @@ run_tests() {
 # not_here WAY REASON
 not_here() { ! is_wanted "$1" || echo "skipped: anywhere: $1: $2"; }
 
-# A tree of its own in a path with a space; ctest's files name it instead of the original.
+# Copies the tree to a path with a space; ctest's files then refer to the copy.
 copy_tree() {
     local copy="$place/a tree" file
     [[ ! -d $copy ]] || return 0
@@ -70,7 +70,7 @@ copy_tree() {
     rm -rf "$copy/${build#"$source/"}/Testing"
 }
 
-# All programs on PATH but browsers.
+# All programs on PATH except browsers.
 without_browser() {
     local directory
     mkdir "$place/bin"

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# A ctest: after a training the parameters are what they were when fixtures/bits.json was written, to
-# the last bit, on every instruction set that this processor has: after 25 steps on the best of them,
-# after 5 on the others, which are slow. (WebAssembly has the baseline's bits:
-# tests/wasm/same_bits.sh.) A refactoring must not move them; a change that is meant to is a commit of
-# its own, with a line in CHANGELOG.md.
+# A ctest: after training, the parameters equal those in fixtures/bits.json to the last bit, on
+# every instruction set of this processor: after 25 steps on the best one, after 5 on the others,
+# which are slow. (WebAssembly has the baseline's bits: tests/wasm/same_bits.sh.) A refactoring must
+# not change them; an intended change is a separate commit, with a line in CHANGELOG.md.
 #
 #     bits.sh [--all | --update] EXAMPLES_DIR FIXTURES_DIR COMPILER
 #
-# EXAMPLES_DIR holds the built programs. With --all, 5, 25 and 100 steps on all of them (.ci/long bits);
-# with --update, fixtures/bits.json is written anew. The bits are those of g++: clang rounds some
-# products and sums at other places.
+# EXAMPLES_DIR holds the built programs. With --all, 5, 25 and 100 steps on all instruction sets
+# (.ci/long bits); with --update, rewrites fixtures/bits.json. The bits are those of g++: clang
+# rounds some products and sums in other places.
 set -euo pipefail
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
@@ -25,7 +24,7 @@ fi
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 
-# What a case passes to `tapestry train`.
+# The options of each case for `tapestry train`.
 declare -A options=(
     [demo]="--layers 4 --heads 4 --dim 128 --context 64 --batch 12 --eval-every 50 --eval-batches 5"
     [recipe]="--no-report --eval-every 0"
@@ -35,15 +34,15 @@ declare -A options=(
 )
 declare -A texts=([demo]=1 [recipe]=2 [dropout]=2 [accumulate]=2 [two_layers]=2)  # seeds of write_stories
 
-# digest_of FILE: SHA-256 of the tensors in a safetensors file, which follow eight bytes with the
-# length of the header, and the header.
+# digest_of FILE: SHA-256 of the tensors in a safetensors file, which follow the header and its
+# eight-byte length.
 digest_of() {
     local length
     length=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
     tail -c +$((length + 9)) "$1" | sha256sum | cut -d' ' -f1
 }
 
-# line ISA CASE STEPS prints the line that belongs into bits.json.
+# line ISA CASE STEPS prints the line for bits.json.
 line() {
     local out=$temporary/$1-$2
     # shellcheck disable=SC2086  # several options

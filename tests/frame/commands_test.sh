@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A ctest: how ./demo and ./check behave on machines that lack something, on which this test cannot
-# be run; what they say while something is installed or built; and what they make of ctest's words.
-# False dpkg-query, apt-get, id, sudo, cmake and ctest play along: nothing is installed or built.
+# A ctest: how ./demo and ./check behave on incomplete machines, where this test could not run; what
+# they print while installing or building; and how they interpret ctest's output. Fake dpkg-query,
+# apt-get, id, sudo, cmake and ctest are used: nothing is installed or built.
 #
 #     commands_test.sh SOURCE_DIR
 # shellcheck disable=SC2016  # the bodies of false programs are theirs to expand
@@ -16,13 +16,13 @@ temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 failures=0
 
-# A machine: a folder with the programs it has; each notes that it was called.
+# A machine: a folder with the programs it has; each logs its calls.
 tools=(bash env dirname tr tail mkdir cat sh cp grep awk sort tee sleep)
 new_machine() {  # UID INSTALLED_PACKAGES
     bin=$temporary/bin
     rm -rf "$bin" "$temporary/tree"
     mkdir -p "$bin" "$temporary/tree/cmake/wasm" "$temporary/tree/.ci"
-    # A copy of the scripts, so that no build of the real tree is touched.
+    # A copy of the scripts, so no build of the real tree is touched.
     cp "$source/demo" "$source/check" "$temporary/tree"
     cp "$source/.ci/run" "$temporary/tree/.ci"
     cp "$source"/cmake/{bootstrap,progress,verdict}.sh "$temporary/tree/cmake"
@@ -34,7 +34,7 @@ new_machine() {  # UID INSTALLED_PACKAGES
     false_program id "echo $1"
     installed=" $2 "
     false_program dpkg-query "[[ '$installed' == *\" \${*: -1} \"* ]] && echo -n installed"
-    # What configuring or building calls: in most of these tests the scripts must not get there.
+    # Called when configuring or building, which the scripts must not reach in most of these tests.
     false_program cmake 'exit 77'
     false_program nproc 'echo 1'
     calls=$temporary/calls
@@ -125,9 +125,9 @@ expect 3 "recommends chromium doxygen qemu-user valgrind pkgconf pybind11-dev py
 false_program npm 'exit 77'
 expect 3 "recommends chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin'" ./check --complete
 
-# ---- how far it is -------------------------------------------------------------------------------
+# ---- progress ------------------------------------------------------------------------------------
 
-# A cmake that configures at once, and builds three of four objects.
+# A cmake that configures immediately, and builds three of four objects.
 new_builder() {
     new_machine 1000 "$all"
     false_program cmake '
@@ -199,8 +199,8 @@ told=$(left 60 50 200; left 5 2 200; left 7 0 0; left 60 100 200; left 3600 1 10
 
 # ---- the verdict ---------------------------------------------------------------------------------
 
-# tests_that_end LINE: everything is built, and this is what ctest says and logs; what it skips, it
-# skips for two reasons.
+# tests_that_end LINE: everything is built, and ctest prints and logs this; its skipped tests have
+# two reasons.
 tests_that_end() {
     new_machine 1000 "$all $all_of_ci"
     false_program cmake 'exit 0'

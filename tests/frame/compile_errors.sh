@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: what the compiler says of common mistakes. Each file of compile_errors/ names a standard
-# in its first line and a sentence in its second: its compilation fails, the first error holds the
-# sentence, and there is no screenful. (Where std::vector does the copying, the compiler tells the way
-# there.) A file without a sentence compiles.
+# A ctest: the compiler's messages for common mistakes. Each file of compile_errors/ names a
+# standard in its first line and a sentence in its second: its compilation fails, the first error
+# contains the sentence, and the output is short. (If std::vector does the copying, the compiler
+# also reports the path there.) A file without a sentence compiles.
 #
 #     compile_errors.sh COMPILER INCLUDE_DIR [FLAG...]
 set -euo pipefail

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# What a chapter of the course is like: 2,000 to 3,000 words, programs included, and at most 6,000
-# Chinese characters in its translation; at least one picture of docs/course/pictures, with words in the
-# page's language. And no picture there that neither a page nor the README shows. A formula within a line
-# begins after a space, or GitHub shows its dollars.
+# Rules for a chapter of the course: 2,000 to 3,000 words, including programs, and at most 6,000
+# Chinese characters in its translation; at least one picture from docs/course/pictures, with words
+# in the page's language. Every picture there is shown by a page or the README. An inline formula
+# follows a space, because otherwise GitHub shows its dollar signs.
 # Usage: course_pages.sh SOURCE_DIR
 set -euo pipefail
 
-# The pictures a page shows, by name.
+# The names of the pictures on a page.
 pictures() { sed -nE 's/^!\[[^]]*\]\(pictures\/([^)]*)\)$/\1/p' "$1"; }
 
-# Formulas that GitHub would not see: their lines.
+# The lines of formulas that GitHub would not recognize.
 unseen_formulas() {
     awk '/^```/ { fenced = !fenced }
          fenced || /^\$\$/ { displayed = !fenced && gsub(/\$\$/, "") == 1; next }
@@ -21,7 +21,7 @@ unseen_formulas() {
          }' "$1"
 }
 
-# check COURSE: what is wrong, a line for each; status 1 if anything is.
+# check COURSE: one line per violation; status 1 if there are any.
 check() {
     local wrong=0 page words characters shown svg line
     say() { echo "$(basename "$1"): $2"; wrong=1; }
@@ -47,7 +47,7 @@ check() {
     ((wrong == 0))
 }
 
-# First that the check finds what it looks for.
+# First checks that planted violations are found.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/pictures"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The pictures of the course are what the program draws: who changes one of them, or the program, is
-# told to draw them again. Words that lie on one another are the program's own errors (drawing.h).
+# The pictures of the course match the program's output; after changing a picture or the program,
+# draw them again. Overlapping words are errors in the program itself (drawing.h).
 # Usage: course_pictures.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A ctest: the command that ./demo builds first (examples/cli/demo_commands.cpp) trains to the bits of the
-# whole one, shows the curve, and samples.
+# A ctest: the command that ./demo builds first (examples/cli/demo_commands.cpp) trains to the bits
+# of the full one, shows the curve, and samples.
 #
 #     demo_command.sh EXAMPLES     # the build tree's folder examples
 # Read next: examples/CMakeLists.txt; demo.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# docs/environment.md lists every environment variable that the tree reads and every CMake option, and none
-# that does not exist. What it lists is what stands in backquotes in the first column of its tables.
+# docs/environment.md lists every environment variable that the tree reads and every CMake option,
+# and none that does not exist. Listed names are those between backquotes in the first column of its
+# tables.
 # Usage: environment.sh SOURCE_DIR
 set -euo pipefail
 export LC_ALL=C
 
-# sources TREE PATTERN...: the tree's files of these names, without builds, dependencies and this script,
-# which plants variables of its own.
+# sources TREE PATTERN...: the tree's files with these names, except builds, dependencies and this
+# script, which plants variables.
 sources() {
     local tree=$1 names=() pattern
     shift
@@ -15,10 +16,10 @@ sources() {
         -prune -o -type f \( "${names[@]:1}" \) ! -name environment.sh -print
 }
 
-# matches PATTERN FILE...: what the pattern's \K leaves, a line each; nothing if nothing does.
+# matches PATTERN FILE...: the matches after the pattern's \K, one per line.
 matches() { xargs -r -d '\n' grep -hoP -- "$1" || true; }
 
-# Variables: getenv in C++, with the names that a launcher sets (mpi.cpp), process.env in JavaScript,
+# Variables: getenv in C++, the names set by launchers (mpi.cpp), process.env in JavaScript,
 # os.environ in Python, and Tapestry's own in scripts.
 variables() {
     sources "$1" '*.cpp' '*.h' | matches 'getenv\("\K[A-Z_0-9]+(?=")'
@@ -28,7 +29,7 @@ variables() {
     sources "$1" '*.sh' run long check demo build | matches '\$\{\KTAPESTRY_[A-Z_0-9]+(?=:?[-=])|"\$\{\KTAPESTRY_[A-Z_0-9]+(?=:=)'
 }
 
-# Options, and what CMake caches because a user may want to set it.
+# Options, and cached variables that a user may want to set.
 options() {
     sources "$1" CMakeLists.txt '*.cmake' |
         matches '^\s*((cmake_dependent_)?option|find_(path|program|library))\(\K[A-Z_0-9]+(?=\s)|^\s*set\(\K[A-Z_0-9]+(?=\s.*\sCACHE\s)'
@@ -37,7 +38,7 @@ options() {
 # shellcheck disable=SC2016  # the page's backquotes
 listed() { awk -F '|' '/^\| `/ { print $2 }' "$1" | grep -oP '`\K[A-Z][A-Z_0-9]+(?=`)'; }
 
-# check TREE: a line for each name that is missing or too many; status 1 if there are any.
+# check TREE: one line per missing or superfluous name; status 1 if there are any.
 check() {
     local page=$1/docs/environment.md found
     found=$(diff <({ variables "$1"; options "$1"; } | sort -u) <(listed "$page" | sort -u) |
@@ -45,7 +46,7 @@ check() {
     [[ -z $found ]] || { echo "$found"; return 1; }
 }
 
-# First that the check finds what it looks for.
+# First checks that planted violations are found.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/docs"

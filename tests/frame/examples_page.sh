@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What docs/examples.md shows is what is there: its C++ stands in examples/programs, and the programs
-# print its outputs, blocks that begin with "$ PROGRAM". The figures are those of g++ and the baseline
+# docs/examples.md matches the code: its C++ occurs in examples/programs, and the programs print its
+# outputs, blocks that begin with "$ PROGRAM". The figures are those of g++ and the baseline
 # instruction set.
 #
 #     examples_page.sh [--update] EXAMPLES_DIR SOURCE_DIR COMPILER
 #
-# EXAMPLES_DIR holds the built programs. With --update the outputs are written anew.
+# EXAMPLES_DIR holds the built programs. With --update the outputs are rewritten.
 set -euo pipefail
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The size of every room: its files, lines, the median file and the budget of room_budgets.txt; at the end
-# production and tests as a whole. By hand; sizes_test.cpp fails where a room exceeds its budget.
+# The size of every room: its files, lines, the median file and the budget of room_budgets.txt; at
+# the end the totals of production code and tests. By hand; sizes_test.cpp fails if a room exceeds
+# its budget.
 #
 #     tests/frame/figures.sh [--budgets]
 #
-# --budgets: what room_budgets.txt would be with every room 5 % above its present size.
+# --budgets: prints a room_budgets.txt with every room 5 % above its present size.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -21,7 +22,7 @@ if [[ ${1:-} == --budgets ]]; then
     exit
 fi
 
-# summary NAME: files, lines, median and files under 40 of "ROOM LINES" at stdin.
+# summary NAME: files, lines, median and files under 40 of "ROOM LINES" on stdin.
 summary() {
     sort -k 2n | awk -v name="$1" -v budget="${2:-}" '
         { size[NR] = $2; lines += $2; small += $2 < 40 }

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The course explains before it uses: no term of docs/course/glossary.md occurs in a chapter before the
-# one that explains it, unless its paragraph names that chapter ("chapter 9", or a link to it). And the
-# chapter that is said to explain it has it.
+# The course explains before it uses: no term of docs/course/glossary.md occurs in a chapter before
+# the one that explains it, unless its paragraph refers to that chapter ("chapter 9", or a link to
+# it). And the chapter that should explain it contains it.
 #
-# A term is what stands in bold in the first column; several forms may stand there, and an s or es may
-# follow each. Programs, outputs, the list of sources at a chapter's end and the line "Next:" are not
-# looked at. Small letters in a term stand for capitals as well; "-" and " " are the same.
+# A term is a bold text in the first column; a cell may list several forms, and each may take an s
+# or es. Programs, outputs, the list of sources at a chapter's end and the line "Next:" are ignored.
+# Lower-case letters in a term also match capitals; "-" and " " are equivalent.
 # Usage: glossary.sh SOURCE_DIR
 set -euo pipefail
 
-# The paragraphs of a chapter, one a line: FILE:LINE, the chapter's number, the text. Items of lists
-# and rows of tables are paragraphs.
+# The paragraphs of a chapter, one per line: FILE:LINE, the chapter's number, the text. List items
+# and table rows count as paragraphs.
 paragraphs() {
     awk -v OFS='\t' '
         function flush() { if (text != "") print place, chapter, text; text = "" }
@@ -31,7 +31,7 @@ paragraphs() {
         END { flush() }' "$@"
 }
 
-# The terms: one a line with its chapters, the one that explains it first.
+# The terms: one per line with its chapters, the explaining one first.
 terms() {
     awk -F ' *\\| *' -v OFS='\t' '
         /^\|/ && $4 ~ /\[[0-9]+\]/ {
@@ -46,24 +46,25 @@ terms() {
         }' "$1"
 }
 
-# check FOLDER: what is wrong, a line for each; status 1 if anything is.
+# check FOLDER: one line per violation; status 1 if there are any.
 check() {
     local chapters
     mapfile -t chapters < <(find "$1" -name '[0-9]*.md' ! -name '*.zh.md' | sort -V)
     awk -F '\t' -v folder="$1/" '
-        # Spaces around every word, so that a word can be looked for as " word ".
+        # Puts spaces around every word, so a word can be searched as " word ".
         function words(text) { gsub(/[^A-Za-z0-9'"'"']+/, " ", text); return " " text " " }
         function occurs(term, text) {
             return index(text, " " term " ") || index(text, " " term "s ") || index(text, " " term "es ")
         }
-        # The text without the longer terms that hold this one: "cross entropy" is no "entropy".
+        # The text without longer terms that contain this one: "cross entropy" is not "entropy".
         function without_longer(i, text,    j) {
             for (j = 1; j <= count; ++j) {
                 if (j != i && index(" " key[j] " ", " " key[i] " ")) gsub(" " key[j] "(s|es)? ", "  ", text)
             }
             return text
         }
-        # Does the text name one of the chapters: "chapter 9", "chapters 8 and 9", "(9-attention.md)"?
+        # Does the text refer to one of the chapters: "chapter 9", "chapters 8 and 9",
+        # "(9-attention.md)"?
         function names_one(text, numbers,    list, n, i) {
             n = split(numbers, list, " ")
             for (i = 1; i <= n; ++i) {
@@ -103,7 +104,7 @@ check() {
         }' <(terms "$1/glossary.md") <(paragraphs "${chapters[@]}")
 }
 
-# First that the check finds what it looks for.
+# First checks that planted violations are found.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 cat >"$planted/1-one.md" <<'END'

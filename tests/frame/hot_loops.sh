@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A ctest: the loops that the time goes to are what they were written to be. In the disassembly of
-# one instruction set's kernels, the matrix product's inner loops hold the fused multiply-adds of
-# their tile, of full width, and nothing that would wait for memory; norm, attention, cross-entropy
-# and the optimizers' updates hold FMAs of full width too, and keep their vectors in registers.
+# A ctest: the loops that take the time compile as intended. In the disassembly of one instruction
+# set's kernels, the matrix product's inner loops hold the fused multiply-adds of their tile at full
+# width, and nothing that would wait for memory; norm, attention, cross-entropy and the optimizers'
+# updates also hold full-width FMAs, and keep their vectors in registers.
 #
 #     hot_loops.sh OBJDUMP CXX avx2|avx512 OBJECT...
 #
-# No timing shows this so well: a compiler that spills one accumulator, or flags that part products
-# from sums, cost a tenth here and a half there, within the noise of a busy machine.
+# No timing shows this as well: a compiler that spilled one accumulator, or flags that separated
+# products from sums, cost 10% here and 50% there, within the noise of a busy machine.
 # Read next: hot_loops.awk, which reads the disassembly; ops/kernels/gemm_tile.h.
 set -euo pipefail
 objdump=$1 cxx=$2 isa=$3
@@ -32,7 +32,7 @@ failures=0
 disassemble() { "$objdump" -dCw --no-show-raw-insn "$@"; }
 judge() { awk -v register="$register" -f "$here/hot_loops.awk" "$@"; }
 
-# ---- the check itself: tiles planted to be good or bad -------------------------------------------
+# ---- the check itself: planted good and bad tiles ------------------------------------------------
 
 # plant NAME VECTORS ROWS REGISTER_BYTES FLAGS... compiles a tile, float and double, to NAME.dis.
 plant() {
@@ -58,7 +58,7 @@ END
     disassemble "$temporary/$1.o" >"$temporary/$1.dis"
 }
 
-# wants STATUS TEXT KIND NAME: what the check must say of NAME.dis.
+# wants STATUS TEXT KIND NAME: the check's expected result for NAME.dis.
 wants() {
     local status=0 said
     said=$(judge -v kind="$3" -v least="$planted" "$temporary/$4.dis") || status=$?
@@ -75,7 +75,7 @@ plant good 2 4 "$bytes" "${flags[@]}" -ffp-contract=fast
 plant parted 2 4 "$bytes" "${flags[@]}" -ffp-contract=off
 plant spilled 3 14 "$bytes" "${flags[@]}" -ffp-contract=fast  # 42 sums for 32 registers at most
 plant narrow 2 4 "$narrower" "${flags[@]}" -ffp-contract=fast
-# A loop that fetches an address from the stack, one that stores, one that calls: before each FMA.
+# Before each FMA a loop that loads an address from the stack, one that stores, one that calls.
 while read -r name line; do
     awk -v line="$line" '/vfmadd/ && !n++ { print "     0:\t" line } { print }' \
         "$temporary/good.dis" >"$temporary/$name.dis"
@@ -85,7 +85,7 @@ store vmovups %${register}1,(%rax)
 call call   1234 <exp>
 part vmulps %${register}1,%${register}2,%${register}3
 END
-# A kernel that puts a vector on the stack and fetches it again.
+# A kernel that spills a vector to the stack and reloads it.
 sed -E "0,/vfmadd/s/^( *[0-9a-f]+:\t)vfmadd.*/\1vmovaps %${register}1,0x40(%rsp)\n&/" \
     "$temporary/good.dis" >"$temporary/kernel.dis"
 
@@ -108,7 +108,7 @@ wants 1 "9 wanted" tile good
 
 # ---- the kernels ---------------------------------------------------------------------------------
 
-# look KERNEL OPTION... says what it finds in KERNEL.cpp's object.
+# look KERNEL OPTION... reports its findings in KERNEL.cpp's object.
 look() {
     local object found=
     for object in "${objects[@]}"; do
@@ -129,9 +129,9 @@ look() {
 objects=("$@")
 look gemm -v kind=tile -v least="$least"
 look norm -v kind=kernel
-# Products of a few rows, which attention shares with gemm.cpp, keep their sums in an array.
+# Products of a few rows, shared by attention and gemm.cpp, keep their sums in an array.
 look attention -v kind=kernel -v except='few_rows|dot_products'
 look optimizer_step -v kind=kernel
-# Four exponentials at a time want more registers than there are; that is counted and let pass.
+# Four exponentials at a time need more registers than there are; this is counted and allowed.
 look cross_entropy -v kind=kernel -v may_spill=1
 ((failures == 0)) || { echo "$failures kernels for $isa are not what they should be"; exit 1; }

@@ -1,9 +1,9 @@
-// What instruction_counts.sh counts the instructions of: a few pieces of work on one thread, each
-// done twice, the second time in a function whose name begins with measured_. By then memory is
-// cached, tables are filled and numbers are drawn.
+// The work whose instructions instruction_counts.sh counts: a few pieces on one thread, each done
+// twice, the second time in a function whose name begins with measured_. By then memory is cached,
+// tables are filled and random numbers are drawn.
 //
 //     instruction_counts gemm | layer_norm | attention | step
-//     instruction_counts compiler          by what it was compiled, for instance g++-12
+//     instruction_counts compiler          the compiler that built it, for instance g++-12
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
@@ -56,7 +56,7 @@ void attention_both_ways() {
     tape.backward(sum(scaled_dot_product_attention(q, k, v, {.causal = true})));
 }
 
-// Two steps of training as the command does it.
+// Two training steps as in the command.
 void step() {
     static const GPTConfig config{.vocab = 65, .context = 16, .layers = 2, .heads = 2, .dim = 32};
     static const GPT model(config, generator());
@@ -70,8 +70,8 @@ void step() {
 
 }  // namespace
 
-// What callgrind looks for: names without mangling, and calls from which something is still to be
-// done, since a jump to the end of another function would not come back here.
+// The functions that callgrind looks for: unmangled names, and calls that are not tail calls, since
+// a jump to the end of another function would not return here.
 extern "C" {
 [[gnu::noinline]] int measured_gemm() { return gemm(), 1; }
 [[gnu::noinline]] int measured_layer_norm() { return layer_norm_both_ways(), 1; }

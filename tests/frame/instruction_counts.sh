@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A ctest: how many instructions a product, a layer norm, attention and a step of training take, as
-# valgrind's callgrind counts them, against the numbers in instruction_counts.txt. Counts are the
-# same on a busy machine and an idle one, so 3% more is a regression and not noise.
+# A ctest: the number of instructions that a product, a layer norm, attention and a training step
+# take, counted by valgrind's callgrind, against instruction_counts.txt. Counts are the same on a
+# busy and an idle machine, so 3% more is a regression and not noise.
 #
 #     instruction_counts.sh [--update] PROGRAM...
 #
-# PROGRAM is tests/instruction_counts of a build. With --update the numbers of its compiler are
-# written to the file instead. One thread, and AVX2, for valgrind knows no AVX-512. Per work:
-#   instructions  all of them, of one step where the work is `step`
-#   outside       those outside of the kernels: tape, shapes, allocation, C library
-#   storages      blocks asked of the tensors' allocator (no more are allowed at all)
-#   mallocs       blocks asked of the system's
+# PROGRAM is tests/instruction_counts of a build. With --update, writes the numbers of its compiler
+# to the file instead. One thread, and AVX2, because valgrind does not support AVX-512. Per work:
+#   instructions  all of them, per step for the work `step`
+#   outside       those outside the kernels: tape, shapes, allocation, C library
+#   storages      blocks from the tensors' allocator (must not grow at all)
+#   mallocs       blocks from the system's
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 expectations=$here/instruction_counts.txt
@@ -26,7 +26,7 @@ command -v valgrind >/dev/null || skip "no valgrind here (Debian: valgrind)"
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 
-# count PROGRAM COMPILER WORK STEPS prints lines: compiler, work, what, number.
+# count PROGRAM COMPILER WORK STEPS prints lines: compiler, work, metric, number.
 count() {
     local profile=$temporary/profile log=$temporary/log status=0
     rm -f "$profile".*
@@ -38,8 +38,8 @@ count() {
         grep -vE '^--|^==[0-9]+== *$' "$log" | tail -n 25 >&2
         return 1
     fi
-    # fn= opens a function, whose own cost follows line by line, in the last column; the line after
-    # calls= is the cost of the called.
+    # fn= starts a function, whose own cost follows line by line, in the last column; the line after
+    # calls= has the cost of the callee.
     awk -v compiler="$2" -v work="$3" -v steps="$4" '
         /^fn=/ { kernel = /kernels::(avx2|baseline)::|xsimd_avx2::/; next }
         /^cfn=/ { called = substr($0, 5); next }
@@ -63,7 +63,7 @@ count() {
         }' "$profile.1"  # the first dump: what happened in measured_*
 }
 
-# compare EXPECTED MEASURED prints a table of both; status 1 if something has grown.
+# compare EXPECTED MEASURED prints a table of both; status 1 if anything has grown.
 compare() {
     awk '
         /^#/ || NF == 0 { next }

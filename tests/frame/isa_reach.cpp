@@ -1,4 +1,5 @@
-// What isa_reach.sh takes apart and runs: all of the library, linked, and a product of matrices.
+// The program that isa_reach.sh disassembles and runs: all of the library, linked, and a matrix
+// product.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>

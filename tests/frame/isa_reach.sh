@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A ctest: a machine with SSE2 alone never meets an instruction that it lacks.
+# A ctest: a machine with only SSE2 never executes an instruction that it lacks.
 #
 #     isa_reach.sh NM OBJDUMP CXX PROGRAM OBJECT...
 #
-# PROGRAM is tests/isa_reach, linked; OBJECT are all of the library, those of the kernels
-# lying in folders tapestry_kernels_ISA.dir. What could go wrong, in the order of the checks:
+# PROGRAM is tests/isa_reach, linked; OBJECT are all of the library, with those of the kernels in
+# folders tapestry_kernels_ISA.dir. Possible failures, in the order of the checks:
 #   a flag reaches an object it is not meant for, which then holds wider instructions;
-#   an AVX object is entered by another door than its `install`, which table.cpp alone may call;
+#   an AVX object is entered other than through its `install`, which only table.cpp may call;
 #   it has static variables to initialise, which happens at every start;
-#   the linker keeps an AVX copy of a function for everybody (weak_symbols.sh looks at the objects,
+#   the linker keeps an AVX copy of a function for everyone (weak_symbols.sh checks the objects,
 #   here it is the linked program);
-#   table.cpp calls the `install` of an instruction set that is not there. It is compiled for that
+#   table.cpp calls the `install` of an unavailable instruction set. It is compiled for that
 #   set like the rest of its file, and compilers use vectors to store two pointers.
 # Read next: weak_symbols.sh; ops/kernels/table.cpp; tests/emulate.sh, the proof by running.
 set -euo pipefail
@@ -35,9 +35,9 @@ fail() {
     failures=$((failures + 1))
 }
 
-# The functions that hold an instruction beyond SSE2, each with its first one: on vectors and with a
-# v before it (coded with VEX or EVEX), on masks, of BMI, of SSE3 and later. tzcnt is not among
-# them: processors without it run it as bsf, and compilers know.
+# The functions with an instruction beyond SSE2, each with its first one: vector instructions with a
+# v prefix (VEX or EVEX encoding), on masks, BMI, SSE3 and later. tzcnt is excluded: processors
+# without it run it as bsf, and compilers know that.
 wider_functions() {
     "$objdump" -dCw --no-show-raw-insn "$@" | awk '
         /^[0-9a-f]+ <.*>:$/ { name = substr($0, index($0, "<")); found = 0; next }
@@ -56,20 +56,20 @@ wider_functions() {
         wide { found = 1; print name " " $2 " " $3 }'
 }
 
-# Names of the AVX namespaces that an object asks for.
+# Names in the AVX namespaces that an object references.
 avx_references() {
     "$nm" --demangle --undefined-only --print-file-name "$@" |
         grep -E 'kernels::avx|xsimd_avx' || true
 }
 
-# Sections of code to be run before main.
+# Sections of code that run before main.
 initialisers() {
     "$objdump" -hw "$@" | grep -E ' \.(init_array|preinit_array|ctors|init)\b' || true
 }
 
 # ---- the checks themselves -----------------------------------------------------------------------
 
-# planted FLAGS... compiles three functions and a variable that asks for code before main.
+# planted FLAGS... compiles three functions and a variable that needs code before main.
 planted() {
     "$cxx" -std=c++20 "$@" -c "$temporary/planted.cpp" -o "$temporary/planted.o"
 }
@@ -139,8 +139,8 @@ found=$(wider_functions "$program" | grep -vE 'kernels::avx(2|512|512_bf16|512_a
 
 # ---- what runs -----------------------------------------------------------------------------------
 
-# Valgrind 3.19 knows no AVX-512: it stops where a function of it is entered. And its list of what
-# was entered tells whether AVX2 stays alone.
+# Valgrind 3.19 does not support AVX-512: it stops when a function with it is entered. And its list
+# of entered functions shows whether AVX2 stays separate.
 if command -v valgrind >/dev/null; then
     for isa in baseline avx2; do
         status=0

@@ -1,7 +1,7 @@
-// Who may include whom: core <- autograd <- ops <- nn <- examples, and which rooms within these.
+// Allowed includes: core <- autograd <- ops <- nn <- examples, and the rooms within these.
 //
 // The checker runs over the tree, where it must find nothing, and over planted files, where it must
-// find exactly what was planted: a checker that never complains would pass the first test too.
+// find exactly what was planted: a checker that never complains would pass the first test as well.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -23,12 +23,12 @@ Names operator+(Names a, const Names& b) {
 }
 
 struct Room {
-    std::string folder;  ///< and those below it, as far as they are no room of their own; or a file
-    Names sees;          ///< rooms of this tree whose files it may include, besides its own
+    std::string folder;  ///< with its subfolders, unless they are rooms themselves; or a file
+    Names sees;          ///< rooms of this tree whose files it may include, besides itself
 };
 
-/// From the bottom to the top: each room sees some of those before it, so that no two of them can
-/// include one another, however indirectly.
+/// From bottom to top: each room sees some of those before it, so no two can include each other,
+/// even indirectly.
 const std::vector<Room>& rooms() {
     static const Names core{"core/clock.h", "core/error.h", "core/text", "core"};
     static const Names autograd = core + Names{"autograd", "autograd/profile", "autograd/check"};
@@ -94,12 +94,12 @@ const std::vector<Room>& rooms() {
 }
 
 struct Library {
-    std::string header;  ///< or the folder its headers lie in, with a slash
+    std::string header;  ///< or its headers' folder, with a slash
     Names folders;       ///< whose files may include it
-    Names headers;       ///< of these folders or files may, too; elsewhere .cpp files alone
+    Names headers;       ///< headers or folders that may as well; elsewhere only .cpp files
 };
 
-/// Libraries that not everybody may see. What is public must compile without them.
+/// Libraries with restricted use. Public headers must compile without them.
 const std::vector<Library>& libraries() {
     static const std::vector<Library> all{
         {"xsimd/", {"ops/kernels"}, {"ops/kernels"}},
@@ -133,8 +133,8 @@ const Room* room_of(const std::string& path) {
     return found;
 }
 
-/// "nn/io" of a header that says "Internal to nn/io." in its opening comment; empty if it does not.
-/// cmake/install.cmake leaves out those that do. "Internal to Tapestry.": to the whole tree.
+/// "nn/io" for a header whose opening comment says "Internal to nn/io."; empty otherwise.
+/// cmake/install.cmake leaves out those headers. "Internal to Tapestry.": to the whole tree.
 std::string internal_to(const fs::path& header) {
     static const std::regex says("//.*Internal to (Tapestry|[a-z/_]+).*");
     std::ifstream text(header);
@@ -145,7 +145,7 @@ std::string internal_to(const fs::path& header) {
     return "";
 }
 
-/// What is wrong with `#include <tapestry/header>` in `file` of the tree at `root`.
+/// The error in `#include <tapestry/header>` in `file` of the tree at `root`, or empty.
 std::string wrong_within(const fs::path& root, const std::string& file, const std::string& header) {
     const Room& room = *room_of(file);
     const Room* other = room_of(header);
@@ -159,7 +159,7 @@ std::string wrong_within(const fs::path& root, const std::string& file, const st
     return internal_to(root / file).empty() ? "is internal, and this header is not" : "";
 }
 
-/// What is wrong with `#include <header>` (or "header") in `file`; empty if nothing.
+/// The error in `#include <header>` (or "header") in `file`; empty if there is none.
 std::string wrong_with(const fs::path& root, const std::string& file, const std::string& header,
                        bool quoted) {
     static const std::string ours = "tapestry/";
@@ -207,7 +207,7 @@ Names violations(const fs::path& root) {
     return found;
 }
 
-/// A tree of its own, gone at the end.
+/// A temporary tree, removed at the end.
 struct Planted {
     Planted() {
         std::string name = (fs::temp_directory_path() / "tapestry-layers-XXXXXX").string();
@@ -299,7 +299,7 @@ TEST_CASE("an include against the layers is found") {
         {"core/error.cpp", "<doctest/doctest.h>"},
         {"tapestry.h", "<tapestry/ops/kernels/table.h>"},
     };
-    for (const auto& plant : planted) {  // clang 14 captures no structured bindings
+    for (const auto& plant : planted) {  // clang 14 cannot capture structured bindings
         CHECK_MESSAGE(violations_of(plant.first, plant.second).size() == 1,
                       plant.first << " includes " << plant.second);
     }
@@ -322,7 +322,7 @@ TEST_CASE("an include along the layers is not") {
         {"tests/core/tensor_test.cpp", "<tapestry/nn/module/module.h>"},
         {"core/tensor.h", "<vector>"},
     };
-    for (const auto& plant : planted) {  // clang 14 captures no structured bindings
+    for (const auto& plant : planted) {  // clang 14 cannot capture structured bindings
         CHECK_MESSAGE(violations_of(plant.first, plant.second).empty(),
                       plant.first << " includes " << plant.second);
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every link from one document to a file of the tree leads to a file that is there: who renames a
-# chapter is told who speaks of it. Links to the web and to places within a document are not looked at.
-# And the index, docs/README.md, links each document of docs once.
+# Every link from a document to a file of the tree leads to an existing file, so renaming a chapter
+# reveals its references. Links to the web and to fragments of a document are not checked. The
+# index, docs/README.md, links each document of docs once.
 # Usage: links.sh SOURCE_DIR
 set -euo pipefail
 
@@ -36,7 +36,8 @@ broken() {
     ((found == 0))
 }
 
-# unlisted FOLDER: the documents of docs that the index does not link exactly once; status 1 if there are any.
+# unlisted FOLDER: the documents of docs that the index does not link exactly once; status 1 if
+# there are any.
 unlisted() {
     local found=0 document
     for document in "$1"/docs/*.md; do
@@ -48,7 +49,7 @@ unlisted() {
     ((found == 0))
 }
 
-# First that the check finds what it looks for.
+# First checks that planted violations are found.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/docs"

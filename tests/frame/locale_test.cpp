@@ -1,5 +1,5 @@
-// A program of the user's may have set a locale in which 2.5 reads 2. The library asks none: fmt
-// and charconv know of none, while the functions named here do.
+// A user's program may set a locale in which 2.5 reads as 2. The library does not depend on it: fmt
+// and charconv ignore locales, while the functions named here do not.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What in `code` reads or writes real numbers as the locale has them; empty if nothing does.
+// The call in `code` that reads or writes real numbers by the locale; empty if there is none.
 std::string asks_the_locale(const std::string& code) {
     static const std::regex call(R"(\b(strto(d|f|ld)|atof|sto(d|f|ld)|\w*scanf|\w*printf) ?\()");
     std::smatch found;

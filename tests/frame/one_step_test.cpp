@@ -1,6 +1,6 @@
-// There is one training step: in the library, the command, the tasks and the experiments nobody but
-// nn/train/train_step.cpp asks an optimiser for its update. (The programs of one idea each show a
-// loop by hand: that is their idea.)
+// There is only one training step: in the library, the command, the tasks and the experiments, only
+// nn/train/train_step.cpp calls an optimiser's step(). (The small programs each show a loop by hand
+// on purpose.)
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -54,7 +54,7 @@ TEST_CASE("one step: there is one") {
         const auto more = files_that_update(root, room);
         found.insert(found.end(), more.begin(), more.end());
     }
-    // A process's slice of the parameters is updated in the step's name (data_parallel.h).
+    // A process's slice of the parameters is updated on behalf of the step (data_parallel.h).
     std::sort(found.begin(), found.end());
     CHECK(found == std::vector<std::string>{"nn/data_parallel/optimizer_slice.cpp",
                                             "nn/train/train_step.cpp"});

@@ -1,4 +1,4 @@
-// The scripts of pages, which are handed strings out of files.
+// The scripts of pages, which receive strings from files.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -9,8 +9,8 @@
 
 using tapestry::test::source_dir;
 
-// The scripts make elements by name and give them text (dom.js). None of them parses HTML or text
-// as a program; the pages' content security policy would not let it run either.
+// The scripts create elements by name and set their text (dom.js). None parses HTML or evaluates
+// text as a program; the pages' content security policy would block it as well.
 TEST_CASE("page scripts: none parses HTML") {
     std::size_t scripts = 0;
     for (const char* folder :

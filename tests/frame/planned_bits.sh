@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A ctest: the recipe with dropout, a report and evaluations, with its memory planned and without, ends
-# in the same file of parameters. 2000 steps: .ci/long plan.
+# A ctest: the recipe with dropout, a report and evaluations gives the same parameter file with and
+# without planned memory. 2000 steps: .ci/long plan.
 #
 #     planned_bits.sh EXAMPLES_DIR [STEPS]
 set -euo pipefail
@@ -10,7 +10,7 @@ temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 "$examples/write_stories" --seed 2 --bytes 1000000 --out "$temporary/text.txt"
 
-# trained NAME OPTION...: the SHA-256 of the parameters; what was printed is in NAME.log.
+# trained NAME OPTION...: prints the SHA-256 of the parameters; the output is in NAME.log.
 trained() {
     local name=$1
     shift

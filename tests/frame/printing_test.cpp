@@ -1,4 +1,4 @@
-// The command prints by examples/options/output.h, which escapes what strings from files hold.
+// The command prints with examples/options/output.h, which escapes strings from files.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -19,7 +19,7 @@ TEST_CASE("printing: the command and its options print by output.h alone") {
             const std::string text{std::istreambuf_iterator<char>(file), {}};
             for (const char* prints : {"fmt::print", "std::cout", "std::cerr", "printf", "puts(",
                                        "fputc", "putchar", "fwrite", "::write("}) {
-                // A literal that needs no memory, for when there is none.
+                // A literal that needs no allocation, when out of memory.
                 if (name == "main.cpp" && prints == std::string("puts(")) continue;
                 INFO(entry.path().native(), " has ", prints);
                 CHECK_EQ(text.find(prints), std::string::npos);

@@ -1,5 +1,5 @@
-// Sizes that can be read: files of the library and the examples, functions, and rooms,
-// whose budgets are in room_budgets.txt. Read next: figures.sh, which prints them.
+// Readable sizes: files of the library and the examples, functions, and rooms, whose budgets are in
+// room_budgets.txt. Read next: figures.sh, which prints them.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -36,7 +36,7 @@ constexpr std::array kProduction{"core", "autograd", "ops", "nn", "python", "exa
 
 using Sizes = std::map<std::string, std::size_t>;  // lines by room
 
-/// A room is a folder with sources of its own.
+/// A room is a folder that contains sources.
 Sizes sizes_of_rooms(const fs::path& root) {
     Sizes sizes;
     for (const char* top : kProduction) {
@@ -78,8 +78,8 @@ Lines complaints(const Sizes& sizes, const Sizes& budgets) {
     return all;
 }
 
-/// The longest block that begins with a line of this indentation and ends with a brace alone there,
-/// as clang-format leaves a function (at 0 or, in a class, at 4) and any block within one. Classes
+/// The longest block that begins with a line of this indentation and ends with a lone brace at it,
+/// as clang-format lays out a function (at 0 or, in a class, at 4) and any block inside. Classes
 /// and tables end with "};", namespaces with a comment.
 std::size_t longest_block(const Lines& lines, std::size_t indentation) {
     const std::string end = std::string(indentation, ' ') + "}";

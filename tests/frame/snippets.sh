@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compiles and runs every C++ program in README.md and docs/, and compares what it prints with the
-# block that follows it: what the documents show is what happens. Translations show the same
-# programs and outputs (translations.sh).
+# Compiles and runs every C++ program in README.md and docs/, and compares its output with the block
+# that follows it, so the documents show what happens. Translations show the same programs and
+# outputs (translations.sh).
 #
-# A block ```cpp that has a main is a program; a block ```text right after it is its output. With
-# --update the output blocks are rewritten instead of compared. A program that joins processes is linked
-# with tapestry::mpi; where the build has an MPI, three of it print the same as one.
+# A block ```cpp with a main is a program; a block ```text right after it is its output. With
+# --update the output blocks are rewritten instead of compared. A program that joins processes is
+# linked with tapestry::mpi; if the build has MPI, three processes must print the same as one.
 # Most programs are compiled together; with --alone (`.ci/long documents`) each by itself.
 # Usage: snippets.sh [--update] [--alone] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
 set -euo pipefail
@@ -23,19 +23,19 @@ trap 'rm -rf "$work"' EXIT
 programs=0
 failures=0
 
-# Where a document's programs go: every folder has a README.md.
+# The folder for a document's programs: every folder has a README.md.
 work_of() {
     local path=${1#"$source/"}
     echo "$work/${path//\//_}"
 }
 
-# Every program begins by reading this header, which takes longer than all the rest: g++ finds it
-# compiled (clang would want an option). That is the same header, so nothing else changes.
+# Every program begins by reading this header, which takes longer than everything else: g++ uses a
+# precompiled one (clang would need an option). It is the same header, so nothing else changes.
 mkdir -p "$work/include/tapestry"
 "$compiler" -w -std=c++20 -fopenmp -I "$build/include" "${flags[@]}" -x c++-header \
     "$build/include/tapestry/tapestry.h" -o "$work/include/tapestry/tapestry.h.gch"
 
-# Splits a document into NAME.1.cpp, NAME.1.txt, NAME.2.cpp, ...: programs and wanted outputs.
+# Splits a document into NAME.1.cpp, NAME.1.txt, NAME.2.cpp, ...: programs and expected outputs.
 split() {
     awk -v out="$(work_of "$1")" '
         /^```cpp$/  { kind = "cpp"; text = ""; next }
@@ -72,11 +72,11 @@ mpirun=$(mpirun_of "$build")
 
 joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
 
-# compile PROGRAM: beside it its .exe, or what the compiler says.
+# compile PROGRAM: creates its .exe, or prints the compiler's messages.
 compile() {
     local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt) first=()
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
-    # What is precompiled is found only if nothing is read before it.
+    # A precompiled header is used only if nothing is read before it.
     ! includes_all "$1" || first=(-include "$work/include/tapestry/tapestry.h")
     "$compiler" -std=c++20 -fopenmp "${first[@]}" -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
         -o "$name.exe" "${libraries[@]}" >"$name.said" 2>&1 || true
@@ -84,16 +84,19 @@ compile() {
 
 includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
 
-# Whether a program includes tapestry.h and nothing else. It can then be compiled in a namespace together with
-# others, which saves several times the program's own cost: reading the header. (A name that the program and the
+# Does a program include only tapestry.h? Then it can be compiled in a namespace together with
+# others, which saves several times the program's own cost: reading the header. (A name that the
+# program and the library both declare is ambiguous only in a program compiled alone: --alone finds
+# it.)
 # library both declare is ambiguous only in a program compiled alone: --alone finds it.)
 is_groupable() {
     [[ $alone == no ]] && [[ $(grep '^ *#' "$1") == '#include <tapestry/tapestry.h>' ]] &&
         grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"
 }
 
-# compile_together NAME PROGRAM...: one program that is each of these, by its number; in their places
-# scripts that run it so. What does not compile together is compiled alone, and says why.
+# compile_together NAME PROGRAM...: one program that runs each of these, by its number; scripts in
+# their places run it. Programs that do not compile together are compiled alone, to report their
+# errors.
 compile_together() {
     local name=$work/together.$1 program i=0
     shift
@@ -131,7 +134,7 @@ for program in "$work"/*.cpp; do
     if is_groupable "$program"; then together+=("$program"); else others+=("$program"); fi
 done
 
-# As many compilers at once as there are cores; the programs themselves run one after the other.
+# Runs as many compilers at once as there are cores; the programs themselves run one after another.
 in_turn() {
     while (($(jobs -pr | wc -l) >= $(nproc))); do wait -n || true; done
     "$@" &

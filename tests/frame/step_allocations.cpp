@@ -1,11 +1,11 @@
-// A ctest: how often a step of training calls malloc, on whatever thread. After the first few,
-// which fill lists, make moments and a plan, not at all: tensors lie in a planned piece or in the
-// allocator's blocks, and what else a step makes is recycled (core/recycling.h). Here malloc counts
-// its calls and hands them on.
+// A ctest: how often a training step calls malloc, on any thread. After the first few, which fill
+// lists, make moments and a plan, never: tensors are in a planned arena or in the allocator's
+// blocks, and a step's other objects are recycled (core/recycling.h). This malloc counts its calls
+// and forwards them.
 //
-//     step_allocations            every case, and what each step of it took if that was not 0
+//     step_allocations            every case, and the calls of each step that made any
 //
-// To see who asked: gdb, a breakpoint at `somebody_asked`.
+// To find the caller: gdb, with a breakpoint at `somebody_asked`.
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/optim/adam.h>
@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-// glibc's own, under the names by which its malloc may be replaced.
+// glibc's own functions, under names that allow replacing malloc.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -72,10 +72,10 @@ namespace {
 
 using namespace tapestry;
 
-constexpr int kSteps = 24, kFirst = 6;  // the plan is made at the beginning of the fourth
-// The first chunk of a kind that comes to a thread has it make its buffers, on a busy machine late:
-// of several threads half of these steps may see such a chunk. What every step asks for all of them
-// do.
+constexpr int kSteps = 24, kFirst = 6;  // the plan is made when the fourth begins
+// A thread allocates its buffers at its first chunk of a kind, late on a busy machine: with several
+// threads, half of these steps may include such a chunk. An allocation of the step itself occurs in
+// all of them.
 constexpr int kLate = (kSteps - kFirst) / 2;
 
 struct Case {
@@ -97,7 +97,7 @@ std::vector<Case> cases(const std::string& text) {
     summed.model.dropout = 0.1;
     summed.accumulate = 2;
     clipped.clip = 1e-3;
-    fast.recipe = Recipe::fast;  // on one thread: of several, Muon's matrices go to any
+    fast.recipe = Recipe::fast;  // on one thread: with several, any may get Muon's matrices
     fill_in_recipe(fast, {"text", "context", "layers", "heads", "dim", "batch", "steps",
                           "eval_every", "eval_batches"});
     return {{"plain", plain},
@@ -116,7 +116,7 @@ std::int64_t calls_of_step(Session& session) {
     return calls;
 }
 
-// Did every step but the first few, and the last, which evaluates, do without?
+// Did every step allocate nothing, except the first few and the last, which evaluates?
 bool passes(const Case& the_case, bool plan) {
     const ThreadsGuard threads(the_case.threads);
     set_planning(plan);

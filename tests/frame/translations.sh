@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A translated document X.zh.md shows the same programs, outputs, commands and pictures as X.md: who
-# changes one of them is told to change the other.
+# A translated document X.zh.md shows the same programs, outputs, commands and pictures as X.md, so
+# both must be changed together.
 # Usage: translations.sh SOURCE_DIR
 set -euo pipefail
 
-# What does not depend on the language: blocks between ```, indented commands without what is said of
-# them, and the targets of pictures (X.zh.svg is X.svg with its words in Chinese).
+# The language-independent contents: blocks between ```, indented commands without their
+# explanations, and the targets of pictures (X.zh.svg is X.svg with Chinese words).
 shown() {
     awk '/^```/ { fenced = !fenced }
          fenced { print; next }

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# A ctest: no object compiled for one instruction set offers a symbol that others could pick up.
+# A ctest: no object compiled for one instruction set defines a symbol that other objects could use.
 #
 #     weak_symbols.sh NM CXX ISA OBJECT...
 #
-# Of a weak symbol (an inline function, a template) that several objects define, the linker keeps
-# one copy for all. If std::max<float> is compiled for AVX-512 and is the copy it keeps, the program
-# dies on a machine without. So each weak symbol of a kernel must carry its ISA in its name: it is a
-# function of tapestry::kernels::ISA or of xsimd_ISA, or a template with such a type.
+# If several objects define a weak symbol (an inline function, a template), the linker keeps one
+# copy for all. If std::max<float> is compiled for AVX-512 and the linker keeps that copy, the
+# program crashes on a machine without it. So each weak symbol of a kernel must carry its ISA in its
+# name: it is a function of tapestry::kernels::ISA or of xsimd_ISA, or a template with such a type.
 # Read next: ops/kernels/simd.h.
 set -euo pipefail
 nm=$1 cxx=$2 isa=$3
 shift 3
 
-# W, V, u: weak, weak object, unique. DW.ref.* are pointers that exception tables need, no code.
+# W, V, u: weak, weak object, unique. DW.ref.* are pointers for exception tables, not code.
 foreign_symbols() {
     "$nm" --demangle --defined-only --print-file-name "$@" | grep -E ' [WVu] ' |
         grep -vE "kernels::$isa::|xsimd_$isa::|DW\.ref\." || true
 }
 
-# First that the check finds what it looks for, and only that.
+# First checks that planted violations are found, and nothing else.
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 cat >"$temporary/planted.cpp" <<END

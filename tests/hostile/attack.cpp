@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run, so that each file of the directory has a sentinel of its name, and a few more.
+// A run, so each file of the attacked directory has a sentinel of the same name, plus a few more.
 void make_victim(const fs::path& victim) {
     copy_directory(valid_directory(Kind::run), victim);
     for (const char* name :
@@ -34,7 +34,7 @@ Surroundings surroundings(const Place& place, bool as_nobody) {
             .seconds = 20};
 }
 
-// One of them, another with each attack; a slow one besides with every 32nd.
+// A different one for each attack; plus a slow one at every 32nd attack.
 std::vector<Command> by_turns(const std::vector<Command>& commands, std::size_t turn) {
     if (is_long()) return commands;
     std::vector<Command> fast, slow, some;
@@ -49,13 +49,13 @@ void check_refusal(const Command& command, const Outcome& outcome, const std::st
     check_refused(outcome, words);
 }
 
-// Taken and released, whatever was in it.
+// The tree without the lock, which may have been taken and released.
 Tree without_lock(Tree tree) {
     tree.erase(".lock");
     return without_times(std::move(tree));
 }
 
-// Of what stays in a directory is told, too.
+// Does not count warnings about files left in place.
 std::size_t lines_but_warnings(const std::string& err) {
     std::size_t count = 0;
     for (const std::string& line : lines_of(err)) count += line.ends_with("left as it is") ? 0 : 1;

@@ -1,8 +1,8 @@
-// Attacks by directory: what is done to a valid one, and what every command must then leave alone.
-// Each is tried in a place with a sentinel tree beside the directory, whose files have the names
-// that attacks aim at.
+// Attacks by directory: modifications of a valid directory, and everything that commands must then
+// leave unchanged. Each is tried next to a sentinel tree, whose files have the names that attacks
+// aim at.
 //
-// Read next: names_test.cpp, the plainest table; commands.h, which commands are run.
+// Read next: names_test.cpp, the simplest table; commands.h, the commands.
 #pragma once
 
 #include <tapestry/tests/cli/command.h>
@@ -18,38 +18,38 @@
 
 namespace tapestry::test {
 
-/// What an attack is done to.
+/// The target of an attack.
 struct Target {
-    std::filesystem::path directory;  ///< the one that a command is given
-    std::filesystem::path victim;  ///< beside it: a valid run, notes.txt, secret-config.json, ...
+    std::filesystem::path directory;  ///< the directory that commands get
+    std::filesystem::path victim;  ///< next to it: a valid run, notes.txt, secret-config.json, ...
 };
 
 struct Attack {
     std::string name;
     std::string why;
     std::function<void(const Target&)> prepare;
-    /// If not empty: readers of the manifest end with exit code 2 and an error that has these
+    /// If not empty: commands that read the manifest exit with code 2 and an error containing these
     /// words.
     std::string refusal = {};
     /// Files of the directory that no command may change or remove.
     std::vector<std::string> foreign = {};
 };
 
-/// A folder with the directory to attack (above/m), the sentinel (above/victim), a valid run
-/// (good; with Kind::data a model of it, pairs), a text (t.txt), and a home, a cache and a folder
-/// for outputs of the command's own.
+/// A folder with the directory to attack (above/m), the sentinel (above/victim), a valid run (good;
+/// with Kind::data a model of it, pairs), a text (t.txt), and a home, a cache and an output folder
+/// for commands.
 class AttackPlace : public Place {
 public:
     explicit AttackPlace(Kind kind);
 
     Target target() const { return {*this / "above/m", *this / "above/victim"}; }
 
-    /// Copies the valid directory, does this to it, and sets back all times.
+    /// Copies the valid directory, applies the attack, and resets all modification times.
     void prepare(const Attack& attack) const;
-    /// Empties the folder for outputs, and runs the command.
+    /// Empties the output folder and runs the command.
     Outcome run(const Command& command, bool as_nobody = false) const;
 
-    /// All but the directory, outputs and cache.
+    /// Everything but the directory, outputs and cache.
     Tree outside() const;
     Tree inside() const { return tree_of(target().directory); }
 
@@ -57,19 +57,19 @@ private:
     Kind kind_;
 };
 
-/// Tries each attack with a command that reads, and every third with one that writes, by turns;
-/// all of them with all commands, as root and as another user, where TAPESTRY_TESTS=long says so.
+/// Tries each attack with one reading command, and every third with one writing command, cycling
+/// through them; with TAPESTRY_TESTS=long all attacks with all commands, as root and as another
+/// user.
 void try_attacks(Kind kind, const std::vector<Attack>& attacks);
 
-/// Tries it with these commands, and returns whether all that is outside is as it was. Commands
-/// that write have a copy of their own each.
+/// Tries it with these commands; returns whether everything outside is unchanged. Each writing
+/// command gets a fresh copy.
 bool try_readers(const AttackPlace& place, const Attack& attack,
                  const std::vector<Command>& commands);
 bool try_writers(const AttackPlace& place, const Attack& attack,
                  const std::vector<Command>& commands);
 
-/// Exit code 0, 1 or 2, in the last case with at most one line on stderr, and no control
-/// characters there.
+/// Expects exit code 0, 1 or 2, for 2 at most one line on stderr, and no control characters there.
 void check_ended(const Command& command, const Outcome& outcome);
 
 }  // namespace tapestry::test

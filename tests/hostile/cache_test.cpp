@@ -1,4 +1,4 @@
-// The cache of tokenized texts: as private as the text, and no place to lead a command elsewhere.
+// The cache of tokenized texts: as private as the text, and not a way to redirect writes.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/odd_files.h>
 
@@ -9,7 +9,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Shorter texts are not kept.
+// Shorter texts are not cached.
 constexpr std::size_t kKept = 1100000;
 
 const Command kTrain{
@@ -24,7 +24,7 @@ struct CachePlace : AttackPlace {
         set_back_times(path());
     }
     fs::path cache() const { return *this / "cache/tapestry"; }
-    // The entry of the text, made by a training.
+    // The text's cache entry, made by training.
     fs::path entry() const {
         const Outcome outcome = run(kTrain);
         CHECK_EQ(outcome.code, 0);
@@ -35,7 +35,7 @@ struct CachePlace : AttackPlace {
         FAIL("no entry");
         return {};
     }
-    // A training with the cache as it is now: it ends well, and leaves all the rest alone.
+    // Trains with the current cache: must succeed and leave everything else unchanged.
     void check_harmless(const std::string& name) const {
         CAPTURE(name);
         set_back_times(path());
@@ -62,8 +62,8 @@ TEST_CASE("hostile: the cache of a private text is private") {
         CAPTURE(file.path().filename().native());
         CHECK(is_private(file.path()));
     }
-    // Of a text that everybody may read, it may be kept so for everybody, and is then made private
-    // by nobody but its owner. Of a private one in a folder for everybody it may not.
+    // The entry of a world-readable text may be world-readable, and only its owner may then make it
+    // private. That of a private text in a shared folder may not.
     fs::remove_all(place.cache());
     fs::create_directory(place.cache());
     fs::permissions(place.cache(), fs::perms(0755));
@@ -106,7 +106,7 @@ TEST_CASE("hostile: what else lies in the cache's folder stays") {
     const fs::path entry = place.entry();
     fs::create_directories(place.cache() / "mine/deep");
     spill(place.cache() / "mine/deep/notes.txt", "mine");
-    put(place.cache() / "mine/large.bin", a_huge_file);  // more than all entries may have
+    put(place.cache() / "mine/large.bin", a_huge_file);  // exceeds the limit for all entries
     spill(place.cache() / "notes.txt", "mine");
     put(place.cache() / "to the victim", link_to(place.target().victim));
     put(place.cache() / std::string(32, 'a') / "notes.txt",
@@ -120,7 +120,7 @@ TEST_CASE("hostile: what else lies in the cache's folder stays") {
         CHECK(fs::exists(place.cache() / name));
     }
     CHECK(fs::exists(place.cache() / std::string(32, 'a') / "notes.txt"));
-    // A damaged entry is made anew; a file that is no part of it is not ours to remove.
+    // A damaged entry is rebuilt; a file that is not part of it is not ours to remove.
     spill(place.entry() / "notes.txt", "mine");
     spill(place.entry() / "ids.bin", "damaged");
     place.check_harmless("a damaged entry with a file of mine");

@@ -1,5 +1,5 @@
-// The nine classes of attack that a directory could make in November 2026, each as it was found.
-// The tables of the other files have their variants.
+// The nine classes of attack by directory known in November 2026, each as it was found. The other
+// files' tables contain their variants.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/depth.h>
 #include <tapestry/tests/hostile/manifest_text.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kManifest = "tapestry-manifest.json";
 
-// As of a downloaded model: nothing but its files and this manifest.
+// Like a downloaded model: only its files and this manifest.
 Attack listing(const std::string& name, const std::string& stage = "aa") {
     return {.name = "A1: " + name,
             .why = "a file is moved there when the commit is finished",
@@ -168,7 +168,7 @@ TEST_CASE("classes: A4, without a manifest a run that is refused removes no stat
     }
 }
 
-// A5 and A6 are those of media_test.cpp.
+// media_test.cpp tests A5 and A6.
 
 TEST_CASE("classes: A7, a configuration nested 100,000 deep") {
     const AttackPlace place(Kind::run);

@@ -7,7 +7,7 @@ namespace {
 
 const std::string kDirectory = "above/m";
 
-// A training of a few steps that takes no time.
+// Training for a few steps, in almost no time.
 Arguments short_training(const Arguments& more, const std::string& steps = "2") {
     return Arguments{"train",          "--steps", steps,         "--batch",   "2",
                      "--eval-batches", "1",       "--no-report", "--no-cache"} +

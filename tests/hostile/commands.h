@@ -1,4 +1,4 @@
-// The commands that are tried on hostile directories. The directory is above/m, outputs go to out/.
+// The commands tried on hostile directories. The directory is above/m, outputs go to out/.
 #pragma once
 
 #include <tapestry/tests/cli/command.h>
@@ -12,17 +12,17 @@ namespace tapestry::test {
 struct Command {
     std::string name;
     Arguments arguments;
-    bool reads_manifest = true;  ///< of above/m itself
-    bool refused = false;        ///< whatever the directory holds: it must not change it
+    bool reads_manifest = true;  ///< the one in above/m itself
+    bool refused = false;        ///< must fail without changes for any contents
     bool slow = false;           ///< measures the machine
 };
 
-/// Commands that read above/m, where a directory of this kind is.
+/// Commands that read above/m, for a directory of this kind.
 const std::vector<Command>& reading_commands(Kind kind);
-/// Commands that write into it.
+/// Commands that write into above/m.
 const std::vector<Command>& writing_commands(Kind kind);
 
-/// The one of this name.
+/// The command with this name.
 const Command& find_command(const std::vector<Command>& commands, const std::string& name);
 
 }  // namespace tapestry::test

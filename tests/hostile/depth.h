@@ -1,4 +1,4 @@
-// JSON nested far deeper than any file of ours, put where JSON is read.
+// JSON nested far deeper than any real file, in every place where JSON is read.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace tapestry::test {
 
 inline constexpr int kDeep = 100000;
 
-/// `open` many times, then `close` as often.
+/// Repeats `open`, then `close`, `depth` times each.
 inline std::string nested(const std::string& open, const std::string& close, int depth = kDeep) {
     std::string text;
     for (int i = 0; i < depth; ++i) text += open;

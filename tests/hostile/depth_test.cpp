@@ -1,4 +1,4 @@
-// JSON nested 100,000 deep, in each of the places where JSON is read: an error, and no crash.
+// JSON nested 100,000 deep, in every place where JSON is read: an error, not a crash.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/depth.h>
 #include <tapestry/tests/hostile/states.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kManifest = "tapestry-manifest.json";
 
-// The whole file, nested; `around` stands for a member of an object.
+// Nests the whole file; `around` represents a member of an object.
 Attack deep_file(const std::string& name, const std::string& text) {
     return {.name = name + " begins " + text.substr(0, 20),
             .why = "a parser that calls itself runs out of stack",
@@ -29,7 +29,7 @@ std::vector<Attack> deep_files(const std::vector<std::string>& names) {
     return attacks;
 }
 
-// A member of a file that is a JSON object gets this value, as JSON text.
+// Sets a member of a JSON file to this value, given as JSON text.
 Attack deep_member(const std::string& name, const std::string& member, const std::string& value) {
     return {.name = name + ": " + member + " is " + value.substr(0, 12),
             .why = "what a reader skips is read all the same",
@@ -49,7 +49,7 @@ Attack deep_text(const std::string& member, const std::string& value) {
             }};
 }
 
-// Inside the text of this name a member is added after `place`; all the rest is right.
+// Adds a member after `place` inside the text of this name; everything else stays valid.
 Attack deep_inside(const char* member, const std::string& place, const std::string& value) {
     return {.name = std::string(member) + " has, after " + place + ", " + value.substr(0, 12),
             .why = "JSON in JSON, of which only a part is asked for",
@@ -101,7 +101,7 @@ Attack deep_header(const std::string& name) {
             }};
 }
 
-// Every command that reads a file, whichever it is: none of them may crash.
+// Every command that reads the file: none may crash.
 void try_all(Kind kind, const std::vector<Attack>& attacks) {
     const AttackPlace place(kind);
     const std::vector<Command>& all = reading_commands(kind);
@@ -110,7 +110,7 @@ void try_all(Kind kind, const std::vector<Attack>& attacks) {
     }
 }
 
-// With these commands, which must see it.
+// Only these commands, which must report it.
 void try_refused(Kind kind, const std::vector<Attack>& attacks,
                  const std::vector<std::string>& names) {
     const AttackPlace place(kind);

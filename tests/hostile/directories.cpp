@@ -27,7 +27,7 @@ const Arguments kTiny{"--layers",    "1",         "--heads", "2", "--dim",      
                       "--context",   "8",         "--batch", "2", "--eval-batches", "1",
                       "--no-report", "--no-cache"};
 
-// A run this short has no rewind states of its own, so one of its checkpoints becomes one.
+// A run this short has no rewind states, so one of its checkpoints is turned into one.
 void make_rewind_state(const fs::path& run) {
     const std::string from = "checkpoints/step-00000020.safetensors";
     const std::string to = "rewind/step-00000020.safetensors";

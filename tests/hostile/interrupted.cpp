@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Commands that print how long something took.
+// Commands that print durations.
 bool tells_times(const Command& command) {
     const std::string& verb = command.arguments[0];
     return verb == "train" || verb == "profile" || verb == "inspect" || verb == "tokenize" ||
@@ -34,7 +34,7 @@ void interrupt(const fs::path& directory, Layout layout,
         if (!is_staged(i)) continue;
         const fs::path staged =
             layout == Layout::beside ? staged_beside(names[i]) : staged_on_top(names[i]);
-        // Across file systems, too.
+        // Also across file systems.
         const std::string text = slurp(directory / names[i]);
         fs::remove(directory / names[i]);
         spill(directory / staged, text);
@@ -66,7 +66,7 @@ const Answer& right_answer(Kind kind, const Command& command) {
         found->second = answer_of(place, command);
         INFO("command: " << command.name);
         INFO("stderr: " << found->second.err);
-        CHECK_LE(found->second.code, kind == Kind::trap ? 2 : 1);  // a model that diverged
+        CHECK_LE(found->second.code, kind == Kind::trap ? 2 : 1);  // a diverged model
     }
     return found->second;
 }

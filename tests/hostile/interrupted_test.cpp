@@ -1,5 +1,5 @@
-// A commit that was interrupted anywhere is read through by every command, to the same answers as
-// when it is finished; it is finished by a command that writes there.
+// After a commit interrupted at any point, every reading command gives the same results as after a
+// complete one; a writing command completes it.
 #include <tapestry/tests/hostile/interrupted.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 
@@ -16,7 +16,7 @@ const auto kAll = [](std::size_t) { return true; };
 const auto kEven = [](std::size_t i) { return i % 2 == 0; };
 const auto kOdd = [](std::size_t i) { return i % 2 == 1; };
 
-// Every command gives the right answer, and changes nothing; some by turns, or all.
+// Every command gives the right result and changes nothing; some of them, cyclically, or all.
 void check_answers(const AttackPlace& place, Kind kind, std::size_t turn) {
     const std::vector<Command>& commands = reading_commands(kind);
     const Tree inside = place.inside(), outside = place.outside();
@@ -95,7 +95,7 @@ TEST_CASE("interrupted: best/ opened by itself, of a run whose commit waits") {
             const Command& command = find_command(reading_commands(Kind::run), name);
             CHECK(answer_of(place, command) == right_answer(Kind::run, command));
         }
-        // However it is called.
+        // By any path to it.
         fs::create_symlink("m/best", directory.parent_path() / "latest");
         const std::string wanted =
             right_answer(Kind::run, find_command(reading_commands(Kind::run), "sample best")).out;
@@ -116,7 +116,7 @@ TEST_CASE("interrupted: best/ opened by itself, of a run whose commit waits") {
     }
 }
 
-// The metrics are staged while they are open, and grow.
+// Metrics are staged while they are open, and grow.
 TEST_CASE("interrupted: metrics that have grown since they were staged") {
     const AttackPlace place(Kind::run);
     place.prepare({});
@@ -142,7 +142,7 @@ TEST_CASE("interrupted: of neither place nor stage the right file") {
         const fs::path directory = place.target().directory;
         ManifestText(directory).write(directory);
         spill(directory / staged_beside(name), "hostile\n");
-        // In its place it is right, and is taken.
+        // In place it is valid and accepted.
         const Command& sample = find_command(reading_commands(Kind::run), "sample");
         CHECK(answer_of(place, sample) == right_answer(Kind::run, sample));
         spill(directory / name, "older\n");
@@ -173,7 +173,7 @@ TEST_CASE("interrupted: a command that writes there finishes it") {
     }
 }
 
-// A training that is refused leaves it as it waits, for the next.
+// Training that is refused leaves it for the next run.
 TEST_CASE("interrupted: a training that is refused does not touch it") {
     const AttackPlace place(Kind::run);
     for (const Layout layout : kLayouts) {

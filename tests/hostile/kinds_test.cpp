@@ -1,5 +1,5 @@
-// Hostile files of the other kinds of directory: Hugging Face's models, data, texts, and
-// configurations whose numbers no machine can bear.
+// Hostile files in other kinds of directory: Hugging Face's models, data, texts, and configurations
+// with numbers that no machine can handle.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kManifest = "tapestry-manifest.json";
 
-// A member of a JSON file is another value; there is no manifest that says what the file was.
+// Changes a member of a JSON file; no manifest records the original file.
 Attack setting(const std::string& file, const std::string& member, const Json& value,
                const char* why = "a size from a file") {
     return {.name = file + ": " + member + " is " + value.dump().substr(0, 40),
@@ -119,7 +119,7 @@ TEST_CASE("hostile: settings of our own configurations") {
     try_attacks(Kind::transformer, attacks);
 }
 
-// Characters that a terminal obeys, in place of such as are seldom written.
+// Terminal control characters, in place of rare characters.
 TEST_CASE("hostile: a vocabulary of control characters") {
     const auto vocabulary = [](const std::string& file) {
         return [file](const Target& target) {
@@ -174,7 +174,7 @@ TEST_CASE("hostile: data") {
     try_attacks(Kind::data, attacks);
 }
 
-// Those of others, whose names are told in errors.
+// Other users' files, whose names appear in errors.
 TEST_CASE("hostile: folders of texts") {
     const auto text = [](const std::string& name, const Replacement& replacement) {
         return Attack{"a folder of texts in which '" + name + "' is odd",

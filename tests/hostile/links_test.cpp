@@ -1,5 +1,5 @@
-// Files and folders of a directory that are links, hard links, pipes or devices. Reading through a
-// plain link is allowed (the cache of Hugging Face is made of them); writing through one is not.
+// Files and folders replaced by links, hard links, pipes or devices. Reading through a symbolic
+// link is allowed (Hugging Face's cache consists of them); writing through one is not.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
@@ -17,7 +17,7 @@ Attack with(const std::string& name, const std::string& what, const Replacement&
             .prepare = [=](const Target& target) { put(target.directory / name, replacement); }};
 }
 
-// To the sentinel's file of the name, or to its text.
+// Links to the sentinel's file of the same name, or to its text.
 std::vector<Attack> of_the_victim(const std::string& name) {
     const auto put_link = [name](bool hard, const char* victim) {
         return [=](const Target& target) {
@@ -62,7 +62,7 @@ TEST_CASE("hostile: files that are links out of the directory") {
     try_attacks(Kind::run, attacks);
 }
 
-// A run that goes on appends to its metrics, in place.
+// A resumed run appends to its metrics in place.
 TEST_CASE("hostile: metrics that are somebody else's") {
     std::vector<Attack> attacks = of_the_victim("metrics.jsonl");
     attacks.push_back({"staged metrics are a hard link", "they are moved, and appended to",
@@ -127,7 +127,7 @@ TEST_CASE("hostile: the metrics that are on their way") {
 
 namespace {
 
-// A folder of the run that is a link.
+// A folder of the run replaced by a link.
 Attack folder(const std::string& name, const std::string& to, const char* why) {
     return {.name = name + " is a link to " + to, .why = why, .prepare = [=](const Target& target) {
                 put(target.directory / name, link_to(to));
@@ -153,7 +153,7 @@ TEST_CASE("hostile: folders that are links") {
     try_attacks(Kind::run, attacks);
     const auto& writers = writing_commands(Kind::run);
     auto place = std::make_unique<AttackPlace>(Kind::run);
-    for (const Attack& attack : attacks) {  // those that do write there
+    for (const Attack& attack : attacks) {  // with the command that writes there
         const char* const by = attack.name.starts_with("trap") ? "trap into" : "resume";
         if (!try_writers(*place, attack, {find_command(writers, by)})) {
             place = std::make_unique<AttackPlace>(Kind::run);

@@ -1,4 +1,4 @@
-// The manifest as a file: what it may be but a regular one, how large, how deep, and where.
+// The manifest as a file: other file types, excessive size, deep nesting, other places.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/depth.h>
 #include <tapestry/tests/hostile/manifest_text.h>
@@ -26,7 +26,7 @@ std::string with_files(const std::string& files) {
     return std::string("{\"format\":1,\"stage\":\"") + kStage + "\",\"files\":" + files + "}";
 }
 
-// Ten thousand states of which there is none.
+// Ten thousand states, none of which exists.
 std::string many_states() {
     std::string files;
     for (int i = 0; i < 10000; ++i) {
@@ -79,7 +79,7 @@ TEST_CASE("hostile: a manifest that is no manifest") {
 
 namespace {
 
-// A manifest that acts on another directory than its own, with what it would move beside it.
+// A manifest for another directory than its own, next to the files it would move.
 Attack elsewhere(const std::string& folder, const std::string& name, const char* why) {
     return {.name = "a manifest in " + folder + " lists " + name,
             .why = why,

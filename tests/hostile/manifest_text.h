@@ -9,17 +9,16 @@
 
 namespace tapestry::test {
 
-/// A stage as the command makes them.
+/// A stage in the format that commands use.
 inline constexpr const char* kStage = "0123456789abcdef";
 
 class ManifestText {
 public:
     ManifestText() = default;
-    /// What the directory's manifest lists; if there is none, its regular files.
+    /// Lists the same as the directory's manifest or, without one, its regular files.
     explicit ManifestText(const std::filesystem::path& directory);
 
-    /// Adds a file, also one of a name that is listed already. `name` is the JSON between the
-    /// quotes.
+    /// Adds a file, even if the name is already listed. `name` is the JSON between the quotes.
     void list(const std::string& name, std::string_view contents);
     void list(const std::string& name, const std::string& bytes, const std::string& checksum);
     void drop(const std::string& name);
@@ -28,7 +27,7 @@ public:
     void write(const std::filesystem::path& directory) const;
 
     std::string format = "1";
-    std::string removed;  ///< the JSON of what the commit before had and this one has not
+    std::string removed;  ///< JSON: files of the previous commit that this one lacks
     std::string stage = std::string("\"") + kStage + "\"";  ///< with its quotes
     std::vector<std::string> names() const;
 
@@ -39,16 +38,16 @@ private:
     std::vector<Listed> files_;
 };
 
-/// Where a commit of this stage leaves the file until it is finished: in its folder, or, as older
-/// versions do, in the top directory.
+/// Where a commit with this stage keeps the file until completion: in its folder or, in older
+/// versions, in the top directory.
 std::filesystem::path staged_beside(const std::string& name, const std::string& stage = kStage);
 std::filesystem::path staged_on_top(const std::string& name, const std::string& stage = kStage);
 
-/// Puts a file in both, as far as such files can be made inside the directory.
+/// Puts a file in both places, if such files can be created inside the directory.
 void put_staged(const std::filesystem::path& directory, const std::string& name,
                 std::string_view contents, const std::string& stage = kStage);
 
-/// What the JSON between quotes says; the text itself if that is no JSON.
+/// Decodes the JSON between quotes; the text itself if it is not JSON.
 std::string decoded(const std::string& name);
 
 }  // namespace tapestry::test

@@ -1,5 +1,5 @@
-// Other file systems below a folder: a small one in memory, or a part of this one that may not be
-// written. Only where the system lets this process mount.
+// Mounts other file systems below a folder: a small one in memory, or a read-only bind mount. Only
+// if the system allows this process to mount.
 #pragma once
 
 #include <sys/mount.h>
@@ -26,7 +26,7 @@ public:
             ::mount(nullptr, at.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0;
         return mount;
     }
-    /// An empty file system, in place of what is in the folder.
+    /// An empty file system in place of the folder's contents.
     static Mount in_memory(const std::filesystem::path& at) {
         Mount mount(at);
         mount.mounted_ = ::mount("tmpfs", at.c_str(), "tmpfs", 0, "size=4m,mode=0755") == 0;

@@ -1,5 +1,5 @@
-// Models where nothing can be written: on read-only media, in other people's directories; and parts
-// of a run on other disks, mounted or behind links.
+// Models on read-only media or in other users' directories; and parts of a run on other disks,
+// mounted or linked.
 #include <tapestry/tests/hostile/interrupted.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/media.h>
@@ -88,7 +88,7 @@ TEST_CASE("media: another user's directory") {
 
 namespace {
 
-// The folder is another file system, with what was in it.
+// Moves the folder's contents to another file system mounted there.
 std::optional<Mount> on_another_disk(const fs::path& folder) {
     const fs::path aside = folder.native() + ".aside";
     fs::rename(folder, aside);
@@ -102,7 +102,7 @@ std::optional<Mount> on_another_disk(const fs::path& folder) {
     return mount;
 }
 
-// Nothing is left in places or stages but what was to be.
+// Only the expected files remain, in place and staged.
 void check_resumes(const AttackPlace& place, const std::string& weights) {
     const Outcome outcome = place.run(find_command(writing_commands(Kind::run), "resume"));
     check_done(outcome);
@@ -176,7 +176,7 @@ TEST_CASE("media: a model whose files are links, as in Hugging Face's cache") {
     }
 }
 
-// As in `ln -s run-7 latest`: it is the user who names the link.
+// As with `ln -s run-7 latest`: the user chose the link.
 TEST_CASE("media: a run whose directory is a link") {
     const AttackPlace place(Kind::run);
     for (const bool waits : {false, true}) {

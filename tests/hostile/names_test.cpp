@@ -1,5 +1,5 @@
-// What the manifest of a directory may say: names, stages, lengths and checksums. Beside each name
-// lies a staged file of that name, in both layouts, so that a commit seems to wait for its end.
+// The fields of a directory's manifest: names, stages, lengths and checksums. Each named file is
+// also staged, in both layouts, so a commit seems unfinished.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kEvil = "hostile\n";
 
 struct Piece {
-    std::string json;  ///< as it stands in the manifest
+    std::string json;  ///< as in the manifest
     const char* why;
 };
 
@@ -30,7 +30,7 @@ std::string repeated(const std::string& text, int times) {
     return all;
 }
 
-// A name that is listed, and staged.
+// A name that is listed, with a staged file.
 Attack listing(const Piece& name, const std::string& refusal = "tapestry-manifest.json") {
     return {.name = "a file called " + name.json.substr(0, 60),
             .why = name.why,
@@ -235,7 +235,7 @@ const std::string kRight = "\"0123456789abcdef0123456789abcdef\"";
 TEST_CASE("hostile: stages") {
     std::vector<Attack> attacks;
     for (const Piece& stage : kStages) attacks.push_back(staging(stage));
-    // What a manifest without staged files says: then there are none.
+    // A manifest without staged files states that there are none.
     attacks.push_back(staging({"\"\"", "empty, with staged files there"}, ""));
     try_attacks(Kind::run, attacks);
 }

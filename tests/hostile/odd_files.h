@@ -1,4 +1,4 @@
-// Things that are no regular file of their own, put in place of one.
+// Replacements for a regular file that are not regular files.
 #pragma once
 
 #include <tapestry/tests/core/scratch.h>
@@ -13,7 +13,7 @@
 
 namespace tapestry::test {
 
-/// Puts something at a path, from which what was there is gone.
+/// Puts something at a path, replacing what was there.
 using Replacement = std::function<void(const std::filesystem::path&)>;
 
 inline Replacement link_to(const std::filesystem::path& target) {
@@ -28,25 +28,25 @@ inline Replacement contents(const std::string& text) {
     return [text](const auto& at) { spill(at, text); };
 }
 
-/// Nobody writes to it: whoever opens it waits.
+/// Without a writer: opening it blocks.
 inline void a_fifo(const std::filesystem::path& at) { ::mkfifo(at.c_str(), 0666); }
 
 inline void a_folder(const std::filesystem::path& at) { std::filesystem::create_directory(at); }
 
 inline void a_socket(const std::filesystem::path& at) { ::mknod(at.c_str(), S_IFSOCK | 0666, 0); }
 
-/// An endless one, /dev/zero's; an empty file where only root may make it.
+/// Endless, like /dev/zero; an empty file if only root may create devices.
 inline void a_device(const std::filesystem::path& at) {
     if (::mknod(at.c_str(), S_IFCHR | 0666, makedev(1, 5)) != 0) spill(at, "");
 }
 
-/// A terabyte, all of it a hole.
+/// A sparse file of a terabyte.
 inline void a_huge_file(const std::filesystem::path& at) {
     spill(at, "");
     [[maybe_unused]] const int failed = ::truncate(at.c_str(), off_t{1} << 40);
 }
 
-/// A file that nobody but root may read.
+/// A file that only root can read.
 inline void an_unreadable_file(const std::filesystem::path& at) {
     spill(at, "secret");
     std::filesystem::permissions(at, std::filesystem::perms(0));

@@ -1,4 +1,4 @@
-// What commands that write may remove: what this program wrote there, known by name and checksum.
+// Files that writing commands may remove: only those that this program wrote, by name and checksum.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
@@ -20,7 +20,7 @@ Attack foreign(const std::string& name, const char* why, const Replacement& repl
 
 const Replacement kMine = contents("somebody else's\n");
 
-// Its name is that of a state, so that a run which takes the directory over would remove it.
+// Named like states, so a run that takes over the directory would remove them.
 const std::vector<Attack> kStates{
     foreign("checkpoints/step-1000.safetensors", "not a name of ours", kMine),
     foreign("checkpoints/step-00001000.safetensors", "a name of ours, and not listed", kMine),
@@ -58,7 +58,7 @@ Attack listed_outside(const std::string& name) {
             .refusal = "tapestry-manifest.json"};
 }
 
-// What a commit that was interrupted was to remove.
+// Files that an interrupted commit was about to remove.
 Attack removed(const std::string& name, const std::string& contents, const char* why,
                const std::string& refusal = "") {
     return {.name = "to be removed: " + name,
@@ -85,7 +85,7 @@ TEST_CASE("hostile: what a run did not write stays, and is named") {
     AttackPlace place(Kind::run);
     for (const Attack& attack : kStates) {
         try_writers(place, attack, {writer("train into"), writer("resume with nonsense")});
-        // That one has a new best model, in the place of the old one.
+        // That run has a new best model, replacing the old one.
         const bool is_best = attack.foreign[0].starts_with("best/");
         if (!is_best) try_writers(place, attack, {writer("resume")});
         CAPTURE(attack.name);
@@ -145,7 +145,7 @@ TEST_CASE("hostile: what a commit was to remove is removed by name and checksum 
     }
 }
 
-// The other side of it: another run's states are not kept for ever.
+// Conversely, another run's states are not kept forever.
 TEST_CASE("hostile: what a run wrote is removed by one that takes its directory over") {
     const AttackPlace place(Kind::run);
     place.prepare({});
@@ -161,7 +161,8 @@ TEST_CASE("hostile: what a run wrote is removed by one that takes its directory 
     }
 }
 
-// A link is not what was written, but behind it lie the bytes: the link may go, these may not.
+// The link is not what was written, but its target has the same bytes: only the link may be
+// removed.
 TEST_CASE("hostile: a listed file that is a link to the same bytes outside") {
     std::vector<Attack> attacks;
     for (const std::string name : {"checkpoints/step-00000040.safetensors",

@@ -1,5 +1,4 @@
-// A commit that seems to wait for its end: its manifest is as it should be, and what is staged is
-// not.
+// A commit that seems unfinished: its manifest is valid, but the staged files are not.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
@@ -11,7 +10,7 @@ namespace {
 
 constexpr const char* kStates = "checkpoints/step-00000060.safetensors";
 
-// Both layouts, one after the other: the staged file of `name` is another thing.
+// In both layouts: replaces the staged file of `name`.
 std::vector<Attack> as_staged(const std::string& what, const std::string& name,
                               const std::function<void(const Target&, const fs::path&)>& make) {
     std::vector<Attack> attacks;
@@ -43,8 +42,8 @@ std::vector<Attack> as_staged(const std::string& what, const Replacement& replac
     return attacks;
 }
 
-// The sentinel's file of the same name, which is what the manifest lists: master and sentinel are
-// copies of one run.
+// The sentinel's file of the same name, which matches the manifest, because the target and the
+// sentinel are copies of one run.
 std::vector<Attack> of_the_victim(const std::string& name) {
     const auto link = [name](const Target& target, const fs::path& at) {
         fs::remove(target.directory / name);
@@ -104,7 +103,8 @@ TEST_CASE("hostile: a staged file of other bytes than the manifest states") {
     try_attacks(Kind::run, attacks);
 }
 
-// What a commit that never came has staged may go; what only looks like it may not.
+// Staged files of a commit that never completed may be removed; files that only look similar may
+// not.
 TEST_CASE("hostile: files that are called nearly as staged ones are") {
     const std::vector<std::string> names{".saving-thesis.txt",
                                          ".saving-",

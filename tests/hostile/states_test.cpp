@@ -1,5 +1,5 @@
-// What a run's checkpoint says of its configuration and history: paths of texts and models, names
-// that are printed, numbers that no run has.
+// The configuration and history in a run's checkpoint: paths of texts and models, printed names,
+// impossible numbers.
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
@@ -22,7 +22,7 @@ Attack value(Change change, const std::string& pointer, const Json& value, const
             }};
 }
 
-// The commands that read a run's states, and one that goes on from them.
+// The commands that read a run's states, and one that resumes from them.
 void try_states(const std::vector<Attack>& attacks) {
     const AttackPlace place(Kind::run);
     const std::vector<std::string> readers{"rewind", "bisect", "fork from", "curves"};
@@ -59,7 +59,7 @@ TEST_CASE("states: paths of what the run learned from") {
     try_states(attacks);
 }
 
-// Data that a run's checkpoint names is a directory as any other: with a manifest of its own.
+// Data named by a checkpoint is an ordinary directory, with its own manifest.
 TEST_CASE("states: data elsewhere, with a commit that seems to wait") {
     const Attack attack{.name = "data is a hostile directory",
                         .why = "it is opened as well",

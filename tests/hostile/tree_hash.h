@@ -1,7 +1,7 @@
-// A directory tree as a value: two of them are compared to see whether a command changed anything.
-// Independent of the library's own file functions, apart from the checksum of contents.
+// A directory tree as a value, compared to see whether a command changed anything. Independent of
+// the library's file functions, except for the checksum of contents.
 //
-// Read next: attack.h, which compares what a hostile directory must not touch.
+// Read next: attack.h, which uses it to check what a hostile directory must not affect.
 #pragma once
 
 #include <tapestry/core/checksum.h>
@@ -22,7 +22,7 @@
 
 namespace tapestry::test {
 
-/// What is recorded of a file, folder, link, pipe or device.
+/// The recorded state of a file, folder, link, pipe or device.
 struct TreeEntry {
     mode_t mode = 0;            ///< type and permissions
     std::uint64_t size = 0;     ///< of regular files
@@ -37,7 +37,7 @@ using Tree = std::map<std::string, TreeEntry>;
 
 namespace tree_hash {
 
-// The first MB is enough: some attacks are files of a terabyte, all of it a hole.
+// The first MB is enough: some attacks use sparse files of a terabyte.
 inline std::string checksum_of_file(const std::filesystem::path& path) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return "unreadable";
@@ -55,7 +55,7 @@ inline std::string checksum_of_file(const std::filesystem::path& path) {
 
 inline std::int64_t nanoseconds(const timespec& t) { return t.tv_sec * 1000000000 + t.tv_nsec; }
 
-// Known by the time of the inode's last change, which nobody can set, contents are read once.
+// Caches contents by the inode's change time, which cannot be set.
 inline const std::string& known_checksum(const std::filesystem::path& path,
                                          const struct stat& status) {
     static std::map<std::array<std::int64_t, 5>, std::string> known;
@@ -105,8 +105,7 @@ inline std::string what_changed(const TreeEntry& before, const TreeEntry& after)
 
 }  // namespace tree_hash
 
-/// All entries below `root`, without following links; `except` names those to leave out, with all
-/// that is below them.
+/// All entries below `root`, without following links; `except` names subtrees to leave out.
 inline Tree tree_of(const std::filesystem::path& root,
                     const std::vector<std::string>& except = {}) {
     Tree tree;
@@ -114,7 +113,7 @@ inline Tree tree_of(const std::filesystem::path& root,
     return tree;
 }
 
-/// One line for each entry that was added, removed or changed; empty if there is none.
+/// One line per added, removed or changed entry; empty if there is none.
 inline std::string difference(const Tree& before, const Tree& after) {
     std::string text;
     for (const auto& [name, entry] : before) {
@@ -131,14 +130,14 @@ inline std::string difference(const Tree& before, const Tree& after) {
     return text;
 }
 
-/// A lock that was taken and released again leaves a trace in its folder's time.
+/// A lock taken and released leaves a trace in its folder's modification time.
 inline Tree without_times(Tree tree) {
     for (auto& [name, entry] : tree) entry.modified = 0;
     return tree;
 }
 
-/// Sets all times of modification to the same moment in the past: what is created and removed again
-/// changes that of its folder, even within one tick of the file system's clock.
+/// Sets all modification times to the same moment in the past, so creating and removing a file
+/// changes its folder's time even within one tick of the file system's clock.
 inline void set_back_times(const std::filesystem::path& root) {
     constexpr timespec kThen{1000000000, 0};
     const std::array<timespec, 2> times{kThen, kThen};

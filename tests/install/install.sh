@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A ctest: installs a build tree under a temporary prefix and lets a project outside of the tree use
-# it, by CMake's find_package, by pkg-config, and as a subdirectory.
+# A ctest: installs a build tree under a temporary prefix and builds an external project against it,
+# with CMake's find_package, pkg-config, and as a subdirectory.
 #
 #     install.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
 #
-# The library itself is not built again: of the subdirectory variant only the consumer is compiled.
+# The library itself is not built again: in the subdirectory variant only the consumer is compiled.
 set -euo pipefail
 build=$1 source=$2 cxx=$3 flags=$4
 # shellcheck source=tests/skip.sh
@@ -35,7 +35,7 @@ if grep -rl '^//.*Internal to ' "$headers"; then
     echo "these are internal and should not be installed" >&2
     exit 1
 fi
-# Nobody may see the build or source tree from here.
+# No installed file may refer to the build or source tree.
 if grep -rIlF -e "$build" -e "$source" "$prefix"; then
     echo "these installed files name the tree they were built in" >&2
     exit 1
@@ -51,7 +51,7 @@ else
     skip_part "no MPI in this build: tapestry::mpi as one process alone"
 fi
 
-# Most have a source that begins with them, whose compilation has shown it.
+# Most have a source that includes them first, whose compilation has shown it.
 echo "---- every other installed header compiles on its own"
 begins_a_source() {  # HEADER, as ROOM/FILE.h
     local first
@@ -85,7 +85,7 @@ fi
 
 echo "---- add_subdirectory"
 configure inside -DTAPESTRY_SOURCE_TREE="$source"
-# By its command alone: ninja would first build what the library's generated source stands beside.
+# Runs only its compile command: ninja would first build the library's generated source.
 compile=$(ninja -C "$temporary/inside" -t commands CMakeFiles/consumer.dir/main.cpp.o | tail -n 1)
 [[ $compile == *consumer* ]]
 (cd "$temporary/inside" && bash -c "$compile")

@@ -1,4 +1,4 @@
-// Functions that are not defined everywhere: bounds, and what a function throws.
+// Functions that are not defined everywhere: bounds, and functions that throw.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/random.h>
 #include <tapestry/tests/judge/support.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// sum of x^1.5, of which there is none for x < 0; `where` keeps account of where it was called.
+// sum of x^1.5, undefined for x < 0; `where` records where it was called.
 struct Powers {
     double low = 0, high = kInfinity;
     double least = kInfinity, most = -kInfinity;

@@ -1,6 +1,6 @@
-// Is the cause that a report names the one that the author of the mistake would name? Each mistake
-// is planted into the backward of a plain function, over shapes and scales that a seed draws; a
-// cause must be right mostly, and misleading hardly ever.
+// Does a report name the actual cause? Each mistake is planted into the backward of a plain
+// function, over random shapes and scales; the cause must mostly be right, and almost never be
+// misleading.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/random.h>
 #include <tapestry/tests/judge/support.h>
@@ -21,7 +21,7 @@ Plain drawn(std::uint64_t seed, std::size_t n, double low = -1.5, double high = 
         .to_vector<double>();
 }
 
-// y [samples, m]: y_s = sin(c_s . x) and mixtures of it, every output of every input.
+// y [samples, m]: y_s = sin(c_s . x) and mixtures of it; every output depends on every input.
 struct Problem {
     std::size_t rows, columns, samples;
     double scale;
@@ -70,9 +70,9 @@ using Spoil = std::function<void(const Problem&, Plain& d, const Plain& g)>;
 
 struct Planted {
     const char* name;
-    std::set<Mistake> right;  // what it may be called
+    std::set<Mistake> right;  // the acceptable causes
     Spoil spoil;
-    bool as_matrix = true;  // x is told to be [rows, columns], else it is a vector
+    bool as_matrix = true;  // x is declared as [rows, columns], else as a vector
 };
 
 template <class Map>
@@ -198,7 +198,7 @@ std::vector<Planted> mistakes_in_numbers() {
     };
 }
 
-// What has none of the names: "unknown", or what is true of it anyway.
+// Mistakes that have no name: "unknown", or something that is true of them anyway.
 std::vector<Planted> other_mistakes() {
     using enum Mistake;
     return {

@@ -1,5 +1,5 @@
-// The ways to look at a leaf, entry by entry or along directions, and by which tolerance: they must
-// agree on what is right and what is wrong.
+// Checking a leaf entry by entry or along directions, with different tolerances: all must agree on
+// right and wrong.
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::array kMethods{GradcheckMethod::jacobian, GradcheckMethod::entries,
                               GradcheckMethod::directions};
 
-// tanh, whose rule errs at one element by a part of its gradient there.
+// tanh with a rule that is off at one element by `part` of its gradient.
 Tensor tanh_off_at(const Tensor& x, std::int64_t at, double part) {
     return test::with_rule(
         x, [](const Tensor& t) { return tanh(t); },
@@ -155,7 +155,7 @@ TEST_CASE("compare: any of eps, atol and rtol chooses the fixed test, with defau
     CHECK_EQ(verdict(1 + 1e-4, {.atol = 1e-8, .rtol = 1e-8}), "FAIL");
     CHECK_EQ(verdict(1 + 1e-6, {.rtol = 0}), "PASS");  // atol is 1e-5
     CHECK_EQ(verdict(1 + 1e-4, {.rtol = 0}), "FAIL");
-    CHECK_EQ(verdict(1, {.eps = 0.5, .atol = 1e-9, .rtol = 1e-9}), "FAIL");  // too long a step
+    CHECK_EQ(verdict(1, {.eps = 0.5, .atol = 1e-9, .rtol = 1e-9}), "FAIL");  // the step is too long
     for (const GradcheckMethod method : kMethods) {
         CHECK_EQ(verdict(1 + 1e-4, {.method = method, .rtol = 1e-3}), "PASS");
         CHECK_EQ(verdict(1 + 1e-2, {.method = method, .rtol = 1e-3}), "FAIL");

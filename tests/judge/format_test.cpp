@@ -1,7 +1,7 @@
 // Gradients of functions whose numbers are stored in f32, bf16 or f16: right rules never fail, and
-// faults that the format can show do.
+// faults that are visible in the format do.
 //
-// TAPESTRY_FORMATS=10000 tries so many rules in each format (.ci/long formats).
+// TAPESTRY_FORMATS=10000 sets the number of rules per format (.ci/long formats).
 #include <tapestry/core/create.h>
 #include <tapestry/tests/judge/plain_cases.h>
 
@@ -66,7 +66,7 @@ Plain normalised_back(const Plain& x, const Plain& g) {
     return dx;
 }
 
-// The products of neighbours, and the sum of squares
+// The products of neighbours, and the sum of squares.
 Plain products(const Plain& x) {
     Plain y;
     for (std::size_t i = 0; i + 1 < x.size(); ++i) y.push_back(x[i] * x[i + 1]);
@@ -107,7 +107,7 @@ std::vector<Rule> rules() {
         {"products", products, products_back}};
 }
 
-// A rule at a random place, its gradient rounded to the format; with a fault, if there is one.
+// A rule at a random point, its gradient rounded to the format; possibly with a fault.
 struct Drawn {
     Rule rule;
     Plain x;
@@ -145,7 +145,7 @@ std::uint64_t how_many() {
 TEST_CASE("format: right rules never fail below f64, and faults that it can show do") {
     struct Expected {
         Format format;
-        std::uint64_t least;  // percent of the right rules that pass
+        std::uint64_t least;  // minimum percentage of right rules that pass
     };
     for (const auto& [format, least] :
          {Expected{Format::f32, 99}, {Format::bf16, 80}, {Format::f16, 79}}) {
@@ -184,7 +184,8 @@ TEST_CASE("format: right rules never fail below f64, and faults that it can show
     }
 }
 
-// An output of a few values, or one that goes from number to number in step with x, shows the
+// An output with few distinct values, or one whose rounding follows x, shows the format's rounding
+// as a slope.
 // rounding of its format as a slope.
 TEST_CASE("format: what rounding may hide refutes nothing, and what rounds nothing hides nothing") {
     for (const std::uint64_t number : {538U, 919U, 1437U, 239U, 419U, 549U, 1139U}) {

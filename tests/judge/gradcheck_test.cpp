@@ -1,5 +1,5 @@
-// Does the checker tell right from wrong? Right functions must pass and each kind of wrong rule
-// must fail, with a report that leads to it.
+// Does the checker tell right from wrong? Right functions must pass, and each kind of wrong rule
+// must fail with a report that points to it.
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/dropout.h>
@@ -42,7 +42,7 @@ TEST_CASE("gradcheck: right functions pass") {
          {transpose(random({2, 3}), 0, 1)});
     const Tensor ids = tensor<std::int64_t>({3, 1, 3});
     pass([ids](const Tensors& x) { return embedding(x[0], ids); }, {random({4, 2})});
-    // Two views of one storage that do not meet.
+    // Two views of one storage that do not overlap.
     const Tensor whole = random({4, 3});
     pass([](const Tensors& x) { return x[0] * x[1]; },
          {views::slice(whole, 0, 0, 2), views::slice(whole, 0, 2, 4)});
@@ -97,7 +97,7 @@ TEST_CASE("gradcheck: the inputs are left alone") {
         CHECK(tape.entries().empty());
         CHECK_EQ(Tape::current(), &tape);
     }
-    // Leaves that f knows are moved, and put back where they stood.
+    // Leaves captured by f are perturbed and restored.
     check_passes(gradcheck([&] { return sin(x); }, {{"x", x}}));
     CHECK_FALSE(x.grad().defined());
     CHECK_EQ(x.to_vector<double>(), before);
@@ -180,7 +180,7 @@ TEST_CASE("gradgradcheck: a rule that is right once and not twice") {
     const GradcheckReport detached = gradgradcheck(cut_off, {random({3})});
     CHECK_EQ(verdict_of(detached), "FAIL");
     CHECK_EQ(detached.subject, "order 2");
-    // Right where nobody records, wrong in the form that can be recorded.
+    // Right without recording, wrong in the recorded form.
     const auto two_forms = sine_with([](const Tensor& g, const Tensor& x) {
         return Tensors{is_recording() ? g * cos(x) * 1.5 : g * cos(x)};
     });
@@ -224,7 +224,7 @@ TEST_CASE("gradcheck: what is drawn from generators is frozen, and drawn again a
     check_passes(gradgradcheck(drop, {random({20})}));
     CHECK_EQ(generator.seed(), untouched.seed());
     CHECK_EQ(generator.offset(), untouched.offset());
-    // The same generator from the same state each time.
+    // The same generator with the same state each time.
     const auto fixed = [](const Tensors& x) {
         Generator same(1);
         return dropout(sin(x[0]), 0.5, true, same);

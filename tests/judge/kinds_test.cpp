@@ -1,5 +1,5 @@
-// Other forms of derivatives: Jacobians, Hessians, several inputs, complex numbers; several points,
-// and functions with a state.
+// Other forms of derivative: Jacobians, Hessians, several inputs, complex numbers; several points,
+// and functions with state.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/tests/judge/support.h>
 
@@ -19,7 +19,7 @@ Plain some(std::size_t n) {
     return x;
 }
 
-// y_i = sin(x_i) x_(i+1): a band of two diagonals.
+// y_i = sin(x_i) x_(i+1): two nonzero diagonals.
 Plain banded(const Plain& x) {
     Plain y;
     for (std::size_t i = 0; i + 1 < x.size(); ++i) y.push_back(std::sin(x[i]) * x[i + 1]);
@@ -70,7 +70,7 @@ TEST_CASE("check_jacobian: dense and sparse, few numbers and many") {
         CHECK_EQ(verdict_of(dense), "PASS");
         CHECK_EQ(dense.subject, "Jacobian");
         CHECK_EQ(verdict_of(check_jacobian(banded, band, x)), "PASS");
-        // One entry off by 1e-4 of itself; one left out; one where there is none.
+        // One entry off by a relative 1e-4; one missing; one that should be zero.
         const auto off = [](const Plain& at) {
             Plain j = dense_band(at);
             j[at.size() + 2] *= 1 + 1e-4;

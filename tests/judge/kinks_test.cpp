@@ -1,5 +1,5 @@
-// At a kink there is no gradient, only slopes to either side: whatever lies between them is right,
-// and differences across it say nothing. How near one may come to a kink, and what is not one.
+// A kink has no gradient, only a slope on either side: any value between them is right, and
+// differences across it mean nothing. How close to a kink a check works, and what is not a kink.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/check.h>
@@ -21,7 +21,7 @@ namespace {
 
 Tensor relu_with(const Tensor& x, double slope_at_0);
 
-// relu that claims any slope at 0.
+// relu that claims a given slope at 0.
 struct KinkedOp final : Op {
     KinkedOp(const Tensor& x, double slope_at_0) : Op("kinked", {x}), slope_at_0_(slope_at_0) {}
     Tensors forward(const Tensors& x) const override { return {relu_with(x[0], slope_at_0_)}; }
@@ -48,7 +48,7 @@ Tensor relu_with(const Tensor& x, double slope_at_0) {
     return record<KinkedOp>({x}, y, x, slope_at_0);
 }
 
-// Passes; the note says whether x stands on a kink, and of which op.
+// Passes; the note says whether x is on a kink, and of which op.
 void check_on_kink(const TensorFunction& f, const Tensor& x, const std::string& op) {
     for (const auto method : {GradcheckMethod::jacobian, GradcheckMethod::entries}) {
         const GradcheckReport report = gradcheck(f, {x}, {.method = method});
@@ -104,8 +104,8 @@ TEST_CASE("kinks: beside one, the slope is that of one's own side, however near 
             check_on_kink(rectify, tensor<double>({x}), "");
             check_on_kink([](const Tensors& t) { return abs(t[0]); }, tensor<double>({x}), "");
             check_on_kink(clamped, tensor<double>({0}), "");
-            // Steps this small do not show in outputs of size 1 that do not move: of those nothing
-            // need be known, but relu's slope must not be called wrong.
+            // Steps this small do not change outputs of size 1: the check may be inconclusive about
+            // those, but must not call relu's slope wrong.
             const Tensor several = tensor<double>({x, 1, -1});
             if (near == 1e-7) {
                 check_on_kink(rectify, several, "");
@@ -120,8 +120,8 @@ TEST_CASE("kinks: beside one, the slope is that of one's own side, however near 
     }
 }
 
-// With the kink at 4/9 of the largest of three steps, D(h), D(h/2) and D(h/4) shrink by 4 as those
-// of a smooth function do, and lead past the slope. Smaller steps are lost in noise.
+// With the kink at 4/9 of the largest of three steps, D(h), D(h/2) and D(h/4) converge by factors
+// of 4 like those of a smooth function, but to a wrong slope. Smaller steps drown in noise.
 TEST_CASE("kinks: beside one, where three quotients look smooth by chance") {
     const double x = 0.8;
     for (const int power : {-31, -37, -43}) {
@@ -151,7 +151,7 @@ TEST_CASE("kinks: beside one, neither the other side's slope is right nor one be
             };
             CAPTURE(x);
             CAPTURE(factor);
-            // Below 0 the slope is 0, whatever it is multiplied with.
+            // Below 0 the slope is 0 for any factor.
             const bool right = factor == 1 || x < 0;
             CHECK_EQ(verdict_of(gradcheck(f, {tensor<double>({x})})), right ? "PASS" : "FAIL");
         }
@@ -168,7 +168,7 @@ TEST_CASE("kinks: order 2 jumps there, and nothing can be said") {
 }
 
 TEST_CASE("kinks: an index that is computed is a branch") {
-    // The largest of each row, found twice: as a number, and through its place.
+    // The largest of each row, computed twice: as a value, and by its index.
     const auto largest = [](const Tensors& x) {
         return gather(x[0], 1, unsqueeze(argmax(x[0], 1), 1));
     };
@@ -188,7 +188,7 @@ TEST_CASE("kinks: where the function jumps, the slope is that of one's own side"
 }
 
 TEST_CASE("kinks: a jump that no op admits is not believed to be smooth") {
-    // floor() off the tape, whose gradient is 0 but at integers.
+    // floor() without the tape, whose gradient is 0 except at integers.
     const auto floored = [](const Tensors& x) {
         return test::with_rule(
             x[0],

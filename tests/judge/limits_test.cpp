@@ -1,4 +1,4 @@
-// A check that may not go on for ever: so many evaluations, so many seconds.
+// Limits of a check: a number of evaluations, a number of seconds.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/tests/judge/support.h>
 
@@ -50,7 +50,7 @@ TEST_CASE("limits: evaluations") {
     CHECK_EQ(verdict_of(report), "INCONCLUSIVE (limit reached)");
     CHECK_EQ(report.limit, "the limit of 100 evaluations");
     CHECK_EQ(report.runs, 100);
-    CHECK_LE(calls, 100 + 2);  // the sizes of what f gives are not counted
+    CHECK_LE(calls, 100 + 2);  // calls that determine f's output sizes are not counted
     const InputReport& input = report.inputs.at(0);
     CHECK_GT(input.compared, 5);
     CHECK_LT(input.compared, 50);
@@ -58,7 +58,7 @@ TEST_CASE("limits: evaluations") {
     CHECK(test::contains(
         to_string(report),
         fmt::format("(limit reached); {} slopes compared till then", input.compared)));
-    // With enough of them nothing changes.
+    // A sufficient limit changes nothing.
     const GradcheckReport enough =
         check_gradient(f, slopes_wrong_at(kNone), x, {.limits = {.evaluations = 5000}});
     CHECK_EQ(verdict_of(enough), "PASS");

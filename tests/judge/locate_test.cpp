@@ -1,5 +1,5 @@
-// Which entry of the tape is to blame: the one whose own rule is wrong, not those before it that
-// were handed its wrong gradient.
+// Which tape entry is to blame: the one whose rule is wrong, not those before it that received its
+// wrong gradient.
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/matmul.h>

@@ -1,5 +1,5 @@
-// What was done to the gradient? Every mistake by itself, made by hand from a known Jacobian: its
-// name, and the words of the evidence.
+// Which mistake was made? Each one separately, constructed from a known Jacobian: its name, and the
+// wording of the evidence.
 #include <tapestry/autograd/check/mistakes.h>
 #include <tapestry/tests/judge/support.h>
 
@@ -16,7 +16,7 @@ Values random_values(std::int64_t n, std::uint64_t seed) {
     return test::values(test::random({n}, seed));
 }
 
-// An op whose every output depends on every input, and whose gradient is claimed rightly.
+// An op whose outputs all depend on every input, with the right gradient claimed.
 Symptoms dense(const Shape& shape, const Shape& output) {
     Symptoms s{.shape = shape, .output = output, .cotangent = random_values(numel(output), 1)};
     for (std::int64_t i = 0; i < numel(shape); ++i) {
@@ -27,7 +27,7 @@ Symptoms dense(const Shape& shape, const Shape& output) {
     return s;
 }
 
-// The same of y[..., i] = slope x[i]: the operand was repeated `times` times.
+// The same for y[..., i] = slope x[i]: the operand was repeated `times` times.
 Symptoms repeated(std::int64_t times, std::int64_t size) {
     Symptoms s = dense({size}, {times, size});
     for (std::size_t i = 0; i < s.slopes.size(); ++i) {
@@ -127,7 +127,7 @@ TEST_CASE("mistakes: a broadcast operand") {
     s.claimed = times(right.claimed, 4);
     check_cause(s, Mistake::doubled_sum,
                 "[3] was repeated to [4, 3]; claimed = numeric * 4, the places along axis 0, to ");
-    s.claimed = times(right.claimed, 0.25);  // a factor, and it is known from where
+    s.claimed = times(right.claimed, 0.25);  // a factor with a known origin
     check_cause(s, Mistake::factor,
                 "[3] was repeated to [4, 3]; claimed = numeric / 4, the places along axis 0, to ");
 }

@@ -1,5 +1,5 @@
-// Other oracles than differences: the same function in dual numbers, and the rules against their
-// own transpose. Who stands alone is told.
+// Oracles other than differences: the same function in dual numbers, and the rules against their
+// own transpose. The report names a dissenting oracle.
 #include <tapestry/tests/judge/support.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ Duals dual_sine(const std::vector<Duals>& x) {
     return y;
 }
 
-// sin(x) + tilt x, whose slopes are `factor` times those of sin.
+// sin(x) + tilt x, with slopes `factor` times those of sin.
 DualFunction dual_with(double tilt, double factor) {
     return [tilt, factor](const std::vector<Duals>& x) {
         Duals y;
@@ -50,7 +50,7 @@ TEST_CASE("oracles: all agree") {
         CHECK(opinion.agrees);
         CHECK_LT(opinion.tolerance, 1e-9);
     }
-    // Two inputs: each has its own direction.
+    // Two inputs, each with its own direction.
     const DualFunction product = [](const std::vector<Duals>& in) {
         Duals y;
         for (std::size_t i = 0; i < in[0].size(); ++i) y.push_back(in[0][i] * sin(in[1][i]));
@@ -97,7 +97,7 @@ TEST_CASE("oracles: dual numbers of another function are found by their values")
 }
 
 TEST_CASE("oracles: a rule that is not linear, or that records itself wrongly") {
-    // Right for the weights that the checker takes, and for no others.
+    // Right for the weights that the checker uses, and only for those.
     const auto detached =
         sine_with([](const Tensor& g, const Tensor& x) { return Tensors{g.detach() * cos(x)}; });
     check_passes(gradcheck(detached, {random({3})}));

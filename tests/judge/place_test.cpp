@@ -1,5 +1,5 @@
-// Where is a large gradient wrong? One entry, several, an entry of an op on a tape, and the op that
-// changes a gradient which others were handed, too.
+// Where is a large gradient wrong? One entry, several, an entry of an op on a tape, and an op that
+// modifies a gradient shared with others.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/tests/judge/support.h>
 
@@ -125,8 +125,8 @@ TEST_CASE("place: of an op on a tape") {
     }
 }
 
-// Adding up so many numbers rounds: f is worth 6e4, and what one entry does to it is far below
-// that.
+// Adding so many numbers rounds: f is about 6e4, and the effect of one entry is far below its
+// rounding error.
 TEST_CASE("place: in a sum of sixty thousand, one entry, or all by a thousandth") {
     constexpr std::size_t kPlace = 30007;
     Plain x;
@@ -198,7 +198,7 @@ TEST_CASE("place: many right numbers of a function that rounds are not wrong any
 }
 
 TEST_CASE("place: an op that overwrites the gradient it was handed is the one to blame") {
-    // The value goes two ways, and both are handed one gradient.
+    // The value has two uses, which share one gradient.
     const auto f = [](const Tensors& in) {
         const Tensor t = tanh(in[0]);
         const Tensor y = test::with_rule(

@@ -1,5 +1,4 @@
-// Plain functions that are right but hard, drawn by seed, and how often each verdict is given to
-// them.
+// Plain functions that are right but hard, sampled by seed, and the counts of their verdicts.
 #pragma once
 
 #include <tapestry/autograd/check/plain.h>
@@ -30,7 +29,7 @@ struct Case {
     Plain x;
 };
 
-// How often each verdict is given.
+// Counts the verdicts.
 template <class Make>
 std::map<std::string, int> verdicts(Make make, const GradcheckOptions& options = {},
                                     std::uint64_t seeds = kSeeds) {
@@ -80,7 +79,7 @@ inline PlainFunction printed(const char* format, const PlainFunction& f) {
     };
 }
 
-// sum of y_i where y = cos(y) a / 2, iterated until it moves by less than `tolerance`.
+// sum of y_i where y = cos(y) a / 2, iterated until it changes by less than `tolerance`.
 inline double fixed_point(double a, double tolerance) {
     double y = 0;
     for (;;) {

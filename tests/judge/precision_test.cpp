@@ -19,7 +19,7 @@ using test::with_rule;
 
 namespace {
 
-// tanh, with a rule that is wrong by a factor in one type alone.
+// tanh with a rule that is off by a factor in one dtype only.
 TensorFunction wrong_in(DType dtype, double factor) {
     return [dtype, factor](const Tensors& x) {
         return with_rule(
@@ -91,7 +91,7 @@ TEST_CASE("compare_precisions: in bf16 and f16 what is off by more than their nu
 
 namespace {
 
-// A rule that rounds each result to bf16, as something that computes in it does.
+// A rule that rounds each result to bf16, as code that computes in bf16 does.
 PlainRule rounded_to_bf16_by(double factor, const PlainRule& rule) {
     const auto narrowed = [](std::vector<double> x) {
         for (double& value : x) value = rounded_to_bf16(value);
@@ -175,7 +175,7 @@ TEST_CASE("compare_precisions: plain functions are called near x alone, where th
 }
 
 TEST_CASE("compare_precisions: what a plain function rounds on its way, and where it branches") {
-    // 1 - t^2 loses all but a few bits of t where |x| is 3; the f64 rule has them.
+    // 1 - t^2 loses all but a few bits of t at |x| = 3; the f64 rule keeps them.
     const PlainRule exact = each([](double x) { return std::tanh(x); },
                                  [](double x) { return 1 - std::tanh(x) * std::tanh(x); });
     const auto slope = [](double x) {
@@ -196,7 +196,7 @@ TEST_CASE("compare_precisions: what a plain function rounds on its way, and wher
     const PlainRule moved = each([](double x) { return std::max(0.0, x - 256); },
                                  [](double x) { return x > 256 ? 1.0 : 0.0; });
     CHECK_EQ(compare_precisions(moved, kink, {{256}}, DType::bf16).verdict, Verdict::inconclusive);
-    // Not finite on the way back is not wrong: f16 ends there.
+    // A non-finite gradient is not wrong: it exceeds the range of f16.
     const PlainRule reciprocal =
         each([](double x) { return 1 / x; }, [](double x) { return -1 / x / x; });
     const PlainRule by_square = each([](double x) { return rounded_to_f16(1 / x); },

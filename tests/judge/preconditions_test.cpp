@@ -1,5 +1,5 @@
-// What must hold before a gradient can be checked: inputs that move one number at a time, and a
-// function that does the same whenever and however it runs.
+// Preconditions of a gradient check: inputs that can be changed one number at a time, and a
+// function that is deterministic in any context.
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/tests/judge/support.h>
@@ -64,7 +64,7 @@ TEST_CASE("preconditions: results that depend on the number of threads") {
     const std::string bits =
         "2 and 1 threads give different bits: a race, or sums in an order that depends on the "
         "threads";
-    // In the value, and in the gradient alone.
+    // In the value, and in the gradient only.
     const TensorFunction value = [](const Tensors& x) {
         return x[0] * static_cast<double>(num_threads());
     };
@@ -89,7 +89,7 @@ TEST_CASE("preconditions: results that depend on the number of threads") {
 }
 
 TEST_CASE("preconditions: a function that does something else when it is computed again") {
-    // Inside recompute() the first run records nothing that stays; the second one does.
+    // Inside recompute() the first run's recording is discarded; the second one's stays.
     const TensorFunction f = test::sine_with([](const Tensor& g, const Tensor& x) {
         const bool again = Tape::current() != nullptr && Tape::current()->entries().empty();
         return Tensors{g * cos(x) * (again ? 2.0 : 1.0)};
@@ -109,11 +109,11 @@ TEST_CASE("preconditions: a function that does something else when it is compute
 }
 
 TEST_CASE("preconditions: a backward that writes into what it was given") {
-    // Into its incoming gradient, which other entries may be handed, and into x.
+    // Writes into its incoming gradient, which other entries may share, and into x.
     const auto writing = [](bool into_x) {
         return test::sine_with([into_x](const Tensor& g, const Tensor& x) {
             const Tensor grad = g * cos(x);
-            // Behind the back of the tape, which looks at what it saved.
+            // Unnoticed by the tape, which checks saved tensors.
             const_cast<double*>((into_x ? x : g).data<double>())[0] += 1;
             return Tensors{grad};
         });

@@ -1,5 +1,5 @@
-// What is printed: one report made by hand, line by line; one of a real check, but for its numbers;
-// and the same as JSON.
+// The printed report: one made by hand, line by line; one of a real check, except for its numbers;
+// and both as JSON.
 #include <tapestry/autograd/op.h>
 #include <tapestry/tests/judge/support.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A check that found something of everything.
+// A report with one finding of each kind.
 GradcheckReport everything() {
     GradcheckReport report;
     report.subject = "order 1";

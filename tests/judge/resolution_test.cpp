@@ -1,6 +1,5 @@
-// What a PASS is worth: r, the part of an entry's own size by which it may still be off. Functions
-// that are only good to so many digits pass with an r that says so, and nothing passes that is off
-// by more than it.
+// The meaning of a PASS: r, the relative error that an entry may still have. Functions with only a
+// few good digits pass with a matching r, and nothing passes that is off by more than r.
 #include <tapestry/tests/judge/plain_cases.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@ using namespace tapestry::test;
 
 namespace {
 
-// Between -0.5 and 0.5, another number for every x.
+// Between -0.5 and 0.5, a different number for every x.
 double hash_of(const Plain& x) {
     std::uint64_t all = 1;
     for (const double a : x) {
@@ -68,7 +67,7 @@ Case near_kinks(std::uint64_t seed, double distance) {
     return {f, g, x};
 }
 
-// The total variation of a picture of n x n.
+// The total variation of an n x n image.
 Case total_variation(std::uint64_t seed, std::size_t n) {
     const auto pairs = [n](auto each) {
         for (std::size_t i = 0; i < n * n; ++i) {
@@ -120,7 +119,7 @@ Case hinge(std::uint64_t seed, std::size_t samples) {
     return {f, g, drawn(seed, kSize)};
 }
 
-// sum of w_i f(x_i), each of its own
+// sum of w_i f(x_i), elementwise
 Case entrywise(std::uint64_t seed, double (*f)(double), double (*slope)(double), double low,
                double high) {
     const Plain w{1, -2, 0.5};
@@ -258,7 +257,7 @@ TEST_CASE("resolution: what it is, in the report") {
 }
 
 TEST_CASE("resolution: noise that is declared counts, where it is more than what is measured") {
-    // A series that is cut off: no value tells of it.
+    // A truncated series: its values do not reveal the error.
     const auto cut = [](const Plain& x) { return x[0] + x[0] * x[0] * x[0] / 6 + 2e-5 * x[0]; };
     const auto g = [](const Plain& x) { return Plain{1 + x[0] * x[0] / 2}; };
     CHECK_EQ(verdict_of(check_gradient(cut, g, {0.5})), "FAIL");

@@ -1,4 +1,4 @@
-// Functions of numbers next to the ends of f64's scale: their right gradients never fail.
+// Functions with numbers near the limits of f64: their right gradients never fail.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/tests/judge/solver_cases.h>
 
@@ -19,7 +19,7 @@ TEST_CASE("scale: a right gradient at the ends of it never fails") {
 
 namespace {
 
-// sin(x_0) + sin(x_2) + ... beside slopes that are `ratio` times smaller
+// sin(x_0) + sin(x_2) + ..., plus terms with slopes `ratio` times smaller
 double two_sizes(double ratio, const std::vector<double>& x) {
     double sum = 0;
     for (std::size_t i = 0; i < x.size(); ++i) sum += std::sin(x[i]) / (i % 2 == 0 ? 1 : ratio);
@@ -41,7 +41,7 @@ GradcheckReport check_two_sizes(double ratio, const std::vector<double>& x, doub
 
 }  // namespace
 
-// What the differences see of it decides, not its size beside the others.
+// Decided by what differences can see of it, not by its size relative to the others.
 TEST_CASE(
     "scale: a slope far below the others is wrong, right or not seen, and never passes for 0") {
     for (const double turn : {0.1, 0.4, 0.7, 1.2, 1.53, 1.9, 2.6}) {

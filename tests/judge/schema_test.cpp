@@ -1,5 +1,5 @@
-// Reports as JSON against docs/gradcheck_report.schema.json, by as much of JSON Schema as that file
-// uses.
+// Reports as JSON against docs/gradcheck_report.schema.json, supporting as much of JSON Schema as
+// that file uses.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/file.h>
 #include <tapestry/tests/judge/support.h>
@@ -22,7 +22,7 @@ class Schema {
 public:
     explicit Schema(Json root) : root_(std::move(root)) {}
 
-    /// What is wrong with a value, a line each.
+    /// The violations in a value, one per line.
     std::vector<std::string> wrong_with(const Json& value) {
         wrong_.clear();
         look(value, root_, "report");
@@ -62,7 +62,7 @@ private:
             return name == value.type_name() || (name == "integer" && value.is_number_integer());
         });
         check(fits, place, "is of another type: " + value.dump());
-        if (schema.contains("pattern") && value.is_string()) {  // the only one there is
+        if (schema.contains("pattern") && value.is_string()) {  // the schema has only one pattern
             check(value == "nan" || value == "-nan" || value == "inf" || value == "-inf", place,
                   value.dump());
         }
@@ -187,7 +187,7 @@ TEST_CASE("report: how to have it again, in one line") {
 }
 
 TEST_CASE("report: what could not be seen, with which steps and noise") {
-    // x^2, and a jump of every size at the second number
+    // x^2, and a kink of infinite slope at the second number
     const auto f = [](const Plain& x) { return x[0] * x[0] + 1e-7 * std::sqrt(std::abs(x[1])); };
     const auto g = [](const Plain& x) { return Plain{2 * x[0], 0}; };
     const GradcheckReport report = check_gradient(f, g, {1.5, 0});

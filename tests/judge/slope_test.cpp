@@ -1,5 +1,5 @@
-// check_slope(): a claimed slope of a plain function of one number. It must believe what is right,
-// see what is wrong by a little, know its own error, and say so where nothing can be seen.
+// check_slope(): a claimed slope of a plain function of one number. It must accept right slopes,
+// detect small errors, know its own error, and report when nothing can be seen.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <tapestry/autograd/check/quotients.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Plain = std::function<double(double)>;
 
-// What gradcheck does for an input of one number. `scale`: as other numbers of the input set it.
+// What gradcheck does for an input of one number. `scale`: as set by other numbers of the input.
 Judgement checked(const Plain& f, double x, double slope, double scale = 0,
                   const GradcheckLimits& limits = {}) {
     if (scale == 0) scale = x == 0 ? 1 : std::abs(x);
@@ -38,7 +38,7 @@ std::string verdict_of(const Judgement& j) {
     return text;
 }
 
-// Between -0.5 and 0.5, another number for every x.
+// Between -0.5 and 0.5, a different number for every x.
 double noise(double x) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);
@@ -112,8 +112,8 @@ TEST_CASE("slope: slopes that are wrong by a little are wrong") {
 }
 
 TEST_CASE("slope: what cannot be seen is neither right nor wrong") {
-    // sin(a x): up to some a there is a step that sees it; beyond, x's last bits hide the slope,
-    // and in the end all of f.
+    // sin(a x): up to some a there is a step that resolves it; beyond that, the last bits of x hide
+    // the slope, and finally all of f.
     int passed = 0;
     for (double a = 10; a < 1e11; a *= 3.7) {
         for (const double x : {0.3, 1.0, 2.7}) {
@@ -151,7 +151,7 @@ TEST_CASE("slope: noise is measured, and what it hides is said") {
         if (size < 1e-14) CHECK_EQ(verdict_of(checked(f, 0.7, slope * (1 + 1e-5))), "FAIL");
         if (size < 1e-7) CHECK_EQ(verdict_of(checked(f, 0.7, slope * 2)), "FAIL");
     }
-    // Who wants to see more is told less.
+    // Demanding a finer resolution gives a weaker verdict.
     const Plain f = [](double x) { return std::sin(x) + 1e-9 * noise(x); };
     CHECK_EQ(verdict_of(checked(f, 0.7, slope, 0, {.resolution = 1e-9})).substr(0, 12),
              "INCONCLUSIVE");
@@ -188,7 +188,7 @@ TEST_CASE("slope: what has no slope is not believed to have one") {
     CHECK_EQ(verdict_of(checked(jump, 2, 0)), "PASS");
     const Plain root = [](double x) { return std::cbrt(x); };
     for (const double slope : {0.0, 1.0}) CHECK(checked(root, 0, slope).verdict != Verdict::pass);
-    const Plain absolute = [](double x) { return std::abs(x); };  // that tells nobody of its kink
+    const Plain absolute = [](double x) { return std::abs(x); };  // does not report its kink
     for (const double slope : {-1.5, 1.5}) {
         CHECK(checked(absolute, 0, slope).verdict != Verdict::pass);
     }
@@ -218,7 +218,7 @@ TEST_CASE("slope: branches that the function tells of") {
         CHECK_EQ(verdict_of(relu(-x, 0.5)), "FAIL");
         CHECK_FALSE(relu(x, 1).subgradient);
     }
-    // A branch that is another one at every step.
+    // A branch that differs at every step.
     Line restless(
         [](double t) {
             const int power = t == 0 ? 0 : std::ilogb(t) + 2000;

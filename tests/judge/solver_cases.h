@@ -1,6 +1,5 @@
-// Functions that stand for something they do not reach: iterations with a fixed number of rounds,
-// badly conditioned systems, sums and steps that stop. Their gradients are those of what they
-// stand for, and right.
+// Functions that approximate a limit: iterations with a fixed number of rounds, badly conditioned
+// systems, truncated sums. Their gradients are those of the limit, and right.
 #pragma once
 
 #include <tapestry/tests/judge/plain_cases.h>
@@ -21,7 +20,7 @@ inline Plain times(const Rows& a, const Plain& x) {
     return y;
 }
 
-/// A y = b by elimination with pivots.
+/// Solves A y = b by elimination with pivoting.
 inline Plain solved(Rows a, Plain b) {
     const std::size_t n = b.size();
     for (std::size_t k = 0; k < n; ++k) {
@@ -52,7 +51,7 @@ inline Rows transposed(const Rows& a) {
     return t;
 }
 
-/// w^T A^-1 x, whose gradient is A^-T w, computed by a system of its own.
+/// w^T A^-1 x, whose gradient A^-T w is computed by solving a separate system.
 inline Case system_of(const Rows& a, std::uint64_t seed) {
     const Plain w = drawn(seed + 100, a.size());
     return {[a, w](const Plain& x) { return product(w, solved(a, x)); },
@@ -89,7 +88,7 @@ inline Rows hilbert(std::size_t n) {
     return a;
 }
 
-/// Symmetric, eigenvalues from 1 to some 20.
+/// Symmetric, with eigenvalues from 1 to about 20.
 inline Rows positive_definite(std::size_t n, std::uint64_t seed) {
     const Plain b = drawn(seed, n * n, -1, 1);
     Rows a(n, Plain(n));
@@ -102,7 +101,7 @@ inline Rows positive_definite(std::size_t n, std::uint64_t seed) {
     return a;
 }
 
-/// w^T y for A y = x by so many rounds of conjugate gradients.
+/// w^T y for A y = x by `rounds` conjugate gradient steps.
 inline Case conjugate_gradients(std::size_t n, int rounds, std::uint64_t seed) {
     const Rows a = positive_definite(n, seed + 50);
     const Plain w = drawn(seed + 100, n);
@@ -123,7 +122,7 @@ inline Case conjugate_gradients(std::size_t n, int rounds, std::uint64_t seed) {
     return {f, [a, w](const Plain&) { return solved(a, w); }, drawn(seed, n)};
 }
 
-/// w^T y for A y = x, A diagonally dominant, by so many of Jacobi's rounds.
+/// w^T y for A y = x, A diagonally dominant, by `rounds` Jacobi iterations.
 inline Case jacobi(std::size_t n, int rounds, std::uint64_t seed) {
     const Plain e = drawn(seed + 50, n * n, -1, 1), w = drawn(seed + 100, n);
     Rows a(n, Plain(n));
@@ -142,7 +141,7 @@ inline Case jacobi(std::size_t n, int rounds, std::uint64_t seed) {
     return {f, [a, w](const Plain&) { return solved(transposed(a), w); }, drawn(seed, n)};
 }
 
-/// The largest eigenvalue of A + diag(x) by so many rounds of the power method, and v v^T.
+/// The largest eigenvalue of A + diag(x) by `rounds` power iterations, and v v^T.
 inline Case power_method(std::size_t n, int rounds, std::uint64_t seed) {
     const Rows a = positive_definite(n, seed + 50);
     const auto vector_of = [a](const Plain& x, int count) {
@@ -169,7 +168,7 @@ inline Case power_method(std::size_t n, int rounds, std::uint64_t seed) {
     return {f, g, drawn(seed, n, 0.5, 1.5)};
 }
 
-/// Sum of solve(a), a scalar problem each, and its derivative.
+/// The sum of solve(a) over scalar problems, and its derivative.
 inline Case each_by(const std::function<double(double)>& solve,
                     const std::function<double(double)>& slope, Plain x) {
     return {[solve](const Plain& at) {
@@ -185,7 +184,7 @@ inline Case each_by(const std::function<double(double)>& solve,
             std::move(x)};
 }
 
-/// Cube roots by so many of Newton's rounds, from 1.
+/// Cube roots by `rounds` Newton steps from 1.
 inline Case newton(int rounds, std::uint64_t seed) {
     const auto root = [rounds](double a) {
         double y = 1;
@@ -196,7 +195,7 @@ inline Case newton(int rounds, std::uint64_t seed) {
         root, [](double a) { return 1 / (3 * std::cbrt(a) * std::cbrt(a)); }, drawn(seed, 6, 2, 5));
 }
 
-/// y = cos(y) a / 2 by so many rounds.
+/// y = cos(y) a / 2, iterated `rounds` times.
 inline Case rounds_of_cosine(int rounds, std::uint64_t seed) {
     const auto iterate = [](double a, int count) {
         double y = 0;
@@ -211,8 +210,8 @@ inline Case rounds_of_cosine(int rounds, std::uint64_t seed) {
                    drawn(seed, 7, 0.6, 1.2));
 }
 
-/// A memory that fades: y = 0.6 tanh(y) + x_t over 60 steps, the gradient taken back `back` steps
-/// alone, as one does to save time.
+/// A fading memory: y = 0.6 tanh(y) + x_t over 60 steps, with a gradient truncated to `back` steps,
+/// as in truncated backpropagation.
 inline Case truncated_backward(std::size_t back, std::uint64_t seed) {
     const auto states = [](const Plain& x) {
         Plain all{0};
@@ -235,7 +234,7 @@ inline Case truncated_backward(std::size_t back, std::uint64_t seed) {
             drawn(seed, 60, -0.5, 0.5)};
 }
 
-/// The integral of exp(-x t^2) over 0 ... 1 by Simpson's rule, its gradient by a finer one.
+/// The integral of exp(-x t^2) over 0 ... 1 by Simpson's rule, its gradient with a finer grid.
 inline Case quadrature(std::size_t intervals, std::uint64_t seed) {
     const auto simpson = [](const auto& f, std::size_t n) {
         double sum = f(0.0) + f(1.0);

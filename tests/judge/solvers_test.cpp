@@ -1,5 +1,5 @@
-// Gradients of what a function stands for, beside the function itself: never FAIL where they are as
-// near as a solver's undeclared error, PASS where the error is declared; and wrong ones, FAIL.
+// Gradients of a function's limit, next to the function itself: never FAIL if they are within the
+// solver's undeclared error, PASS if the error is declared; wrong ones FAIL.
 #include <tapestry/tests/judge/solver_cases.h>
 
 using namespace tapestry;
@@ -50,8 +50,8 @@ TEST_CASE("solvers: a fixed number of rounds never makes a right gradient fail")
 }
 
 TEST_CASE("solvers: badly conditioned systems never make a right gradient fail") {
-    // Beyond, Hilbert's are singular to f64 (a condition of 5e14) and the prolate ones nearly so:
-    // there a right gradient may FAIL (docs/gradient-checking.md).
+    // Beyond that, Hilbert matrices are singular in f64 (condition 5e14) and prolate ones nearly
+    // so: a right gradient may FAIL there (docs/gradient-checking.md).
     for (std::size_t n = 6; n <= 10; ++n) {
         CAPTURE(n);
         never_fails("Vandermonde",
@@ -86,7 +86,7 @@ TEST_CASE("solvers: what is off by more than a solver's error fails, and what is
     };
     always_fails("one element, by little", exact, one_by(1 + 1e-6));
     always_fails("a factor, by little", exact, by(1 + 3e-5));
-    // Slopes that are claimed to be 0 and are not are wrong, however small.
+    // Nonzero slopes that are claimed to be 0 are wrong, however small.
     for (const std::size_t back : {std::size_t{4}, std::size_t{28}}) {
         always_fails(
             "truncated backward",

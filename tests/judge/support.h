@@ -1,5 +1,4 @@
-// What the tests of the gradient checker share: inputs, verdicts as words, and a wrong rule at
-// will.
+// Shared by the gradient checker's tests: inputs, verdicts as text, and custom wrong rules.
 #pragma once
 
 #include <tapestry/tests/autograd/support.h>
@@ -16,7 +15,7 @@ inline Tensor random(const Shape& shape, std::uint64_t seed = 1) {
     return randn(shape, generator, DType::f64);
 }
 
-/// sin(x) with a rule of the test's; the right one is g cos(x).
+/// sin(x) with a custom rule; the right one is g cos(x).
 inline TensorFunction sine_with(const Rule& rule) {
     return [rule](const Tensors& x) {
         return with_rule(
@@ -72,7 +71,7 @@ inline std::string verdict_of(const GradcheckReport& report) {
     return text;
 }
 
-/// All that is said against the whole, a line each.
+/// All complaints about the whole check, one per line.
 inline std::string complaints_of(const GradcheckReport& report) {
     return fmt::format("{}", fmt::join(report.complaints, "\n"));
 }
@@ -81,7 +80,7 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// A right function: passes, and nothing is said against it.
+/// Expects a right function: it passes without complaints.
 inline void check_passes(const GradcheckReport& report) {
     INFO(to_string(report));
     CHECK_EQ(verdict_of(report), "PASS");
@@ -95,7 +94,7 @@ inline void check_passes(const GradcheckReport& report) {
     }
 }
 
-/// A wrong function: fails for the gradient of `which`, whose worst slope is returned.
+/// Expects a wrong function: fails for the gradient of `which`, whose worst slope is returned.
 inline SlopeReport check_fails(const GradcheckReport& report, std::size_t which = 0) {
     INFO(to_string(report));
     CHECK_EQ(verdict_of(report), "FAIL");

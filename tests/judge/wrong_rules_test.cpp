@@ -16,7 +16,7 @@ using test::with_rule;
 
 namespace {
 
-// f goes wrong in the op `name`, in the way `mistake`.
+// Expects f to go wrong in op `name` with this `mistake`.
 WrongOp check_found(const TensorFunction& f, const Tensors& inputs, Mistake mistake,
                     const std::string& evidence, const std::string& name = "rule") {
     const GradcheckReport report = gradcheck(f, inputs);
@@ -57,7 +57,7 @@ Tensor with_added(Tensor x, std::int64_t at, double by) {
     return x;
 }
 
-// x moved by one in memory, the last element first.
+// x shifted by one element in memory, the last element first.
 Tensor rolled(const Tensor& x) {
     auto values = x.to_vector<double>();
     std::rotate(values.begin(), values.end() - 1, values.end());
@@ -103,7 +103,7 @@ TEST_CASE("wrong rules: one that keeps what it once said") {
         Mistake::stale, "claimed = what the rule claimed for another incoming gradient");
     const auto buffer = std::make_shared<Tensor>();
     check_sine(
-        [buffer](const Tensor& g, const Tensor& x) {  // hands out what it filled the last time
+        [buffer](const Tensor& g, const Tensor& x) {  // returns the buffer of the last call
             const Tensor last = buffer->defined() ? *buffer : zeros_like(x);
             *buffer = (g * cos(x)).detach().clone();
             return Tensors{last};

@@ -22,8 +22,8 @@ double error_of(double claimed, double right, double floor) {
     return apart == 0 ? 0 : apart / std::max({std::abs(claimed), std::abs(right), floor});
 }
 
-// A checker that knew f's noise would find every slope to a thousandth of itself: differences over
-// `room` are off by some hundred times noise / room, extrapolated and with a margin.
+// A checker that knew f's noise could determine every slope to one part in a thousand: extrapolated
+// differences over `room` are off by about 100 noise / room, including a margin.
 bool resolvable(const PlainCase& one) {
     constexpr double kMargin = 100, kResolution = 1e-3, kRounding = 2e-16;
     if (one.hidden) return false;
@@ -40,7 +40,7 @@ bool resolvable(const PlainCase& one) {
     return true;
 }
 
-// In other units, but where the units are the point.
+// Draws the template, half of the time in other units unless it is at the limits of the range.
 PlainCase drawn(const Template& from, Draw& draw, std::string& title) {
     PlainCase one = from.draw(draw);
     title += from.name;
@@ -57,7 +57,7 @@ PlainCase drawn(const Template& from, Draw& draw, std::string& title) {
     return one;
 }
 
-// What wrong gradients are made of: functions whose slopes can be seen.
+// Functions whose slopes are visible, from which to make wrong gradients.
 const std::vector<Template>& wrong_bases() {
     static const std::vector<Template> all = [] {
         std::vector<Template> bases = smooth_templates();

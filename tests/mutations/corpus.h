@@ -1,5 +1,5 @@
-// Plain functions by number: right gradients of the hard templates, and wrong ones made of right
-// ones. Read next: judge.h, what the checker says of them.
+// Plain functions by number: right gradients of the hard templates, and wrong ones made from right
+// ones. Read next: judge.h, the checker's verdicts on them.
 #pragma once
 
 #include <tapestry/tests/mutations/templates/planted.h>
@@ -9,23 +9,22 @@ namespace tapestry::test {
 struct CorpusCase {
     std::string title = {};
     std::string_view of = {};  ///< the template, or the mistake
-    PlainCase plain = {};      ///< with the pullback that is to be checked
+    PlainCase plain = {};      ///< with the pullback to check
     PlainPullback right = {};
-    const PlantedMistake* mistake = nullptr;  ///< none: it is right
-    /// A right one: differences can resolve every entry to a thousandth of itself.
+    const PlantedMistake* mistake = nullptr;  ///< null: it is right
+    /// For a right one: differences can resolve every entry to a relative 1e-3.
     bool must_pass = false;
 };
 
 CorpusCase right_case(std::uint64_t number, std::uint64_t seed);
-/// Drawn until the gradient is off by more than 1e-6 of an entry's own size.
+/// Drawn again until the gradient's relative error exceeds 1e-6 in some entry.
 CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed);
 
-/// Cotangents by which a pullback is looked at: each output alone, all together, and all loudly,
-/// for a rule may not be linear.
+/// Cotangents to test a pullback with: each output by itself, all together, and all scaled up,
+/// because a rule may not be linear.
 std::vector<std::vector<double>> cotangents(std::size_t outputs);
 
-/// By how much each entry is off at the most, as a part of its own size. What cancels to nothing
-/// but rounding has no size of its own.
+/// The maximum relative error of each entry. An entry that cancels to rounding noise has no size.
 std::vector<double> errors(const CorpusCase& one);
 
 }  // namespace tapestry::test

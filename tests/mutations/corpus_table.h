@@ -7,9 +7,9 @@
 
 namespace tapestry::test {
 
-/// Tries so many right and as many wrong gradients of plain functions and prints what the checker
-/// made of them, by template and by mistake; with `verbose` a line for each that is not as it
-/// should be. False where a figure is not what it must be.
+/// Checks `cases` right and as many wrong gradients of plain functions and prints the results by
+/// template and by mistake; with `verbose`, a line for each unexpected one. Returns false if a
+/// figure is out of bounds.
 bool print_corpus(int cases, std::uint64_t seed, bool verbose);
 
 }  // namespace tapestry::test

@@ -27,7 +27,7 @@ Json as_json(const Tensors& tensors) {
     return all;
 }
 
-// The gradient of <w, y> for w = cos(0), cos(1), ...: what another framework's is compared with.
+// The gradient of <w, y> for w = cos(0), cos(1), ..., for comparison with other frameworks.
 Tensors gradient_of_row(const OpCase& row, const Tensors& inputs) {
     const BoundCase bound = bind_case(row, inputs);
     Tensors leaves;
@@ -66,7 +66,7 @@ Json correct_case(std::uint64_t number) {
     return json;
 }
 
-// Keeps what the entries of a tape were given.
+// Records the operands of a tape's entries.
 class Operands final : public TapeObserver {
 public:
     void recorded(const Op&, const Tensors& inputs, const Tensors&) override {
@@ -75,7 +75,7 @@ public:
     std::vector<Tensors> of_entry;
 };
 
-// Which inputs of the row a leaf of the bound function stands for, in order.
+// The inputs of the row that a leaf of the bound function represents, in order.
 std::vector<std::size_t> inputs_of_leaf(const MutationCase& one, std::size_t leaf) {
     std::vector<std::size_t> real;
     for (std::size_t i = 0; i < one.inputs.size(); ++i) {
@@ -84,8 +84,8 @@ std::vector<std::size_t> inputs_of_leaf(const MutationCase& one, std::size_t lea
     return one.tied ? real : std::vector<std::size_t>{real[leaf]};
 }
 
-// For every operand of the only entry, which input of the row it is. Empty where there is another
-// entry, or a leaf does not stand there as often as the row was given it.
+// Maps every operand of the only entry to an input of the row. Empty if there are more entries, or
+// a leaf occurs in the entry less or more often than in the row's inputs.
 std::vector<std::optional<std::size_t>> inputs_of_operands(const MutationCase& one,
                                                            const Tensors& leaves,
                                                            const Operands& seen) {
@@ -112,7 +112,7 @@ Json as_json(const Corruption& what, std::size_t other) {
             {"other", other}};
 }
 
-// What and where; null where only our tape has such a place.
+// Mutation and place; null if only our tape has such a place.
 Json described(const MutationCase& one, const Target& target, Mutation mutation) {
     Tensors leaves;
     for (const Tensor& x : one.bound.inputs) leaves.push_back(x.clone().set_requires_grad());

@@ -20,18 +20,18 @@ bool contains(const std::vector<std::string_view>& words, std::string_view said)
     });
 }
 
-// What was claimed, and what is right, for all outputs together.
+// The claimed and the right gradient, for all outputs together.
 struct Pair {
     Values right, claimed;
 };
 
 Pair gradients_of(const CorpusCase& one) {
     const auto all = cotangents(one.plain.f(one.plain.x).size());
-    const Values& w = all[all.size() - 2];  // the last ones are loud
+    const Values& w = all[all.size() - 2];  // the last ones are scaled up
     return {one.right(one.plain.x, w), one.plain.pullback(one.plain.x, w)};
 }
 
-// One number times the right gradient, far better than by the right gradient itself.
+// Is the claimed gradient a multiple of the right one, much closer than the right one itself?
 bool is_factor(const Pair& pair) {
     const auto dot = [](const Values& a, const Values& b) {
         return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -44,7 +44,7 @@ bool is_factor(const Pair& pair) {
     return distance(model, pair.claimed) < 1e-3 * std::min(1.0, std::abs(factor - 1));
 }
 
-// Does one of the outputs, or do all together, send next to nothing back?
+// Does an output, or do all together, propagate almost no gradient?
 bool is_zero(const CorpusCase& one) {
     const auto squares = [](const Values& g) {
         return std::inner_product(g.begin(), g.end(), g.begin(), 0.0);
@@ -56,7 +56,7 @@ bool is_zero(const CorpusCase& one) {
     });
 }
 
-// Is it what one output alone sends back, or all but one?
+// Is it the gradient of a single output, or of all but one?
 bool is_of_some_outputs(const CorpusCase& one, const Pair& pair) {
     const auto all = cotangents(one.plain.f(one.plain.x).size());
     const Values& w = all[all.size() - 2];
@@ -70,7 +70,7 @@ bool is_of_some_outputs(const CorpusCase& one, const Pair& pair) {
     return false;
 }
 
-// Does another mistake that bears this name give the same numbers?
+// Does another mistake with this name give the same numbers?
 bool same_as_another(const CorpusCase& one, std::string_view said, const Pair& pair) {
     PlainCase base = one.plain;
     base.pullback = one.right;
@@ -95,7 +95,7 @@ Mistake cause_of(const GradcheckReport& report) {
 
 enum class Naming { right, unknown, misleading };
 
-// What the report calls it: right, unknown (or less than could be said), or not true.
+// The report's cause: right, unknown (or too vague), or false.
 Naming naming(const CorpusCase& one, const GradcheckReport& report) {
     for (const std::string& complaint : report.complaints) {
         if (contains(one.mistake->causes, complaint)) return Naming::right;
@@ -119,7 +119,7 @@ Naming naming(const CorpusCase& one, const GradcheckReport& report) {
     return same_as_another(one, to_string(said), pair) ? Naming::right : Naming::misleading;
 }
 
-// "at [2, 5], output element 3": which element. Nothing where none is named.
+// The element in "at [2, 5], output element 3"; empty if none is named.
 std::optional<std::size_t> place_in(const std::string& where, const PlainCase& of) {
     const auto at = where.find("at [");
     if (at == std::string::npos) return {};

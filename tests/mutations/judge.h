@@ -1,5 +1,5 @@
-// What the checker says of the corpus: is it right, is the cause true, is the place one that is
-// wrong? Causes are judged by the numbers: what is said must hold of them, whatever was planted.
+// The checker's verdicts on the corpus: are they right, is the cause true, is the place really
+// wrong? Causes are judged numerically: a stated cause must hold, whatever mistake was planted.
 #pragma once
 
 #include <tapestry/tests/mutations/corpus.h>
@@ -12,7 +12,7 @@
 
 namespace tapestry::test {
 
-/// What the checker says; nothing, and what was thrown in `thrown`, where it throws.
+/// The checker's report; empty if it throws, with the message in `thrown`.
 std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t number,
                                        std::string* thrown = nullptr);
 
@@ -25,15 +25,15 @@ struct RightCounts {
 struct WrongCounts {
     int cases = 0, failed = 0, inconclusive = 0, passed = 0, threw = 0;
     int passed_beyond = 0;  ///< off by more than max(1e-6, the resolution that the report states)
-    int nameable = 0, named = 0, unknown = 0, misleading = 0;  ///< of those that failed
-    int placed = 0, placed_right = 0;  ///< where a place was named; one that is wrong
+    int nameable = 0, named = 0, unknown = 0, misleading = 0;  ///< among those that failed
+    int placed = 0, placed_right = 0;  ///< reports with a place; with a wrong entry's place
     WrongCounts& operator+=(const WrongCounts& other);
 };
 
-/// |a - b| / |b|; 1 where b alone is zero.
+/// |a - b| / |b|; 1 if only b is zero.
 double distance(const std::vector<double>& a, const std::vector<double>& b);
 
-/// What is not as it should be, a line each: which case, got, expected.
+/// Called with each unexpected result as a line: the case, the result, the expectation.
 using Found = std::function<void(const std::string&)>;
 
 /// By template.

@@ -2,11 +2,11 @@
 //
 //     mutations [--every N] [--cases N] [--seed N] [--verbose]
 //     mutations --templates N [--seed N] [--verbose]       plain functions instead (judge.h)
-//     mutations --case right/N [--seed N]                  one of them, or wrong/N: the report
-//     mutations --serve [--seed N]                         these for another program (serve.h)
+//     mutations --case right/N [--seed N]                  the report of one case, or of wrong/N
+//     mutations --serve [--seed N]                         serves them to another program (serve.h)
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
-// Exit status 1 where a figure is not what it must be.
+// Exit status 1 if a figure is out of bounds.
 #include <tapestry/examples/options/options.h>
 #include <tapestry/tests/mutations/corpus_table.h>
 #include <tapestry/tests/mutations/export.h>
@@ -103,7 +103,7 @@ int run(const Settings& s) {
     return table.all_hold() ? 0 : 1;
 }
 
-// "right/17": its report; the status says whether the verdict is one that is allowed.
+// Prints the report of "right/17"; the status tells whether the verdict is allowed.
 int print_case(const std::string& which, std::uint64_t seed) {
     const auto slash = which.find('/');
     const std::string kind = which.substr(0, slash);

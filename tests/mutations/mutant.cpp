@@ -43,7 +43,7 @@ Tensor scaled(const Tensor& g, double factor) {
     });
 }
 
-// An operand whose gradient could be taken for this one's; none: the operand itself.
+// An operand whose gradient could be mistaken for this one's; if none, the operand itself.
 std::size_t twin_of(const Op& op, std::size_t operand) {
     const Op::Operand& x = op.inputs()[operand];
     for (std::size_t i = 0; i < op.inputs().size(); ++i) {
@@ -54,7 +54,7 @@ std::size_t twin_of(const Op& op, std::size_t operand) {
     return operand;
 }
 
-// The rule's answer where nothing came in but at the first place along `axis`.
+// The rule's result for an incoming gradient that is zero except at the first index of `axis`.
 Tensor first_place(Op& op, const Tensor& incoming, int axis, std::size_t operand) {
     const std::int64_t inner = numel(incoming.shape().sub(axis + 1, incoming.rank()));
     const std::int64_t size = incoming.size(axis);

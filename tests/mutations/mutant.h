@@ -1,5 +1,5 @@
-// A wrong backward rule, planted from outside: the op is left as it is, and what its rule gives is
-// corrupted on the way out.
+// A wrong backward rule, injected from outside: the op is unchanged, and the gradient its rule
+// returns is corrupted.
 #pragma once
 
 #include <tapestry/autograd/check/verdict.h>
@@ -19,24 +19,24 @@ enum class Mutation {
     over_n,        ///< g / n
     times_root_n,  ///< sqrt(n) g
     over_root_n,   ///< g / sqrt(n)
-    transposed,    ///< the last two axes exchanged, in memory
-    missing_sum,   ///< of a broadcast operand: the first place along the axis alone
-    doubled_sum,   ///< the same: summed once more
-    dropped,       ///< of a value used twice: one of its uses gives nothing
-    zero,          ///< nothing arrives
+    transposed,    ///< the last two axes swapped in memory
+    missing_sum,   ///< of a broadcast operand: only the first index of the axis
+    doubled_sum,   ///< of a broadcast operand: summed again
+    dropped,       ///< of a value used twice: one use contributes nothing
+    zero,          ///< no gradient
     shifted,       ///< moved by one element in memory order
     other,         ///< another operand's gradient of the same shape
-    stale,         ///< what the rule gave the call before
-    chain,         ///< the incoming gradient as it came
+    stale,         ///< the result of the previous call
+    chain,         ///< the incoming gradient, unchanged
 };
 
 const std::vector<Mutation>& all_mutations();
 std::string to_string(Mutation mutation);
 
-/// What the checker should call it.
+/// The cause that the checker should report.
 Mistake expected_mistake(Mutation mutation);
 
-/// What a mutation does to the gradient of one operand, in terms that another program can follow:
+/// A mutation's effect on the gradient of one operand, in terms that another program can implement:
 /// torch_gradcheck.py does the same to PyTorch's.
 struct Corruption {
     enum class Kind { factor, transposed, first_place, zero, shifted, other, stale, incoming };
@@ -50,15 +50,15 @@ std::string_view to_string(Corruption::Kind kind);
 /// Where the mutation applies.
 Corruption corruption(Mutation mutation, const Op& op, std::size_t operand);
 
-/// An operand of an entry of the tape, found again by number and name on every tape.
+/// An operand of a tape entry, identified by number and name on every tape.
 struct Target {
     int entry = 0;
     std::string op;
     std::size_t operand = 0;
-    DType dtype = DType::f64;  ///< of the operand: the same op in f32 and f64 are two
+    DType dtype = DType::f64;  ///< of the operand: an op in f32 and f64 counts as two
 };
 
-/// While it lives, the rule of its target is wrong.
+/// Makes the rule of its target wrong while it lives.
 class Mutant final : public TapeObserver {
 public:
     Mutant(Mutation mutation, Target target) : mutation_(mutation), target_(std::move(target)) {}
@@ -70,11 +70,12 @@ private:
 
     Mutation mutation_;
     Target target_;
-    Tensor before_;  // of the call before
+    Tensor before_;  // from the previous call
     bool busy_ = false;
 };
 
-/// Can this happen to that operand? (Broadcast axes, another operand of the same shape, ...)
+/// Can this mutation occur for that operand? (Broadcast axes, another operand of the same shape,
+/// ...)
 bool applies(Mutation mutation, const Op& op, std::size_t operand);
 
 }  // namespace tapestry::test

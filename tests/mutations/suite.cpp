@@ -25,7 +25,7 @@ std::int64_t real_numel(const Tensors& inputs) {
     return count;
 }
 
-// Where a rule of f's tape could be wrong.
+// The places on f's tape where a rule could be wrong.
 std::vector<std::pair<Target, std::vector<Mutation>>> targets_of(const std::function<Tensor()>& f) {
     Tape tape;
     f();
@@ -44,8 +44,8 @@ std::vector<std::pair<Target, std::vector<Mutation>>> targets_of(const std::func
     return targets;
 }
 
-// Gradients of the leaves for a fixed random cotangent, after a walk with another one (a rule may
-// hand out what it had before).
+// Gradients of the leaves for a fixed random cotangent, after a backward pass with another one (a
+// rule may return stale results).
 Values gradient_of(const std::function<Tensor()>& f, const Tensors& leaves) {
     Tape tape;
     const Tensor y = f();
@@ -63,7 +63,7 @@ Values gradient_of(const std::function<Tensor()>& f, const Tensors& leaves) {
     return all;
 }
 
-// One function, its leaves, and the mutants tried on it.
+// One function, its leaves, and the mutants to try on it.
 class Bench {
 public:
     Bench(std::string title, std::function<Tensor()> f, Tensors leaves, const SuiteOptions& options)
@@ -83,7 +83,7 @@ public:
         return !(distance(mutated(mutation, target), right_) <= threshold);
     }
 
-    // Two mistakes that give the same numbers are one.
+    // Mistakes that give the same numbers count as one.
     bool names_it(Mistake said, Mutation mutation, const Target& target,
                   const std::vector<Mutation>& possible) const {
         if (said == expected_mistake(mutation)) return true;
@@ -94,7 +94,7 @@ public:
         });
     }
 
-    // Tries one mutant. `check` looks at f with it in place.
+    // Tries one mutant. `check` runs with it in place.
     void attempt(Mutation mutation, const Target& target, const std::vector<Mutation>& possible,
                  const std::function<GradcheckReport()>& check, Counts& counts) const {
         const GradcheckReport report = [&] {
@@ -137,7 +137,7 @@ private:
     Values right_;
 };
 
-// Small samples with something in them, and a sample in which two operands are the same tensor.
+// Small non-empty samples, and a sample in which two operands are the same tensor.
 std::vector<MutationCase> cases_of(const OpCase& row) {
     std::vector<MutationCase> cases;
     for (std::size_t i = 0; i < row.samples.size() && cases.size() < 3; ++i) {
@@ -203,7 +203,7 @@ Counts& Counts::operator+=(const Counts& other) {
 }
 
 GradcheckReport check(const MutationCase& one) {
-    // Inside recompute() entries have other numbers, and the mutant would be elsewhere.
+    // Entries inside recompute() have other numbers, so the mutant would be elsewhere.
     return gradcheck(one.bound.f, one.bound.inputs, {.preconditions = false});
 }
 
@@ -256,10 +256,10 @@ std::map<std::string, Counts> mutate_models(const SuiteOptions& options) {
         Tensors leaves;
         const NamedTensors named = checked.leaves(DType::f64);
         for (const auto& [path, leaf] : named) leaves.push_back(leaf);
-        checked.module->eval();  // the bench's own runs know of no frozen dropout
+        checked.module->eval();  // the bench does not freeze dropout in its own runs
         const Bench bench(name, checked.value, leaves, options);
-        // An op occurs many times in a model: one occurrence of each kind, another for each kind of
-        // mutant.
+        // An op occurs many times in a model: uses one occurrence per kind, a different one for
+        // each kind of mutant.
         std::map<std::string, std::vector<std::pair<Target, std::vector<Mutation>>>> by_op;
         for (const auto& found : targets_of(checked.value)) by_op[found.first.op].push_back(found);
         Generator generator(7);

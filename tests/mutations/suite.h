@@ -1,4 +1,4 @@
-// Mutants planted everywhere, one at a time: does the checker see them, and say what and where?
+// Plants mutants everywhere, one at a time: does the checker detect, name and locate them?
 #pragma once
 
 #include <tapestry/ops/catalog/bound_case.h>
@@ -10,25 +10,25 @@
 namespace tapestry::test {
 
 struct Counts {
-    int mutants = 0;   ///< that change the gradient by more than the threshold
+    int mutants = 0;   ///< those that change the gradient by more than the threshold
     int detected = 0;  ///< FAIL
     int inconclusive = 0;
-    int named = 0;    ///< the cause, at the first guess
-    int located = 0;  ///< the entry of the tape
+    int named = 0;    ///< the right cause at the first guess
+    int located = 0;  ///< the right tape entry
     double percent(int part) const { return mutants == 0 ? 100 : 100.0 * part / mutants; }
     Counts& operator+=(const Counts& other);
 };
 
-/// One that got away: what it was, and what the checker said.
+/// Called with each missed mutant and the checker's report.
 using Told = std::function<void(const std::string&)>;
 
 struct SuiteOptions {
-    /// Of all mutants, every so-many-th.
+    /// Try every n-th mutant.
     int every = 1;
     Told told = [](const std::string&) {};
 };
 
-/// A sample of a row, as mutants are tried on it.
+/// A sample of a row to try mutants on.
 struct MutationCase {
     const catalog::OpCase* row;
     std::string title;
@@ -37,7 +37,7 @@ struct MutationCase {
     catalog::BoundCase bound;
 };
 
-/// What mutants in f64 are to fail.
+/// The check that f64 mutants should fail.
 GradcheckReport check(const MutationCase& one);
 
 /// Calls each() for every mutant that mutate_ops() tries.
@@ -46,10 +46,9 @@ void for_each_mutant(const SuiteOptions& options,
 
 /// Every mutation of every operand of every entry of every row's tape, in f64.
 std::map<Mutation, Counts> mutate_ops(const SuiteOptions& options);
-/// The same in f32 or bf16 alone, the f64 rules being right; changes over 1 % count, of bf16 over a
-/// quarter.
+/// The same in f32 or bf16 only, with right f64 rules; changes of over 1% count, in bf16 over 25%.
 std::map<Mutation, Counts> mutate_ops_in(DType dtype, const SuiteOptions& options);
-/// Inside models: by model.
+/// Inside models; counts by model.
 std::map<std::string, Counts> mutate_models(const SuiteOptions& options);
 
 struct FalseAlarms {
@@ -59,22 +58,21 @@ struct FalseAlarms {
     std::map<std::string, int> reasons;
 };
 
-/// Correct gradients: random rows, samples and scales of the inputs, from 1e-6 to 1e6.
+/// Correct gradients: random rows, samples and input scales from 1e-6 to 1e6.
 FalseAlarms false_alarms(int cases, DType dtype, std::uint64_t seed, const Told& told);
 
-/// The inputs of a row's sample, every real one multiplied by a random power of ten. Where that
-/// leaves the domain in which the row's function is finite, the powers are drawn again, nearer
-/// to 1.
+/// The inputs of a row's sample, every real one multiplied by a random power of ten. If the row's
+/// function is not finite there, the powers are drawn again, closer to 1.
 struct ScaledCase {
     const catalog::OpCase* row;
     std::size_t sample;
     Tensors inputs;
     std::string title;
-    std::vector<double> powers;  ///< of ten, by input
+    std::vector<double> powers;  ///< exponents of ten, by input
 };
 ScaledCase random_case(std::uint64_t number, std::uint64_t seed);
 
-/// What false_alarms() does in f64 with random_case(number, seed).
+/// What false_alarms() runs in f64 on random_case(number, seed).
 GradcheckReport check(const ScaledCase& one, std::uint64_t number);
 
 }  // namespace tapestry::test

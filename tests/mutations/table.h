@@ -1,4 +1,4 @@
-// Figures with what they must be.
+// Figures with their bounds.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A ctest: a part of the mutation suite's cases, and of its plain functions, through PyTorch's gradient
-# checker, beside ours.
-# Skipped, with a message, where no Python here has PyTorch.
+# A ctest: a part of the mutation suite's cases, and of its plain functions, through PyTorch's
+# gradient checker, compared with ours.
+# Skipped, with a message, if no Python here has PyTorch.
 #
 #     torch_gradcheck.sh BUILD_DIR
 set -euo pipefail
@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/skip.sh
 . "$here/../skip.sh"
 
-# The first Python may be one of many, and Debian's the one that Debian's PyTorch belongs to.
+# The first Python may be one of many; Debian's PyTorch belongs to Debian's Python.
 python=
 for candidate in python3 /usr/bin/python3; do
     if "$candidate" -c 'import torch' 2>/dev/null; then

@@ -1,5 +1,5 @@
-// Where a run begins that is asked for: anew, where it was left, at a step of another; and what is
-// said before and after it.
+// Where a requested run starts: from scratch, where it stopped, or at a step of another run; and
+// the lines printed before and after.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/terminal/run_text.h>
@@ -26,7 +26,7 @@ struct BegunPlace : test::RunPlace {
         request.config.warmup = 0;
         return request;
     }
-    // Into "n", after the fourth step of another.
+    // Into "n", forked after the fourth step of another run.
     RunRequest fork_of(const RunRequest& first) const {
         RunRequest request = this->request("n");
         request.fork = first.out;
@@ -60,7 +60,7 @@ TEST_CASE("begin run: anew, without a word; nothing is there, with one") {
     request.resume = true;
     CHECK_EQ(place.begin(request).session->steps(), 0);
     CHECK_EQ(place.told, "no checkpoint in " + request.out + ": beginning at step 0\n");
-    CHECK_EQ(begin_run(request).session->steps(), 0);  // nobody listens
+    CHECK_EQ(begin_run(request).session->steps(), 0);  // without a callback
 }
 
 TEST_CASE("begin run: where it was left, and what differs") {
@@ -117,7 +117,7 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     request.overwrite = true;
     CHECK_EQ(place.train(request).last.step, 6);
 
-    // Its model alone, without checkpoints; killed before it was saved; another program's model.
+    // Only a model, without checkpoints; a run killed before it saved; another program's model.
     fs::remove_all(place.scratch / "m" / "checkpoints");
     fs::remove(place.scratch / "m" / kManifestName);
     request.overwrite = false;

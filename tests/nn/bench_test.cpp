@@ -1,5 +1,5 @@
-// nn/bench as a library: what counts as work, rows as they are measured, a profile of a model that
-// is no GPT. That the command prints it is tested in tests/cli.
+// nn/bench as a library: the counted work, rows as they are measured, a profile of a model that is
+// not a GPT. tests/cli tests what the command prints.
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/layers/linear.h>
@@ -103,7 +103,7 @@ TEST_CASE("bench gemm: products, their work, and rows as they are measured") {
     const Json json = Json::parse(bench::to_json(rows, DType::f64, kPeak));
     CHECK_EQ(json.at("dtype"), "f64");
     CHECK_EQ(json.at("products")[1].at("form"), "TT");
-    CHECK_FALSE(json.contains("gflops"));  // which is for squares
+    CHECK_FALSE(json.contains("gflops"));  // only for square products
 }
 
 TEST_CASE("bench attention: half of the pairs where it looks back alone") {
@@ -117,7 +117,7 @@ TEST_CASE("bench attention: half of the pairs where it looks back alone") {
              "causal attention, batch 2, 3 heads, context 20, 8 per head, f32");
     options.causal = false;
     CHECK_EQ(bench::measure_attention(options)[0].flops, Approx(4.0 * 400 * 8 * 6));
-    options.kv_heads = 1;  // the same products over a third of the keys and values
+    options.kv_heads = 1;  // the same products over a third as many keys and values
     CHECK_EQ(bench::title_of(options),
              "attention, batch 2, 3 heads over 1 of keys and values, context 20, 8 per head, f32");
     const auto shared = bench::measure_attention(options);
@@ -156,7 +156,7 @@ TEST_CASE("bench busy: a spinner spins, and both kinds of steps are taken") {
     {
         const double before = processor_time();
         const bench::Spinner spinner;
-        // This thread sleeps; whatever time passes is the spinner's.
+        // This thread sleeps, so any CPU time is the spinner's.
         for (int i = 0; i < 2000 && processor_time() - before < 0.02; ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
@@ -202,7 +202,7 @@ TEST_CASE("bench profile: a model of one's own, its batches and its optimiser") 
     std::vector<std::string> outside;
     for (const ProfileRow& row : profile.outside) {
         outside.push_back(row.op);
-        CHECK_EQ(row.forward.calls, 1);  // of one step
+        CHECK_EQ(row.forward.calls, 1);  // in one step
         if (row.op == "grad_norm") CHECK_EQ(row.forward.bytes, 4 * 8);
     }
     std::sort(outside.begin(), outside.end());

@@ -1,5 +1,5 @@
-// GPT-2's tokenizer: against ids that the definition in Python has given (tests/fixtures/gpt2),
-// against a plain definition on random vocabularies, and every way in which its files can be wrong.
+// GPT-2's tokenizer: against ids from the Python definition (tests/fixtures/gpt2), against a naive
+// implementation on random vocabularies, and every way in which its files can be wrong.
 #include <doctest/doctest.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/text/unicode.h>
@@ -71,7 +71,7 @@ std::string merges_text(const Strings& merges) {
 }
 
 /// Random merges over the letters a, b, c: any two known tokens, in an order that training would
-/// not give, so that a merge may come before those that make its parts.
+/// not give, so a merge may come before the merges that make its parts.
 Merging random_merging(Generator& generator) {
     Merging result;
     Strings known{"a", "b", "c"};
@@ -95,7 +95,7 @@ Merging random_merging(Generator& generator) {
     return result;
 }
 
-/// The definition: all occurrences of the pair of lowest rank, from left to right; again.
+/// The definition: merges all occurrences of the lowest-rank pair from left to right, and repeats.
 Strings merged_plainly(const std::string& word, const Strings& merges) {
     Strings symbols;
     for (const char c : word) symbols.emplace_back(1, c);
@@ -167,14 +167,14 @@ TEST_CASE("words: where GPT-2's pattern cuts") {
     CHECK_EQ(words_of("it's we'll don't I'm he'd you've they're"),
              Strings{"it", "'s", " we", "'ll", " don", "'t", " I", "'m", " he", "'d", " you", "'ve",
                      " they", "'re"});
-    // Upper case is no contraction, nor is one after a space, nor a longer word.
+    // Upper case is not a contraction, nor is one after a space, nor a longer word.
     CHECK_EQ(words_of("IT'S"), Strings{"IT", "'", "S"});
     CHECK_EQ(words_of("a 's"), Strings{"a", " '", "s"});
     CHECK_EQ(words_of("'llama"), Strings{"'ll", "ama"});
     CHECK_EQ(words_of("''s"), Strings{"''", "s"});
     CHECK_EQ(words_of("x1 22 3y"), Strings{"x", "1", " 22", " 3", "y"});
     CHECK_EQ(words_of("a+b, c!?"), Strings{"a", "+", "b", ",", " c", "!?"});
-    // A run of white space leaves its last character to the word that follows.
+    // A run of white space leaves its last character to the next word.
     CHECK_EQ(words_of("a   b"), Strings{"a", "  ", " b"});
     CHECK_EQ(words_of("a\n\nb"), Strings{"a", "\n", "\n", "b"});
     CHECK_EQ(words_of("a \n b"), Strings{"a", " \n", " b"});
@@ -184,7 +184,7 @@ TEST_CASE("words: where GPT-2's pattern cuts") {
     CHECK_EQ(words_of("\t\tx"), Strings{"\t", "\t", "x"});
     CHECK_EQ(words_of("\u00A0x"), Strings{"\u00A0", "x"});
     CHECK_EQ(words_of("\u3000\u3000 \u5B57"), Strings{"\u3000\u3000", " \u5B57"});
-    // A combining mark is no letter: "e" and an acute accent are two words.
+    // A combining mark is not a letter: "e" and an acute accent are two words.
     CHECK_EQ(words_of("e\u0301t\u00E9"), Strings{"e", "\u0301", "t\u00E9"});
     CHECK_EQ(words_of(" \U0001F600\U0001F3FD\u200D!"), Strings{" \U0001F600\U0001F3FD\u200D!"});
     CHECK_EQ(words_of(std::string("a\0\0b", 4)), Strings{"a", std::string("\0\0", 2), "b"});
@@ -202,8 +202,8 @@ TEST_CASE("bpe: the ids that the definition in Python gives") {
     }
 }
 
-// Run by tests/npm/bpe_reference.sh, which is a test of its own: GPT-2's real vocabulary is made
-// outside of the project.
+// Run by tests/npm/bpe_reference.sh, a separate test: GPT-2's real vocabulary is made outside this
+// project.
 TEST_CASE("bpe: the ids that another implementation gives" * doctest::skip()) {
     const char* directory = std::getenv("TAPESTRY_BPE_REFERENCE");
     REQUIRE(directory != nullptr);
@@ -251,13 +251,13 @@ TEST_CASE("bpe: the separator of documents is one token") {
     CHECK_EQ(t.beginning(), end);
     CHECK_EQ(t.encode("<|endoftext|>"), Ids{end});
     CHECK_EQ(t.encode("<|endoftext|><|endoftext|>"), Ids{end, end});
-    // What stands before it ends there: its white space is not shared out.
+    // The text before it ends there: its white space is not split.
     Ids wanted = t.encode("a  ");
     wanted.push_back(end);
     for (const std::int64_t id : t.encode("b")) wanted.push_back(id);
     CHECK_EQ(t.encode("a  <|endoftext|>b"), wanted);
     CHECK_EQ(t.decode(wanted), "a  <|endoftext|>b");
-    // A vocabulary without it spells it.
+    // A vocabulary without it spells it out.
     const auto without = BytePairTokenizer::from_text(vocab_with({}), "");
     CHECK_FALSE(without.end_of_text().has_value());
     CHECK_EQ(without.beginning(), '\n');
@@ -281,7 +281,7 @@ TEST_CASE("bpe: every byte that occurs in UTF-8, and every id, there and back") 
 
 TEST_CASE("bpe: long words take no square of their length") {
     const auto start = std::chrono::steady_clock::now();
-    // Merges of a with a, aa with aa, ...: everything is merged again and again.
+    // Merges of a with a, aa with aa, ...: every merge affects the whole word again.
     Strings merges, tokens;
     for (std::string a = "a"; a.size() < 64; a += a) {
         merges.push_back(a + " " + a);
@@ -292,7 +292,7 @@ TEST_CASE("bpe: long words take no square of their length") {
     CHECK_EQ(tokenizer.encode(word).size(), word.size() / 64);
     CHECK_EQ(tokenizer.encode(std::string(1 << 20, ' ')).size(), 1 << 20);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    CHECK_LT(seconds.count(), 30);  // half a second; a square would take hours
+    CHECK_LT(seconds.count(), 30);  // takes half a second; quadratic time would take hours
 }
 
 TEST_CASE("bpe: its files there and back") {
@@ -303,7 +303,7 @@ TEST_CASE("bpe: its files there and back") {
     CHECK_EQ(nlohmann::json::parse(fixture().vocab_json()),
              nlohmann::json::parse(slurp(kFixture / "vocab.json")));
     CHECK_EQ(again.encode("the café's"), fixture().encode("the café's"));
-    // Another writer's: escapes, any order, no version, line ends of Windows, none at the end.
+    // From another writer: escapes, any order, no version, Windows line ends, none at the end.
     const std::string vocab = vocab_with({"ab", "abc"});
     const auto reversed = [&] {
         const auto json = nlohmann::ordered_json::parse(vocab);

@@ -1,5 +1,5 @@
-// Byte pairs learned from a text: against the definition, done plainly, and as another reader of
-// the files would have them.
+// Byte pairs learned from a text: against a naive implementation, and as other programs read the
+// files.
 #include <doctest/doctest.h>
 #include <tapestry/core/random.h>
 #include <tapestry/nn/data/bpe_training.h>
@@ -21,7 +21,7 @@ WordCounts counted(const std::string& text) {
     return words;
 }
 
-/// The definition: all pairs of all words counted anew for every merge.
+/// The definition: recounts all pairs of all words for every merge.
 Merges merged_plainly(const WordCounts& counts, std::size_t tokens) {
     std::vector<std::pair<Strings, std::int64_t>> words;
     for (const auto& [word, count] : counts) {

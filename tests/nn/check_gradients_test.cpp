@@ -1,5 +1,5 @@
-// The checker over the catalogue: which checks are made of an op, a module, a loss of one's own,
-// and how they are counted.
+// The checker over the catalogue: which checks an op, a module or a custom loss gets, and how they
+// are counted.
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/layers/linear.h>
@@ -108,7 +108,7 @@ TEST_CASE("check gradients: a trained model on a text, dropout and all") {
     CHECK(on.loss.leaves(DType::f64).front().second.dtype() == DType::f64);
     const auto checked = catalog::check_loss(model, on.loss, {.certainty = 0.5});
     CHECK_EQ(catalog::count_of(checked, Verdict::pass), 1);
-    // The same seed, the same pieces of the text.
+    // The same seed gives the same pieces of the text.
     const catalog::ModelOnText again = catalog::model_on_text(model, text, 2, 3);
     on.model->eval();
     again.model->eval();

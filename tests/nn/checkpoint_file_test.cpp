@@ -1,5 +1,4 @@
-// Checkpoints: a training that goes on in another process as if nothing had been, and files that
-// are refused.
+// Checkpoints: training that another process resumes seamlessly, and files that are refused.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/io/checkpoint.h>
@@ -21,7 +20,7 @@ namespace {
 
 constexpr int kHalf = 50;
 
-// A small GPT with dropout, learning noise: batches and dropout draw, the learning rate moves.
+// A small GPT with dropout, trained on noise: batches and dropout draw, the learning rate changes.
 struct Training {
     Generator weights{11}, batches{12};
     GPT model{{.vocab = 13, .context = 8, .layers = 2, .heads = 2, .dim = 16, .dropout = 0.1},
@@ -51,13 +50,13 @@ struct Training {
     void resume(const fs::path& path) { step = load_checkpoint(path, whole()).step; }
 };
 
-// What a refused file must leave as it was.
+// State that a refused file must leave unchanged.
 std::string bytes_of(Training& training, const Scratch& scratch) {
     save_checkpoint(scratch / "now", training.whole());
     return test::slurp(scratch / "now");
 }
 
-// The checkpoint with other text in its metadata.
+// Replaces text in the checkpoint's metadata.
 void spoil(const fs::path& path, const std::string& from, const std::string& to) {
     SafetensorsFile file = read_safetensors(path);
     std::string& text = file.metadata.at("checkpoint");

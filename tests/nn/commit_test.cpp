@@ -1,5 +1,4 @@
-// What a directory that comes from a stranger, or that a killed process has left, can make of
-// reading and of writing.
+// Reading and writing directories from strangers, or left by a killed process.
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/tests/core/nobody.h>
 #include <tapestry/tests/core/scratch.h>
@@ -35,7 +34,7 @@ void put_manifest(const fs::path& directory, const Manifest& manifest) {
     spill(directory / kManifestName, to_json(manifest));
 }
 
-// A manifest with one file, as text, so that it may say anything.
+// A manifest with one file, as text, so it can contain anything.
 std::string manifest_naming(const std::string& name, const std::string& stage = kStage,
                             const std::string& checksum = checksum_of("x")) {
     return fmt::format(
@@ -43,7 +42,7 @@ std::string manifest_naming(const std::string& name, const std::string& stage = 
         name, checksum);
 }
 
-// A directory whose commit of these was killed right after its moment, with what they replace.
+// A directory whose commit of `files` was killed right after its commit point, with the old files.
 struct Interrupted {
     Interrupted() {
         fs::create_directories(directory / "best");
@@ -61,7 +60,7 @@ struct Interrupted {
         put_manifest(directory, all);
     }
 
-    // As this version leaves them, or, flat, as those until November 2026.
+    // In this version's layout, or flat, as until November 2026.
     void stage(bool flat) const {
         for (const auto& [name, contents] : files) {
             const SavedName parts = *saved_name(name);

@@ -1,4 +1,4 @@
-// What processes tell one another, with threads as processes.
+// Communication between processes, with threads as processes.
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/tests/core/scarce_memory.h>
 #include <tapestry/tests/nn/support.h>
@@ -34,7 +34,7 @@ TEST_CASE("communicator: fewer threads than processes are an error, and nobody w
     REQUIRE_GE(child, 0);
     if (child == 0) {
         if (!test::limit_address_space(std::size_t{256} << 20)) _exit(77);
-        try {  // stacks of 1000 threads are 8 GB
+        try {  // the stacks of 1000 threads take 8 GB
             run_in_threads(1000, [](Communicator& c) { barrier(c, "the others"); });
             _exit(1);
         } catch (const std::exception&) {
@@ -111,8 +111,8 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
     std::vector<std::string> messages(3);
     const auto run = [&] {
         run_in_threads(3, [&](Communicator& c) {
-            c.set_timeout(1);  // a thread may wait long for a processor, too
-            try {              // 0 waits for 1, which waits for 2, which is busy until it is blamed
+            c.set_timeout(1);  // a thread may also wait long for a processor
+            try {              // 0 waits for 1, which waits for 2, which is busy until blamed
                 for (int i = 0; c.rank() == 2 && !blamed && i < 1000; ++i) sleep(10);
                 hand(c, 2, 1, "the first");
                 hand(c, 1, 0, "the second");
@@ -138,17 +138,17 @@ TEST_CASE("communicator: who waits himself is not lost, however long it takes") 
             if (c.rank() == 2) sleep(200);
             hand(c, 2, 1, "a part");
         }
-        hand(c, 1, 0, "the end");  // for which 0 has waited a second longer
+        hand(c, 1, 0, "the end");  // 0 has waited a second longer for this
     });
 }
 
 namespace {
 
-// Process 0 of two; the other one never answers. Times are seconds from the start.
+// Process 0 of two; the other never answers. Times are seconds from the start.
 class Deserted final : public Communicator {
 public:
-    double arrives = 0;  // when what is waited for is there
-    double away = 0;     // once, when it has asked, it does nothing for so long
+    double arrives = 0;  // when the awaited message arrives
+    double away = 0;     // how long it pauses once, after asking
     bool ending = false;
     int asked = 0;
 
@@ -205,7 +205,7 @@ TEST_CASE("communicator: while all are being ended nobody is blamed") {
 }
 
 TEST_CASE("communicator: a network's latency, which messages share, and its bandwidth") {
-    // A message of 20 kB leaves in 0.02 s and is there 0.2 s later; others behind it every 0.02 s.
+    // A 20 kB message is sent in 0.02 s and arrives 0.2 s later; others follow every 0.02 s.
     const Network network{.latency = 0.2, .bytes_per_second = 1e6};
     const auto took = [&](std::size_t messages) {
         std::chrono::steady_clock::time_point begun, done;  // sending, by 0; receiving, by 1
@@ -232,7 +232,7 @@ TEST_CASE("communicator: a network's latency, which messages share, and its band
     CHECK(took(1) > 0.2);
     const double three = took(3);
     CHECK(three > 0.24);
-    CHECK(three < 0.5);  // not a latency each
+    CHECK(three < 0.5);  // a single latency in all
     check_throws<ValueError>(
         [] { run_in_threads(1, [](Communicator&) {}, {.latency = -1}); },
         "run_in_threads: a latency of -1 s and 0 bytes per second; neither can be negative");

@@ -1,5 +1,5 @@
-// Runs in bf16, of activations and of weights: interrupted and gone on with, by other numbers of
-// threads and processes; taken again step by step; what the inspector and the files see of it.
+// Runs with bf16 activations, or bf16 weights: interrupted and resumed with other numbers of
+// threads and processes, replayed step by step, and as the inspector and the files show them.
 #include <tapestry/core/cpu.h>
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/distributed/thread_group.h>
@@ -23,7 +23,7 @@ using namespace tapestry;
 
 namespace {
 
-// A place whose trainings compute in bf16, or keep all they have in it.
+// A place whose runs compute in bf16, or also keep all weights in it.
 struct Place : test::RunPlace {
     explicit Place(bool weights) : of_weights(weights) {}
     bool of_weights;
@@ -41,7 +41,7 @@ TrainingConfig config_of(const Place& place) {
     return config;
 }
 
-// On to the end, or to step `last`.
+// Resumes to the end, or to step `last`.
 void train(const Place& place, const TrainingConfig& config, int processes, int threads,
            bool resume, std::int64_t last = 1000) {
     train_shared(place, config, {processes, threads, resume, last, 1});
@@ -53,7 +53,7 @@ void train(const Place& place, int processes, int threads, bool resume, std::int
 
 std::string model_in(const Place& place) { return test::slurp(place.out / "model.safetensors"); }
 
-// An instruction set that has f32 from another one, and products of bf16 by an instruction.
+// An instruction set that uses another's f32 kernels, with an instruction for bf16 products.
 std::optional<Isa> half_isa() {
     for (const Isa isa : available_isas()) {
         if (parent_of(isa) != isa) return isa;
@@ -110,7 +110,7 @@ TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report t
     const std::string report = test::slurp(place.out / "report.html");
     CHECK(report.find(R"("--weights","value":"bf16")") != std::string::npos);
 
-    // For writing with it and for another training it is a model like any other.
+    // For sampling and as initial weights it is a model like any other.
     const LoadedModel read = load_model(place.out);
     CHECK(read.model->head.weight.dtype() == DType::f32);
     TrainingConfig after = config_of(place);
@@ -197,7 +197,7 @@ TEST_CASE("compute run: every step comes again, to the bits of the run") {
     const Rewinder rewinder(history);
     const auto check = [&](Session& session, std::int64_t k, bool watch) {
         CAPTURE(k);
-        const RewoundStep step = take_again(session, watch);  // watched, its batches come twice
+        const RewoundStep step = take_again(session, watch);  // observed, it draws batches twice
         CHECK_EQ(difference(history.step(k), step.metrics), "");
         CHECK_FALSE(history.step(k).grad_xxh3.empty());
         if (!watch) return;
@@ -248,8 +248,8 @@ TEST_CASE("compute run: the inspector names types, counts bins and dead units, a
         }
         CHECK_EQ(activations, 2);
     });
-    // 3.4e38 is an f32, and beyond the largest bf16: it becomes infinity where it is converted, or,
-    // where weights are bf16, when it is written.
+    // 3.4e38 fits f32, but exceeds the largest bf16: it becomes infinity when converted or, with
+    // bf16 weights, when stored.
     model.blocks.layers[1]->feed_forward.up.bias.fill_(3.4e38);
     const std::string first = of_weights ? "parameter blocks.1.feed_forward.up.bias" : "to (#";
     inspected([&](const Inspector& inspector) {

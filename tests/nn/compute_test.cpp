@@ -1,5 +1,5 @@
-// Training in bf16 with parameters in f32: what is of which type, that the gradients are near those
-// of f32, and that nothing else notices.
+// Training in bf16 with f32 parameters: which tensors have which dtype, that the gradients are
+// close to those of f32, and that nothing else changes.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/safetensors.h>

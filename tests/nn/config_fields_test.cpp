@@ -1,5 +1,5 @@
-// Configurations by their lists of fields: nothing is missing from a list, files read back what was
-// written, and what is counted from the fields is what a model has.
+// Configurations and their lists of fields: no field is missing, files round-trip, and values
+// computed from the fields match the model.
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
@@ -22,7 +22,7 @@ Config read_back(const Config& config) {
     return read_fields<Config>(ConfigFile(writer.text(), "c"));
 }
 
-// Members of an aggregate: how many values it can be made from.
+// Counts the members of an aggregate: how many values can initialize it.
 struct Anything {
     template <class T>
     operator T() const;

@@ -1,5 +1,4 @@
-// Modules for images: how they begin, what they refuse, and when batch norm's running statistics
-// move.
+// Modules for images: initialization, errors, and when batch norm updates its running statistics.
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -26,7 +25,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// What a BatchNorm keeps, as numbers.
+// The statistics that a BatchNorm keeps, as numbers.
 struct Kept {
     explicit Kept(const BatchNorm& norm)
         : mean(norm.running_mean.to_vector<double>()),
@@ -41,7 +40,7 @@ Tensor images(std::uint64_t seed, std::int64_t batch = 6) {
     return random({batch, 3, 4, 5}, seed, DType::f32);
 }
 
-// After these batches, one after the other, in training.
+// The statistics after training on these batches, one after another.
 Kept after(const Tensors& batches) {
     const BatchNorm2d norm(3);
     for (const Tensor& x : batches) norm(x);
@@ -151,7 +150,7 @@ TEST_CASE("BatchNorm: evaluation uses the running statistics and leaves them") {
     const Tensor one = images(2, 1), many = images(2, 6);
     norm(many);
     CHECK(Kept(norm) == kept);
-    // One image, even one of one pixel, comes out as it does among others.
+    // An image gives the same result by itself, even with one pixel, as within a batch.
     const auto alone = norm(one).to_vector<float>(), among = norm(many).to_vector<float>();
     CHECK(std::equal(alone.begin(), alone.end(), among.begin()));
     const Numbers pixel = norm(random({1, 3, 1, 1}, 3, DType::f32)).to_vector<double>();

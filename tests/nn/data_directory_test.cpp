@@ -1,5 +1,5 @@
-// Data on the disk: what was written is read again, what is not whole or not as it was is refused,
-// and the cache that makes such directories by itself.
+// Data on disk: reading returns what was written, incomplete or changed files are refused, and the
+// cache that creates such directories.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/data/text.h>
@@ -51,7 +51,7 @@ struct Written {
     std::filesystem::path directory = scratch / "sub/data";
 };
 
-// A file's bytes, the one in the middle another.
+// Changes the byte in the middle of a file.
 void flip(const std::filesystem::path& path) {
     std::string bytes = slurp(path);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
@@ -117,7 +117,7 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     w.set("format", 2);
     w.refused("data/data.json: data of format 2; this version reads 1");
     w.set("format", 1);
-    const auto few = CharTokenizer::from_text("abc");  // its ids are found when they are read
+    const auto few = CharTokenizer::from_text("abc");  // ids out of range are found when read
     spill(w.directory / "tokenizer.json", few.to_json());
     w.refused("data': the tokenizer: its hash is " + few.hash() + ", and ");
     w.set("tokenizer_xxh3", few.hash());
@@ -228,7 +228,7 @@ TEST_CASE("text cache: the oldest goes first, and a text in use stays readable")
     CHECK_EQ(c.entries().size(), 2);
     CHECK_FALSE(std::filesystem::exists(c.cache.directory / oldest));
     CHECK_EQ(first.tokenizer->decode(first.ids.read(0, 8)), "The cat ");
-    c.cache.max_bytes = 1'000'000;  // too small for any: not kept, and no cause for complaint
+    c.cache.max_bytes = 1'000'000;  // too small for any: not kept, without a warning
     spill(c.text, sentences(60'003));
     CHECK_EQ(c.read().ids.size(), third.ids.size() + 31);
     CHECK_EQ(c.entries().size(), 2);
@@ -255,7 +255,7 @@ TEST_CASE("text cache: where nothing can be kept, the text is read all the same"
     spill(c.text, sentences(60'000) + "\xFF");  // the text's fault is no fault of the cache
     check_message<IoError>([&] { c.read(); }, "not UTF-8 at byte");
     CHECK_EQ(c.warnings.size(), 1);
-    spill(c.text, sentences(10));  // short ones are never kept
+    spill(c.text, sentences(10));  // short texts are never kept
     CHECK_EQ(c.read().ids.size(), sentences(10).size());
     CHECK_EQ(c.warnings.size(), 1);
 }

@@ -1,4 +1,4 @@
-// Datasets and batches: which examples come, in what order, from where one left off.
+// Datasets and batches: which examples appear, in what order, and where a resumed loader starts.
 #include <tapestry/nn/data/data_loader.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -22,7 +22,7 @@ TensorDataset<2> numbers(std::int64_t n) {
 
 Ids ids_of(const Tensor& labels) { return labels.to_vector<std::int64_t>(); }
 
-// The labels of the rest of the epoch, batch after batch, whose examples are held against them.
+// The labels of the rest of the epoch, batch by batch; checks the examples against them.
 std::vector<Ids> epoch_of(DataLoader<2>& loader) {
     std::vector<Ids> batches;
     for (const auto& [values, labels] : loader) {
@@ -120,7 +120,7 @@ TEST_CASE("dataset: examples by number, and parts by chance") {
 
     Generator generator(1), same(1);
     const auto [train, held_out, rest] = random_split(dataset, {0.5, 0.25, 0.25}, generator);
-    CHECK_EQ(train.size(), 6);  // 5, 2 and 2, and two more
+    CHECK_EQ(train.size(), 6);  // 5, 2 and 2, plus two
     CHECK_EQ(held_out.size(), 3);
     CHECK_EQ(rest.size(), 2);
     Ids all = ids_of(train.tensors()[1]);

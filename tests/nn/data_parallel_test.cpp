@@ -1,5 +1,5 @@
-// Data-parallel steps: any number of processes has the bits of one. Here they are threads; those of
-// mpirun are in tests/distributed.
+// Data-parallel steps: any number of processes gives the bits of one. Here they are threads;
+// tests/distributed uses mpirun.
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
@@ -22,7 +22,7 @@ using test::check_throws;
 
 namespace {
 
-// Parameters of some 50,000 numbers: seven pieces of a norm, which no tensor's edges meet.
+// About 50,000 parameters: seven pieces of a norm, with no boundary at a tensor's edge.
 struct Model : Module {
     explicit Model(Generator& g) : Module("Model"), in(30, 700, g), out(700, 40, g) {
         register_module("in", in);
@@ -38,7 +38,7 @@ struct Trained {
     bool operator==(const Trained&) const = default;
 };
 
-// Leaf `leaf` of a step, whoever computes it.
+// Leaf `leaf` of a step, on any process.
 Tensor loss_of(Model& model, std::int64_t step, std::int64_t leaf) {
     const auto seed = static_cast<std::uint64_t>(1000 * step + leaf);
     const Tensor x = test::random({4, 30}, seed, DType::f32);
@@ -53,7 +53,7 @@ std::unique_ptr<Optimizer> adamw(const Model& model) {
     return std::make_unique<AdamW>(decay_groups(model, 0.1), AdamConfig{.lr = 1e-3, .beta2 = 0.99});
 }
 
-// Muon for the first matrix, whose numbers lie in several slices, and AdamW for all others.
+// Muon for the first matrix, which spans several slices, and AdamW for all other parameters.
 std::unique_ptr<Optimizer> muon(const Model& model) {
     return std::make_unique<Muon>(muon_groups(model, 0.1, "in"), MuonConfig{.lr = 1e-3});
 }
@@ -83,7 +83,7 @@ Trained train(Communicator* communicator, std::int64_t leaves, DType dtype = DTy
     return trained;
 }
 
-// What each of `size` processes has in the end.
+// The results of each of `size` processes.
 std::vector<Trained> trained_by(int size, std::int64_t leaves, DType dtype,
                                 const MakeOptimizer& make = adamw) {
     std::vector<Trained> all(static_cast<std::size_t>(size));
@@ -98,14 +98,14 @@ std::vector<Trained> trained_by(int size, std::int64_t leaves, DType dtype,
 TEST_CASE("data parallel: any number of processes has the bits of one") {
     for (const std::int64_t leaves : {2, 7, 16}) {
         const Trained alone = train(nullptr, leaves);
-        CHECK(alone.norms[0] > 0.05);  // clipped, so that the norm's bits are in the weights
+        CHECK(alone.norms[0] > 0.05);  // clipped, so the weights depend on the norm's bits
         for (const int size : {1, 2, 3, 4, 7, 16}) {
             if (size > leaves) continue;
             INFO(size << " processes, " << leaves << " leaves");
             for (const Trained& one : trained_by(size, leaves, DType::f32)) CHECK((one == alone));
         }
     }
-    CHECK((train(nullptr, 7) != train(nullptr, 16)));  // or nothing has been seen
+    CHECK((train(nullptr, 7) != train(nullptr, 16)));  // otherwise the test shows nothing
 }
 
 TEST_CASE("data parallel: of bf16 as well, whose sums are f32 and rounded once") {

@@ -1,4 +1,4 @@
-// Dead units: a model made by hand, whose dead ones are known.
+// Dead units in a handmade model, where they are known.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/pages/page.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kUnits = 8;
 
-// 3 units that any input leaves far below 0, 2 that the output ignores, 1 that is both.
+// 3 units far below 0 for any input, 2 that the output ignores, 1 with both.
 class Hidden : public Module {
 public:
     Linear up, down;
@@ -24,7 +24,7 @@ public:
         register_module("down", down);
         float* bias = up.bias.mutable_data<float>();
         for (const int unit : {0, 3, 5, 7}) bias[unit] = -1000;
-        for (const int unit : {1, 2, 4, 6}) bias[unit] = 10;  // at work in every row
+        for (const int unit : {1, 2, 4, 6}) bias[unit] = 10;  // active in every row
         float* weight = down.weight.mutable_data<float>();    // [2, units]
         for (const int unit : {1, 2, 7}) weight[unit] = weight[kUnits + unit] = 0;
     }

@@ -1,4 +1,4 @@
-// Diagnostics of heads and weights, on tensors whose answers are known.
+// Diagnostics of heads and weights on tensors with known answers.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/diagnostics.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -23,7 +23,7 @@ TEST_CASE("diagnostics: singular values") {
     CHECK_EQ(found.at({0}), Approx((1 + std::sqrt(5)) / 2).epsilon(1e-14));
     CHECK_EQ(found.at({1}), Approx((std::sqrt(5) - 1) / 2).epsilon(1e-14));
 
-    // Sum of squares and product against what needs no eigenvalues; both ways round, in a batch.
+    // Sum of squares and product against formulas without eigenvalues; tall and wide, in a batch.
     const Tensor x = random({2, 3, 20, 7});
     const Tensor values = singular_values(x);
     REQUIRE(values.shape() == Shape{2, 3, 7});
@@ -88,8 +88,8 @@ TEST_CASE("diagnostics: similarity of head outputs") {
 }
 
 TEST_CASE("diagnostics: entropy and distance of weights") {
-    // Head 0 looks at one key, head 1 at all alike, head 2 half at itself and half three back, or
-    // at nothing.
+    // Head 0 attends to one key, head 1 to all equally, head 2 half to itself and half three back,
+    // or to nothing.
     const std::int64_t keys = 6, queries = 3;
     Tensor weights = zeros({2, 3, queries, keys}, DType::f64);
     const auto set = [&](std::int64_t head, std::int64_t query, std::int64_t key, double p) {

@@ -1,5 +1,5 @@
-// Documents from files, piece by piece: as their texts are, cut where no character and no word is,
-// and encoded as if they had been read at once.
+// Documents read from files piece by piece: unchanged text, cut only between characters and words,
+// and encoded as if read at once.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/documents.h>
@@ -47,7 +47,7 @@ Ids encoded(const Paths& files, const Tokenizer& tokenizer) {
     return ids.read(0, ids.size());
 }
 
-// Words, numbers, all sorts of white space, contractions, scripts with and without spaces; more
+// Words, numbers, all kinds of white space, contractions, scripts with and without spaces; more
 // than one block of the reader.
 std::string mixed_text(std::uint64_t seed, std::size_t bytes) {
     const std::vector<std::string> parts{
@@ -164,7 +164,7 @@ TEST_CASE("documents: files and directories") {
         "there is no text in the 2 files");
 }
 
-// An iterator of std::filesystem ends the process where there is no memory for the next path.
+// std::filesystem's iterators terminate the process if the next path cannot be allocated.
 TEST_CASE("documents: where memory ends the files cannot be found, and nothing worse" *
           doctest::skip(test::kAddressSanitizer)) {
     const test::Scratch scratch;
@@ -175,7 +175,7 @@ TEST_CASE("documents: where memory ends the files cannot be found, and nothing w
     const int failures = test::failures_before_success([&] {
         try {
             files_below({scratch.path().string()});
-        } catch (const IoError&) {  // no memory to open the directory
+        } catch (const IoError&) {  // opening the directory ran out of memory
             throw std::bad_alloc();
         }
     });
@@ -187,7 +187,7 @@ TEST_CASE("documents: where memory ends the files cannot be found, and nothing w
 TEST_CASE("words: a text can be cut at last_cut, whatever stands on either side") {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const std::string text = mixed_text(seed, 120);
-        std::vector<std::size_t> begins;  // of the words of all of it
+        std::vector<std::size_t> begins;  // where the words of the whole text begin
         for (std::size_t at = 0; at < text.size(); at = word_end(text, at)) begins.push_back(at);
         for (std::size_t end = 0; end <= text.size(); ++end) {
             if (utf8::find_flaw(std::string_view(text).substr(0, end))) continue;
@@ -218,7 +218,7 @@ TEST_CASE("documents: the ids of a file are those of its text, encoded at once")
         CHECK(encoded({file}, characters) == characters.encode(text));
         CHECK(encoded({file}, pairs) == pairs.encode(text));
     }
-    spill(file, std::string(2'500'000, 'a'));  // nowhere to be cut
+    spill(file, std::string(2'500'000, 'a'));  // with no place to cut
     CHECK(encoded({file}, pairs) == pairs.encode(read_text(file)));
 }
 

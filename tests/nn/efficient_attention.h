@@ -1,4 +1,4 @@
-// What the tests of the efficient forms of attention share: problems, and what every form must do.
+// Shared by the tests of efficient attention: problems, and properties that every form must have.
 #pragma once
 
 #include <tapestry/core/create.h>
@@ -41,7 +41,7 @@ inline Tensor rule_mask(std::int64_t queries, std::int64_t keys, const SeesRule&
     return mask;
 }
 
-// Sequence 0 sees all but key 1, sequence 1 only the first half.
+// Sequence 0 sees all keys but key 1, sequence 1 only the first half.
 inline Tensor some_padding(std::int64_t keys) {
     Tensor mask = ones({kBatch, 1, 1, keys}, DType::boolean);
     bool* to = mask.mutable_data<bool>();
@@ -50,7 +50,7 @@ inline Tensor some_padding(std::int64_t keys) {
     return mask;
 }
 
-// `form` against softmax attention under the mask that `sees` says: values, and gradients.
+// Compares `form` with softmax attention under the mask given by `sees`: values and gradients.
 inline void check_against_softmax(const AttentionForm& form, const Problem& p, const SeesRule& sees,
                                   AttentionOptions options) {
     const std::int64_t queries = p.q.size(2), keys = p.k.size(2);
@@ -98,8 +98,7 @@ inline void check_sparse(const AttentionForm& form,
     }
 }
 
-// What comes after position t, in a part of the sequence that `t` is not in, changes nothing: not
-// one bit.
+// Changing inputs after position t changes no bit of the outputs up to t.
 inline void check_causal(const AttentionForm& form, std::int64_t length) {
     const Problem p = problem(length, length);
     const Tensor y = form(p.q, p.k, p.v, {.causal = true});
@@ -116,7 +115,7 @@ inline void check_causal(const AttentionForm& form, std::int64_t length) {
     }
 }
 
-// The same bits for one thread and for two, forward and back.
+// The same bits for one thread and two, forward and backward.
 inline void check_threads(const AttentionForm& form, bool causal) {
     const auto gradients = [&](int threads) {
         const ThreadsGuard guard(threads);
@@ -134,7 +133,8 @@ inline void check_threads(const AttentionForm& form, bool causal) {
     CHECK(gradients(1) == gradients(2));
 }
 
-// Gradients by central differences, with a mask; and that threads do not matter.
+// Checks gradients by central differences, with a mask; and that the number of threads is
+// irrelevant.
 inline void check_form(const AttentionForm& form, std::int64_t length, bool causal) {
     const Problem p = problem(length, length);
     const AttentionOptions options{.causal = causal, .mask = some_padding(length)};

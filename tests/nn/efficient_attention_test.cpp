@@ -1,5 +1,4 @@
-// The efficient forms as one meets them: inside multi-head attention, in memory, and with bad
-// input.
+// The efficient forms in use: inside multi-head attention, their memory, and bad input.
 #include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -38,7 +37,7 @@ TEST_CASE("efficient attention: inside multi-head attention") {
     CHECK_FALSE(record.weights.defined());
     CHECK(record.heads.shape() == Shape{2, 2, 50, 4});
 
-    // Token by token with a cache, the same.
+    // Token by token with a cache gives the same.
     KeyValueCache cache;
     Tensors steps;
     for (std::int64_t t = 0; t < 50; ++t) {
@@ -86,7 +85,7 @@ TEST_CASE("efficient attention: memory grows with T, not T^2") {
             CHECK_LT(kept(*form, 4096, causal), 2 * 4096.0 * 4096 * sizeof(float) / 4);
         }
     }
-    // sqrt: 4 times the length with twice the stride makes 8 times the memory, not 16.
+    // sqrt: 4 times the length with twice the stride takes 8 times the memory, not 16.
     const double small = kept(StridedAttention(32), 1024, true);
     CHECK_LT(kept(StridedAttention(64), 4096, true), 8.4 * small);
 }

@@ -1,5 +1,5 @@
-// How well a model in a directory predicts: the losses are evaluate's and evaluate_windows', and
-// what is said of them.
+// How well a model in a directory predicts: the losses equal those of evaluate() and
+// evaluate_windows(), and the text about them.
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/evaluate.h>

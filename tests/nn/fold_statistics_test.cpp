@@ -1,5 +1,5 @@
-// Batch norm in steps of several processes: its running statistics have the bits of one process's.
-// The processes are threads here.
+// Batch norm with several processes: its running statistics have the bits of one process. The
+// processes are threads here.
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/layers/convolution.h>
 #include <tapestry/nn/layers/linear.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 3, kRows = 4;
 
-// Statistics of three sizes, one of them moved twice by each leaf.
+// Three sizes of statistics, one updated twice per leaf.
 struct Model : Module {
     explicit Model(Generator& g)
         : Module("Model"), convolution(3, 5, {3, 3}, {}, g), out(60, 4, g) {
@@ -45,7 +45,7 @@ struct Model : Module {
 
 using Numbers = std::vector<std::vector<double>>;
 
-// A leaf's batch has a mean and a variance of its own.
+// Each leaf's batch has a different mean and variance.
 Tensor loss_of(Model& model, std::int64_t step, std::int64_t leaf) {
     const auto seed = static_cast<std::uint64_t>(1000 * step + leaf);
     const Tensor x = test::random({kRows, 3, 5, 6}, seed, DType::f32);
@@ -53,7 +53,7 @@ Tensor loss_of(Model& model, std::int64_t step, std::int64_t leaf) {
     return mse_loss(model(x * scale + scale), test::random({kRows, 4}, seed + 9, DType::f32));
 }
 
-// The model's buffers and parameters in the end.
+// The model's buffers and parameters at the end.
 Numbers left_in(const Model& model) {
     Numbers all;
     for (const auto& [name, tensor] : model.state_dict()) all.push_back(tensor.to_vector<double>());
@@ -82,7 +82,7 @@ Numbers buffers(const Model& model) {
     return all;
 }
 
-// Forward passes alone, without a step: each moves at once.
+// Forward passes without a step update the statistics immediately.
 Numbers moved_at_once(std::int64_t leaves) {
     Generator g(5);
     Model model(g);
@@ -118,7 +118,7 @@ TEST_CASE("fold statistics: any number of processes ends with the bits of one") 
             }
         }
     }
-    CHECK_EQ(distinct.size(), 4);  // or nothing has been seen
+    CHECK_EQ(distinct.size(), 4);  // otherwise the test shows nothing
 }
 
 TEST_CASE("fold statistics: they are what forward passes move, one after the other") {

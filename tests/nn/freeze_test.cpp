@@ -1,5 +1,5 @@
-// Freezing: what it costs, which names it goes by, and what optimisers, conversions and ties make
-// of it.
+// Freezing: its cost, the names it accepts, and its interaction with optimisers, conversions and
+// ties.
 #include <tapestry/nn/layers/activation.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/sequential.h>
@@ -32,12 +32,12 @@ struct Network : Sequential {
 };
 
 struct Cost {
-    std::size_t entries;   // recorded forward
-    std::size_t products;  // of matrices, in the walk back
+    std::size_t entries;   // recorded in forward
+    std::size_t products;  // matrix products in backward
     bool operator==(const Cost&) const = default;
 };
 
-// The walk back is recorded, so that its own operations can be counted.
+// Records backward, so its ops can be counted.
 Cost cost_of(const Module& network, const Tensor& x) {
     Tape tape;
     const Tensor loss = sum(square(dynamic_cast<const Sequential&>(network)(x)));
@@ -58,7 +58,7 @@ GPT small_gpt(bool tied) {
 TEST_CASE("freeze: a frozen parameter costs no gradient") {
     Network network;
     const Tensor x = ones({3, 4});
-    CHECK(cost_of(network, x) == Cost{7, 5});  // two products per matrix; x asks for nothing
+    CHECK(cost_of(network, x) == Cost{7, 5});  // two products per matrix; x has no gradient
     network.freeze("4.weight");
     CHECK(cost_of(network, x) == Cost{7, 4});
     network.freeze("4");
@@ -66,7 +66,7 @@ TEST_CASE("freeze: a frozen parameter costs no gradient") {
     CHECK(cost_of(network, x) == Cost{7, 5});
     network.unfreeze();
     network.freeze("0");
-    CHECK(cost_of(network, x) == Cost{5, 3});  // the tape begins behind it
+    CHECK(cost_of(network, x) == Cost{5, 3});  // the tape starts after it
     network.freeze("2");
     CHECK(cost_of(network, x) == Cost{3, 1});
     network.freeze();
@@ -89,7 +89,7 @@ TEST_CASE("freeze: it forgets the gradient, and moves nothing") {
     optimizer.step();
     CHECK_EQ(parameters[2].to_vector<float>(), frozen);
     CHECK(parameters[0].to_vector<float>() != moving);
-    network.unfreeze("2");  // and on with the moments it had
+    network.unfreeze("2");  // continues with its old moments
     cost_of(network, ones({3, 4}));
     optimizer.step();
     CHECK(parameters[2].to_vector<float>() != frozen);

@@ -35,7 +35,7 @@ TEST_CASE("GPT: logits are those of the plain loops") {
         Generator generator(1);
         GPT model(config, generator);
         model.to(DType::f64);
-        for (Tensor& parameter : model.parameters()) {  // livelier than at the start
+        for (Tensor& parameter : model.parameters()) {  // larger than at initialization
             parameter.copy_(test::random(parameter.shape(), 7));
         }
         for (const std::int64_t length : {1, 4, 6}) {
@@ -240,7 +240,7 @@ TEST_CASE("GPT: three training steps give the same bits for any number of thread
 }
 
 TEST_CASE("GPT: learns four sequences by heart") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     Generator generator(1);
     GPT model({.vocab = 12, .context = 8, .layers = 2, .heads = 2, .dim = 32}, generator);
     AdamW optimizer(decay_groups(model, 0), {.lr = 1e-2});

@@ -1,6 +1,5 @@
-// Gradients that set out while the backward pass goes on: what of their way it hides, how many of
-// them a process has at a time, and what cannot be. That they change no bit is
-// data_parallel_test.cpp's.
+// Gradients sent during the backward pass: how much of the transfer it hides, how many sets of them
+// a process holds at a time, and errors. data_parallel_test.cpp tests that they change no bit.
 #include <tapestry/core/storage.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/optim/adam.h>
@@ -32,7 +31,7 @@ namespace {
 
 constexpr std::int64_t kPiece = 8192;
 
-// x, after whose rule 5 ms have gone by.
+// x, whose backward takes 5 ms.
 Tensor slowly(const Tensor& x) {
     return test::with_rule(
         x, [](const Tensor& y) { return y * 1.0; },
@@ -42,7 +41,7 @@ Tensor slowly(const Tensor& x) {
         });
 }
 
-// Sixteen layers of a parameter each, of which a bucket takes 4 ms on its way.
+// Sixteen layers with a parameter each; sending a bucket takes 4 ms.
 StepTraffic traffic_of_a_step(bool in_order) {
     StepTraffic traffic;
     const Network network{.latency = 2e-4, .bytes_per_second = 4 * kPiece / 4e-3};
@@ -55,7 +54,7 @@ StepTraffic traffic_of_a_step(bool in_order) {
         TrainStep step(optimizer, {.micro_batches = 2, .communicator = &c});
         step.take(1, 0.1, [&] {
             Tensor h = zeros({2 * kPiece});
-            // Out of order: all are read first, so that all are complete in the end.
+            // Out of order: all are read first, so all are complete only at the end.
             Tensors read;
             for (const Tensor& p : parameters) read.push_back(in_order ? p : p * 1.0);
             for (const Tensor& p : read) h = slowly(h + p);
@@ -80,7 +79,7 @@ TEST_CASE("gradients underway: hidden behind the backward pass, but for the last
     CHECK(hidden > 0.8);
     double waited = 0;
     for (int tries = 0; tries < 3 && waited < 0.8; ++tries) {
-        const StepTraffic late = traffic_of_a_step(false);  // or nothing has been seen
+        const StepTraffic late = traffic_of_a_step(false);  // otherwise the test shows nothing
         waited = late.waited / late.gradients;
     }
     CHECK(waited > 0.8);
@@ -88,7 +87,7 @@ TEST_CASE("gradients underway: hidden behind the backward pass, but for the last
 
 namespace {
 
-// How many subtrees of the tree over all leaves lie whole in begin .. end - 1, and in none larger.
+// How many maximal complete subtrees of the tree over all leaves fit into begin .. end - 1.
 std::int64_t subtrees(std::int64_t begin, std::int64_t end) {
     std::int64_t count = 0;
     for (std::int64_t first = begin; first < end; ++count) {
@@ -99,7 +98,7 @@ std::int64_t subtrees(std::int64_t begin, std::int64_t end) {
     return count;
 }
 
-// docs/distributed.md: gradients of all parameters that each process has at a time at the most.
+// docs/distributed.md: the most gradient sets that each process holds at a time.
 std::vector<double> most_sets(int processes, std::int64_t leaves) {
     std::vector<double> sets;
     double all = 0;
@@ -118,10 +117,10 @@ std::vector<double> most_sets(int processes, std::int64_t leaves) {
     return sets;
 }
 
-// What processes that are threads have at a time, the mean of all of them.
+// The most that the processes, which are threads, hold at a time, averaged over them.
 double measured_sets(int processes, std::int64_t micro_batches) {
-    // Tables of which a leaf reads one row: their gradients are all that is large. They come at
-    // once, and the network is slow, so that as many are under way as may be.
+    // Tables of which a leaf reads one row: their gradients dominate the memory. They are complete
+    // at once and the network is slow, so as many as possible are in transfer.
     constexpr std::int64_t kTables = 48, kRows = 2, kBytes = kTables * kRows * kPiece * 4;
     double found = 0;
     const auto program = [&](Communicator& c) {
@@ -146,7 +145,7 @@ double measured_sets(int processes, std::int64_t micro_batches) {
             }
             step.update(0.1, step.check(n, loss));
         };
-        take(1);  // moments are made
+        take(1);  // allocates the moments
         barrier(c, "one step");
         if (c.rank() == 0) reset_peak_memory();
         barrier(c, "looked");
@@ -154,17 +153,17 @@ double measured_sets(int processes, std::int64_t micro_batches) {
         barrier(c, "another step");
     };
     run_in_threads(processes, program, {.bytes_per_second = 100e6});
-    const int others = processes + 2;  // parameters everywhere, and two moments once
+    const int others = processes + 2;  // parameters on every process, and the two moments once
     return (found - others) / processes;
 }
 
 }  // namespace
 
 TEST_CASE("gradients underway: a process has no more of them than docs/distributed.md says") {
-    constexpr double kSlack = 0.15;  // what is being packed, rows, losses
+    constexpr double kSlack = 0.15;  // packing buffers, rows, losses
     const std::pair<int, std::int64_t> shared[] = {{2, 2},  {4, 4},  {2, 8}, {4, 16},
                                                    {3, 16}, {5, 51}, {6, 61}};
-    for (const auto& one : shared) {  // clang 14 captures no structured bindings
+    for (const auto& one : shared) {  // clang 14 cannot capture structured bindings
         const int processes = one.first;
         const std::int64_t leaves = one.second;
         INFO(processes << " processes, " << leaves << " leaves");
@@ -172,7 +171,7 @@ TEST_CASE("gradients underway: a process has no more of them than docs/distribut
         const double mean = std::accumulate(most.begin(), most.end(), 0.0) / processes;
         const double found = measured_sets(processes, leaves);
         CHECK_LE(found, mean + kSlack);
-        CHECK_GT(found, mean - 2);  // which they do not all reach at once; or nothing has been seen
+        CHECK_GT(found, mean - 2);  // not all reach it at once; otherwise the test shows nothing
     }
 }
 
@@ -186,7 +185,7 @@ TEST_CASE("gradients underway: how many that are: 2 + log2(V / P) for powers of 
         double over = -10, sets = 0;
         int leaves = 0, processes = 0;
     };
-    std::map<std::int64_t, Worst> worst;  // by the largest share of leaves, up to a power of two
+    std::map<std::int64_t, Worst> worst;  // by the largest number of leaves, as a power of two
     for (int leaves = 2; leaves <= 64; ++leaves) {
         for (int processes = 2; processes <= leaves; ++processes) {
             const std::vector<double> all = most_sets(processes, leaves);
@@ -212,8 +211,8 @@ TEST_CASE("gradients underway: how many that are: 2 + log2(V / P) for powers of 
 }
 
 TEST_CASE("gradients underway: processes that complete buckets in different orders") {
-    // More buckets than may be under way; every process begins with another one, and the last one
-    // goes the other way.
+    // More buckets than may be in transfer; every process starts with a different one, and the last
+    // one goes in the opposite order.
     constexpr std::size_t kParameters = 40;
     std::mutex mutex;
     std::vector<double> norms;
@@ -236,7 +235,7 @@ TEST_CASE("gradients underway: processes that complete buckets in different orde
         const std::lock_guard lock(mutex);
         norms.push_back(result.grad_norm);
     });
-    // Parameter i has 3 kPiece times i + 1, and the sum of the squares of 1 to 40 is 22140.
+    // Parameter i has 3 kPiece values i + 1, and the sum of the squares of 1 to 40 is 22140.
     for (const double norm : norms)
         CHECK_EQ(norm, doctest::Approx(std::sqrt(3 * kPiece * 22140.0)));
     CHECK_EQ(norms.size(), 3);

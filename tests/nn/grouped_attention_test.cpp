@@ -1,5 +1,5 @@
-// Heads that share keys and values, and QK-norm: against attention whose heads have copies of their
-// own, against formulas, with the cache and in a whole model.
+// Shared key and value heads, and QK-norm: against attention with a copy per head, against
+// formulas, with the cache and in a whole model.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -18,8 +18,8 @@ using test::random;
 
 namespace {
 
-// The rows of a projection to G heads of keys or values, for H heads: those of head h are those of
-// head h G / H.
+// The rows of a projection to G key or value heads, copied for H heads: head h gets those of head h
+// G / H.
 Tensor copies(const Tensor& rows, std::int64_t shared, std::int64_t heads) {
     const std::int64_t width = rows.size(0) / shared;
     Tensors all;
@@ -30,7 +30,7 @@ Tensor copies(const Tensor& rows, std::int64_t shared, std::int64_t heads) {
     return concat(all, 0);
 }
 
-// Attention to which the shared heads of `layer` are copied.
+// Attention with copies of the shared heads of `layer`.
 std::unique_ptr<MultiHeadAttention> with_copies(const MultiHeadAttention& layer) {
     MultiHeadAttentionConfig config = layer.config();
     const std::int64_t shared = config.kv_heads, dim = config.dim;
@@ -143,7 +143,7 @@ TEST_CASE("QK-norm: each head of queries and of keys by itself") {
     CHECK_FALSE(HeadNorm(QKNorm::rms, 4, 1e-5, true).bias.defined());
     CHECK_FALSE(HeadNorm(QKNorm::layer, 4, 1e-5, false).bias.defined());
 
-    // However large the projections, scores stay what they are.
+    // The scores do not depend on the scale of the projections.
     MultiHeadAttention layer(
         {.dim = 8, .heads = 2, .bias = false, .qk_norm = QKNorm::rms, .norm_eps = 0});
     layer.to(DType::f64);

@@ -1,5 +1,5 @@
-// GPT-2 as Hugging Face stores it: a directory of PyTorch's making computes PyTorch's numbers, one
-// of ours comes back with the same bits, and what does not fit together is refused by name.
+// GPT-2 as Hugging Face stores it: a directory made by PyTorch gives PyTorch's numbers, an exported
+// model loads with the same bits, and inconsistencies are reported by name.
 #include <doctest/doctest.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
@@ -42,7 +42,7 @@ std::vector<float> logits_of(const GPT& model, std::int64_t length = 6) {
     return model(tensor(ids, {1, length})).to_vector<float>();
 }
 
-/// A model of ours whose biases and norms are not those it starts with.
+/// A model whose biases and norms differ from their initial values.
 struct Ours {
     Generator generator{5};
     GPT model;
@@ -61,7 +61,7 @@ struct Ours {
 
 GPTConfig small_config() { return {.vocab = 9, .context = 8, .layers = 2, .heads = 2, .dim = 8}; }
 
-/// The fixture, to be changed: without tokenizer, and with the tensors that can be read.
+/// A copy of the fixture to change: without tokenizer, with only the tensors that can be read.
 struct Copy {
     Scratch scratch;
     fs::path directory = scratch / "gpt2";
@@ -256,7 +256,7 @@ TEST_CASE("hugging face: a tokenizer under either pair of names, or none, but no
     copy.refused((directory / "merges.txt").string() + ": line 2: 'th' is not in ");
     spill(directory / "merges.txt", "");
     CHECK_EQ(load_model(directory).tokenizer->encode("cat").size(), 3);
-    // A table may be padded, but no token may be without a row.
+    // A table may be padded, but every token needs a row.
     copy.config([](Json& json) { json["vocab_size"] = 300; });
     copy.refused("the tokenizer has 377 tokens, the configuration 300");
 }
@@ -283,7 +283,7 @@ TEST_CASE("hugging face: settings that are refused") {
     copy.refused_setting("n_layer", 1'000'000'000'000, "the configuration needs");
     copy.refused_setting("n_positions", 1'000'000'000'000, "the configuration needs");
     copy.refused_setting("n_inner", 1'000'000'000'000, "the configuration needs");
-    copy.refused_setting("n_inner", -80, "");  // in the words of whatever layer comes first
+    copy.refused_setting("n_inner", -80, "");  // the message of the first layer that fails
     copy.refused_setting("layer_norm_epsilon", -1, "the norms' epsilon is -1");
     copy.config([](Json& json) { json.erase("vocab_size"); });
     copy.refused("\"vocab_size\" is missing");
@@ -378,7 +378,7 @@ TEST_CASE("hugging face: our model there and back has the same bits") {
     CHECK_EQ(c.norm_eps, config.norm_eps);
     CHECK(c.activation == config.activation);
     CHECK_EQ(c.tied_head, config.tied_head);
-    // Once more: the same files.
+    // Exporting again gives the same files.
     export_hugging_face(scratch / "again", *loaded.model, nullptr);
     CHECK_EQ(slurp(scratch / "again" / "config.json"), slurp(scratch / "out" / "config.json"));
     export_hugging_face(scratch / "out", *loaded.model, nullptr);
@@ -401,7 +401,7 @@ TEST_CASE("hugging face: what is written is what transformers expects") {
     std::map<std::string, Tensor> tensors(file.tensors.begin(), file.tensors.end());
     CHECK_EQ(tensors.size(), 2 + 2 * 12 + 2);
     CHECK(tensors.count("lm_head.weight") == 0);
-    // [in, out], and equal to ours the other way round, the square ones too.
+    // [in, out]: the transpose of ours, also for square matrices.
     const auto& layer = *ours.model.blocks.layers[1];
     const auto same_transposed = [](const Tensor& stored, const Tensor& weight) {
         return stored.shape() == views::transpose(weight, 0, 1).shape() &&
@@ -436,7 +436,7 @@ TEST_CASE("hugging face: tokenizers go along") {
     CHECK_EQ(Json::parse(slurp(scratch / "bpe" / "config.json")).at("eos_token_id"), 376);
     CHECK_EQ(logits_of(*again.model), logits_of(*bpe.model));
 
-    // Into the same directory: what the other tokenizer has left there does not count.
+    // Into the same directory: the old tokenizer's files are ignored.
     const Ours ours(small_config());
     const auto characters = CharTokenizer::from_text("abcdefghi");
     export_hugging_face(scratch / "bpe", ours.model, &characters);

@@ -1,5 +1,5 @@
-// Initialisers: their bounds, deviations and gains against PyTorch's formulas, where they write,
-// and what they refuse.
+// Initialisers: bounds, deviations and gains against PyTorch's formulas, where they write, and
+// errors.
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/module/init.h>
 #include <tapestry/ops/matmul.h>
@@ -31,7 +31,7 @@ struct Spread {
     }
 };
 
-// 36,000 numbers: means and deviations are off by less than 2 % of the deviation.
+// 36,000 values: means and deviations are off by less than 2% of the deviation.
 void check_normal(const Tensor& x, double deviation) {
     const Spread spread(x);
     CHECK(std::abs(spread.mean) < 0.02 * deviation);
@@ -66,7 +66,7 @@ TEST_CASE("init: constants, uniform and normal, written where the parameter stan
 TEST_CASE("init: fans and gains are PyTorch's") {
     CHECK_EQ(init::fans(zeros({5, 7})).in, 7);
     CHECK_EQ(init::fans(zeros({5, 7})).out, 5);
-    CHECK_EQ(init::fans(zeros({5, 7, 3, 2})).in, 42);  // of a convolution
+    CHECK_EQ(init::fans(zeros({5, 7, 3, 2})).in, 42);  // convolution weight
     CHECK_EQ(init::fans(zeros({5, 7, 3, 2})).out, 30);
     check_throws<ShapeError>([] { init::fans(zeros({5})); },
                              "fans: needs a weight [out, in, ...], got shape [5]");
@@ -88,7 +88,7 @@ TEST_CASE("init: Xavier and Kaiming, by bounds and deviations") {
     check_uniform(init::kaiming_uniform_(x, {.generator = generator}), std::sqrt(6.0 / 300));
     check_normal(init::kaiming_normal_(x, {.mode = init::FanMode::fan_out, .generator = generator}),
                  std::sqrt(2.0 / 120));
-    // What Linear begins with, as PyTorch's: leaky_relu with slope sqrt(5).
+    // Linear's initialization, as in PyTorch: leaky_relu with slope sqrt(5).
     check_uniform(init::kaiming_uniform_(x, {.nonlinearity = Nonlinearity::leaky_relu,
                                              .negative_slope = std::sqrt(5),
                                              .generator = generator}),
@@ -104,7 +104,7 @@ TEST_CASE("init: Xavier and Kaiming, by bounds and deviations") {
 TEST_CASE("init: trunc_normal_ keeps to its interval, wide or narrow, and to its moments") {
     Generator generator(3);
     Tensor x = zeros({200, 100}, DType::f64);
-    // Mean and deviation of a standard normal within [a, b] by the textbook, phi and Phi tabled.
+    // Mean and deviation of a standard normal truncated to [a, b], from tables of phi and Phi.
     const auto check = [&](double low, double high, double mean, double deviation) {
         CAPTURE(low);
         const Spread spread(init::trunc_normal_(x, 1, 3, 1 + 3 * low, 1 + 3 * high, generator));
@@ -113,10 +113,10 @@ TEST_CASE("init: trunc_normal_ keeps to its interval, wide or narrow, and to its
         CHECK(std::abs((spread.mean - 1) / 3 - mean) < 0.03 * deviation);
         CHECK_EQ(spread.deviation / 3, Approx(deviation).epsilon(0.02));
     };
-    check(-2, 2, 0, 0.879626);        // drawn from a normal distribution
+    check(-2, 2, 0, 0.879626);        // nearly a normal distribution
     check(0, 4, 0.797667, 0.602209);  // half of one
-    check(-0.5, 0.5, 0, 0.283882);    // from a uniform one
-    check(1, 2, 1.383169, 0.269709);  // and beside the mean
+    check(-0.5, 0.5, 0, 0.283882);    // nearly uniform
+    check(1, 2, 1.383169, 0.269709);  // to one side of the mean
     check(-2, -1, -1.383169, 0.269709);
     check_throws<ValueError>([&] { init::trunc_normal_(x, 0, 1, 2, 1); },
                              "trunc_normal_: needs low 2 < high 1, a finite mean 0 and a positive "
@@ -157,7 +157,7 @@ TEST_CASE("init: orthogonal_ makes rows or columns orthogonal, of length gain") 
     check_throws<DTypeError>([&] { init::orthogonal_(whole); },
                              "orthogonal_: needs floating numbers, got i64");
 
-    // Every direction as likely: an entry of a 3 x 3 one has mean 0 and variance 1/3.
+    // Every direction is equally likely: an entry of a 3 x 3 matrix has mean 0 and variance 1/3.
     double sum = 0, squares = 0;
     for (int i = 0; i < 2000; ++i) {
         Tensor x = zeros({3, 3}, DType::f64);

@@ -1,4 +1,4 @@
-// The Inspector: what it writes down of small tapes is what can be worked out by hand.
+// The Inspector: its record of small tapes equals results computed by hand.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/models/gpt.h>
@@ -22,7 +22,7 @@ using namespace tapestry;
 
 namespace {
 
-// Two parameters of known numbers, one of them of no use.
+// Two parameters with known values, one of them unused.
 class Pair : public Module {
 public:
     Tensor w = tensor<float>({1, -2, 3});
@@ -66,7 +66,7 @@ TEST_CASE("inspect: entries, the walk, gradients and cotangents of a chain of th
     CHECK_EQ(inspector.place(product.inputs[0].slot).leaf, "w");
     CHECK_EQ(inspector.place(product.inputs[0].slot).entry, -1);
     CHECK_EQ(product.forward.flops, 3);
-    CHECK_EQ(product.forward.bytes, 12 + 12);  // w once, the result
+    CHECK_EQ(product.forward.bytes, 12 + 12);  // w once, and the result
     CHECK_EQ(product.forward.least, doctest::Approx(24e-9));
     CHECK_GT(product.forward.seconds, 0);
 
@@ -132,7 +132,7 @@ TEST_CASE("inspect: dead ends say why") {
 }
 
 TEST_CASE("inspect: integer and boolean inputs have no gradient, and nothing has before backward") {
-    struct ScaledOp final : Op {  // y = x times, as the ops here keep their indices to themselves
+    struct ScaledOp final : Op {  // the library's ops keep their integer inputs in the op itself
         ScaledOp() : Op("scaled") {}
         Tensors forward(const Tensors& x) const override { return {x[0].clone()}; }
         Tensors backward(const Tensors& grads) override { return {grads[0], {}, {}}; }
@@ -153,7 +153,7 @@ TEST_CASE("inspect: integer and boolean inputs have no gradient, and nothing has
 
 TEST_CASE("inspect: births, deaths, the peak, and what a step of the walk frees") {
     Pair model;
-    model.w = zeros({1000}).set_requires_grad();  // 4000 B; blocks are of 4096
+    model.w = zeros({1000}).set_requires_grad();  // 4000 B; blocks are 4096 B
     Inspector inspector(model);
     Tape tape;
     Tensor loss = sum(exp(exp(model.w)));  // 0 exp, 1 exp, 2 sum: each exp keeps its result
@@ -173,15 +173,15 @@ TEST_CASE("inspect: births, deaths, the peak, and what a step of the walk frees"
     const MemoryLife outer = life_of(1, MemoryKind::activation);
     CHECK_EQ(inner.born, 0);
     CHECK_EQ(outer.born, 1);
-    CHECK_EQ(outer.died, 4);  // sum is walked at 3, the outer exp, which kept it, at 4
+    CHECK_EQ(outer.died, 4);  // event 3: backward of sum; 4: of the outer exp, which kept it
     CHECK_EQ(inner.died, 5);
-    CHECK_EQ(life_of(2, MemoryKind::activation).died, -1);  // loss is held here
+    CHECK_EQ(life_of(2, MemoryKind::activation).died, -1);  // the test still holds the loss
     CHECK_GE(inspector.walk()[1].freed_bytes, outer.bytes);
     CHECK_LT(inspector.walk()[0].freed_bytes, outer.bytes);
     CHECK_EQ(memory.bytes()[static_cast<std::size_t>(memory.peak())],
              *std::max_element(memory.bytes().begin(), memory.bytes().end()));
     const std::size_t grown = memory.bytes()[1] - memory.bytes()[0];
-    CHECK_GE(grown, outer.bytes);  // in whole cache lines or more
+    CHECK_GE(grown, outer.bytes);  // in whole cache lines, at least
     CHECK_LT(grown, outer.bytes + 4096);
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("inspect: the weights of every head are those of the model's own recor
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             CHECK_EQ(a.weights[i], doctest::Approx(wanted[i]).epsilon(1e-5));
         }
-        double first = 0;  // the chain of query 1 and key 0 of head 0, by hand
+        double first = 0;  // the derivation for query 1 and key 0 of head 0, by hand
         double second = 0;
         for (std::size_t d = 0; d < 4; ++d) {
             first += a.q[4 + d] * a.k[d];

@@ -1,4 +1,4 @@
-// A trained model's weights in fewer bits: what its loss becomes, and what it writes.
+// A trained model with quantized weights: its loss, and the text it generates.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/layers/linear.h>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr GPTConfig kSmall{.vocab = 13, .context = 32, .layers = 2, .heads = 2, .dim = 48};
 
-// Windows of squares modulo 13, each from somewhere else, and what follows each number, which is a
-// sixth of the time something else.
+// Windows of squares modulo 13, each from a random start, and the next numbers, a sixth of which
+// are random.
 std::pair<Tensor, Tensor> batch(std::int64_t seed) {
     Generator generator(static_cast<std::uint64_t>(seed));
     std::vector<std::int64_t> from, to;
@@ -69,14 +69,14 @@ TEST_CASE("kept weights: the loss stays within 0.01 of that of f32") {
     for (const WeightType type : {WeightType::bf16, WeightType::int8}) {
         Trained trained;
         const double wide = loss_of(trained.model);
-        CHECK_LT(wide, 1.6);  // of log 13 = 2.56
+        CHECK_LT(wide, 1.6);  // compared with log 13 = 2.56
         keep_weights(trained.model, type);
         CAPTURE(name_of_value(type));
         const double kept = loss_of(trained.model);
         CAPTURE(kept - wide);
         CHECK_NE(kept, wide);
         CHECK(std::abs(kept - wide) < 0.01);
-        // With a cache, one token at a time, as with all at once; on any number of threads.
+        // The same one token at a time with a cache as all at once; with any number of threads.
         std::vector<std::vector<std::int64_t>> written;
         for (const int threads : {1, 3}) {
             set_num_threads(threads);
@@ -94,7 +94,7 @@ TEST_CASE("kept weights: int8 says what it is, and does not learn") {
     keep_weights(model, WeightType::f32);
     CHECK_EQ(model.parameter_count(), before);
     keep_weights(model, WeightType::int8);
-    keep_weights(model, WeightType::int8);  // they are already
+    keep_weights(model, WeightType::int8);  // already quantized
     CHECK(model.summary().find("48 -> 144, int8") != std::string::npos);
     CHECK_EQ(model.head.settings(), "48 -> 13, no bias, int8");
     CHECK(model.token_embedding.weight.defined());

@@ -1,4 +1,4 @@
-// Each layer: its values against plain loops, its gradients against differences, what it refuses.
+// Each layer: values against plain loops, gradients against differences, errors.
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/transformer/blocks.h>
 #include <tapestry/ops/reduction.h>
@@ -16,9 +16,9 @@ using test::plain::numbers;
 
 namespace {
 
-constexpr double kExact = 1e-13;  // f64: another order of the same sums
+constexpr double kExact = 1e-13;  // f64: the same sums in another order
 
-// Moves every parameter away from its start, so that biases and norms' weights matter.
+// Moves every parameter away from its initial value, so biases and norm weights matter.
 void shake(Module& module) {
     std::uint64_t seed = 100;
     for (Tensor& parameter : module.parameters()) {

@@ -61,7 +61,7 @@ TEST_CASE("linformer: attention to projected keys and values") {
 
 namespace {
 
-// The definition of linear attention, for one number of the result.
+// The definition of linear attention for one value of the result.
 double linear_definition(const Tensor& a, const Tensor& b, const Tensor& v, const Shape& at,
                          std::int64_t keys, const Tensor& mask) {
     double above = 0, below = 0;
@@ -92,7 +92,7 @@ TEST_CASE("linear attention: its definition, causal as a running sum") {
         using Sizes = std::pair<std::int64_t, std::int64_t>;
         for (const auto& sizes :
              {Sizes{1, 1}, {9, 9}, {32, 32}, {33, 33}, {100, 100}, {1, 70}, {40, 75}}) {
-            const std::int64_t t = sizes.first, s = sizes.second;  // clang 14 captures no bindings
+            const std::int64_t t = sizes.first, s = sizes.second;  // clang 14: no bindings captured
             const Problem p = problem(t, s);
             const Tensor mask = some_padding(s);
             const Tensor y = form(p.q, p.k, p.v, {.causal = causal, .mask = mask});

@@ -1,4 +1,4 @@
-// The report of a training that runs: when its page is written, and what it may cost.
+// The live report of a run: when its page is written, and how much time it may take.
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/tests/core/scratch.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A report of a training of nothing, whose clock is what it is told.
+// A report of a run without training, with a simulated clock.
 struct Watched {
     explicit Watched(std::chrono::milliseconds recipe_takes = {})
         : report(page, model,
@@ -37,7 +37,7 @@ struct Watched {
                           return SentenceLook{.rows = {{.likeliest = {{7, 0.5}}}}};
                       }}) {}
 
-    // Says whether the page was written then.
+    // Returns whether the page was written.
     bool written_after(const StepMetrics& metrics) {
         fs::remove(page);
         report.add(metrics);
@@ -60,7 +60,7 @@ TEST_CASE("live report: a page after the first step, then every few seconds with
     CHECK_GE(w.report.seconds(), 0.06);
     CHECK(w.written_after({.step = 1, .loss = 3, .seconds = 0.01}));
     CHECK(slurp(w.page).find("a title") != std::string::npos);
-    // 5 seconds have 0.05 for a report that has taken more.
+    // After 5 seconds the budget is 0.05 s, and the report has taken more.
     CHECK_FALSE(w.written_after({.step = 2, .loss = 2, .seconds = 5}));
     CHECK(w.written_after({.step = 3, .loss = 1, .seconds = 1e4}));
     CHECK_FALSE(w.written_after({.step = 4, .loss = 1, .seconds = 1e4 + 3}));  // 3 seconds later

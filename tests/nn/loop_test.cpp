@@ -19,7 +19,7 @@ using test::random;
 
 namespace {
 
-// 8 examples of 3 numbers, dealt out in order, `size` at a time.
+// 8 examples of 3 numbers, served in order, `size` at a time.
 struct Regression {
     explicit Regression(std::int64_t size) : batch(size), model(3, 1, false) {
         model.to(DType::f64);
@@ -304,7 +304,7 @@ TEST_CASE("evaluate: the mean over its batches, without dropout, in the mode it 
 TEST_CASE("early stopping: ends after evaluations without a gain, and puts the best back") {
     Linear model(1, 1, false);
     SGD optimizer(model, {});
-    // w falls by 0.1 a step, and held-out data would have it at 0.7: best after the third step.
+    // w falls by 0.1 per step, and the held-out optimum is 0.7: best after the third step.
     model.weight.fill_(1);
     EarlyStopping stop(model, {.patience = 2, .min_delta = 1e-4});
     const auto evaluate = [&] { return std::abs(model.weight.item() - 0.7); };
@@ -330,11 +330,11 @@ TEST_CASE("early stopping: what counts as better, and what is refused") {
     const auto after = [&](std::int64_t step, std::optional<double> loss) {
         return stop({.step = step, .val_loss = loss});
     };
-    stop.restore_best();  // nothing yet
+    stop.restore_best();  // nothing stored yet
     CHECK(std::isinf(stop.best_loss()));
     CHECK(after(1, {}));
     CHECK(after(2, 3.0));
-    CHECK(after(3, 2.75));  // too little
+    CHECK(after(3, 2.75));  // too small an improvement
     CHECK(after(4, {}));    // no evaluation
     CHECK(after(5, 2.0));   // in time
     CHECK(after(6, NAN));

@@ -1,4 +1,4 @@
-// The losses of a run as curves, from its metrics.jsonl.
+// The losses of a run as curves, read from its metrics.jsonl.
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/tests/core/scratch.h>
 
@@ -8,7 +8,7 @@ using test::spill;
 
 namespace {
 
-// metrics.jsonl of a directory called "m" or so, with these lines.
+// Writes a directory whose metrics.jsonl has these lines.
 std::string run_of(const test::Scratch& scratch, const char* name, const std::string& lines) {
     std::filesystem::create_directory(scratch / name);
     spill(scratch / name / "metrics.jsonl", lines);

@@ -1,4 +1,4 @@
-// LossWatch: which trainings are told that they went wrong, and which are not.
+// LossWatch: which runs get a warning, and which do not.
 #include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -8,7 +8,7 @@ using namespace tapestry;
 
 namespace {
 
-// What is said after `steps` steps with these losses; guessing has ln(65) = 4.1744.
+// The warning after `steps` steps with these losses; guessing gives ln(65) = 4.1744.
 std::string concern(std::int64_t steps, const std::function<double(double)>& loss,
                     std::optional<double> val_loss = {}) {
     LossWatch watch({.model = {.vocab = 65}, .steps = steps, .lr = 0.25, .warmup = 7});
@@ -32,7 +32,7 @@ TEST_CASE("loss watch: a training that goes well is not told anything") {
         INFO(steps);
         CHECK_EQ(concern(steps, falling), "");
         CHECK_EQ(concern(steps, falling, 2.5), "");
-        // Late or slowly, and with a bump on the way.
+        // Learning late, slowly, or with a bump on the way is fine.
         CHECK_EQ(concern(steps, [](double t) { return 4.2 - 0.3 * t; }), "");
         CHECK_EQ(concern(steps, [](double t) { return falling(t) + (t > 0.6 && t < 0.65); }), "");
     }

@@ -1,5 +1,5 @@
-// Files that take their places together: whenever a process is killed, and whatever a disk does to
-// them afterwards.
+// Files that are committed together, if a process is killed at any moment, and however a disk
+// damages them afterwards.
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
@@ -23,7 +23,7 @@ FileWriter text(std::string contents) {
     };
 }
 
-// By name, folders included, what is in a directory; but for the manifest.
+// The directory's contents by path, including subdirectories but not the manifest.
 std::map<std::string, std::string> contents_of(const fs::path& directory) {
     std::map<std::string, std::string> contents;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
@@ -50,7 +50,7 @@ void commit_old(const fs::path& directory) {
     commit.finish();
 }
 
-// All that the second commit does before its moment.
+// Everything that the second commit does before its commit point.
 void stage_new(Commit& commit) {
     commit.write("config.json", text("new a"));
     commit.write("tokenizer.json", text("new b"));
@@ -71,7 +71,7 @@ TEST_CASE("manifest: files are as they were until the moment, and then all new")
         const Contents now = contents_of(scratch.path());
         for (const auto& [name, contents] : kOld) CHECK_EQ(now.at(name), contents);
     }
-    CHECK_EQ(contents_of(scratch.path()), kOld);  // given up
+    CHECK_EQ(contents_of(scratch.path()), kOld);  // rolled back
     Commit commit(scratch.path());
     stage_new(commit);
     commit.finish();
@@ -84,7 +84,7 @@ TEST_CASE("manifest: files are as they were until the moment, and then all new")
         .check({"config.json", "tokenizer.json", "vocab.json", kState2, "never listed"});
 }
 
-// What a process that was killed between two renames leaves: the manifest is new, and a part of the
+// A process killed between two renames leaves the new manifest and only some of the files in place.
 // files is in place.
 TEST_CASE("manifest: a commit that was killed on its way is finished by whoever comes next") {
     for (unsigned moved = 0; moved < 8; ++moved) {
@@ -99,7 +99,7 @@ TEST_CASE("manifest: a commit that was killed on its way is finished by whoever 
             staged = contents_of(directory);
             commit.finish();
         }
-        // Back to the moment, and the files that `moved` says in their places.
+        // Reverts to the commit point, with the files selected by `moved` in place.
         const std::string stage = read_manifest(directory)->stage;
         for (const auto& [name, contents] : kOld) spill(directory / name, contents);
         fs::remove(directory / "vocab.json");
@@ -219,7 +219,7 @@ TEST_CASE("manifest: one that is none") {
     }
 }
 
-// To go on as if there were none would be to remove all that it lists.
+// Continuing as if there were none would remove everything that it lists.
 TEST_CASE("manifest: one that cannot be looked at is not taken for none") {
     const Scratch scratch;
     fs::create_symlink(kManifestName, scratch / kManifestName);

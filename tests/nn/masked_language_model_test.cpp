@@ -1,4 +1,4 @@
-// Which words are hidden, and the model that guesses them.
+// Masking of words, and the model that predicts them.
 #include <tapestry/tapestry.h>
 #include <tapestry/tests/nn/module_gradients.h>
 
@@ -65,10 +65,10 @@ TEST_CASE("mask_tokens: 15 % of the ordinary tokens, 80 : 10 : 10, and the targe
         chosen += static_cast<double>(in_row);
     }
     CHECK(std::abs(masked / chosen - 0.8) < 0.03);
-    CHECK(std::abs(kept / chosen - 0.102) < 0.02);  // now and then the random one is the same
+    CHECK(std::abs(kept / chosen - 0.102) < 0.02);  // the random word is sometimes the same
     CHECK_EQ(drawn[0] + drawn[1] + drawn[2], 0);
     CHECK_EQ(std::count(drawn.begin() + 3, drawn.end(), 0), 0);
-    CHECK(*std::min_element(at.begin(), at.end()) > 40);  // of 70.5 expected at each place
+    CHECK(*std::min_element(at.begin(), at.end()) > 40);  // of 70.5 expected per position
     CHECK(*std::max_element(at.begin(), at.end()) < 110);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("MaskedLanguageModel: every gradient, of both heads") {
     const Tensor types = tensor<std::int64_t>({{0, 0, 1, 1, 1}, {1, 0, 1, 0, 0}});
     const Tensor targets =
         tensor<std::int64_t>({{-100, 3, -100, 6, -100}, {1, -100, 2, -100, -100}});
-    // One function of everything: the loss of the words and the logits of the classes.
+    // One function of all outputs: the loss of the words and the logits of the classes.
     test::check_module_gradients(model, [&] {
         const MaskedLanguageModelInputs inputs{.types = types};
         return model.classify(ids, inputs) + model.loss(ids, targets, inputs);
@@ -160,7 +160,7 @@ TEST_CASE("MaskedLanguageModel: the logits are the formula's") {
     MaskedLanguageModel model(config);
     test::randomise(model);
     const Tensor ids = random_ids({2, 5}, 7);
-    // Embeddings by hand; the encoder is tested as such.
+    // Embeddings by hand; the encoder has its own tests.
     const Tensor x = embedding(model.token_embedding.weight, ids) + model.position_embedding.weight;
     const Tensor h =
         model.encoder(layer_norm(x, model.embedding_norm.weight, model.embedding_norm.bias, 1e-12));

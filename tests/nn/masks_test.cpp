@@ -1,4 +1,4 @@
-// Masks: who may look at whom, and what is refused.
+// Masks: which keys are visible to which queries, and errors.
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/tests/core/support.h>
 

@@ -1,5 +1,5 @@
-// The layout that the inspect page shows: blocks that are alive at the same time lie apart, in a
-// piece that is no smaller than what lives at once.
+// The memory layout on the inspect page: blocks alive at the same time do not overlap, and the
+// arena is at least as large as the peak of live bytes.
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/inspect/memory_trace.h>
 #include <tapestry/nn/models/gpt.h>
@@ -17,7 +17,7 @@ bool live_together(const MemoryLife& a, const MemoryLife& b, const MemoryTrace& 
     return a.born <= last_event_of(b, trace) && b.born <= last_event_of(a, trace);
 }
 
-// What of a step's blocks lives at an event, in whole cache lines.
+// The bytes of a step's blocks alive at an event, in whole cache lines.
 std::size_t bytes_at(int event, const MemoryTrace& trace, const MemoryLayout& layout) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < trace.lives().size(); ++i) {

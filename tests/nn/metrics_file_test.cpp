@@ -1,4 +1,4 @@
-// metrics.jsonl: written line by line, read back, and never beside a model that it is not of.
+// metrics.jsonl: written line by line, read back, and never next to a model of another run.
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>
@@ -31,13 +31,13 @@ TEST_CASE("metrics file: beside a model its own stay until the next is saved") {
     const test::Scratch scratch;
     spill(scratch / "config.json", "{}");
     spill(scratch / kMetricsName, "{\"step\":7,\"loss\":1}\n");
-    {  // A training that ends before it has saved.
+    {  // A run that ends before it has saved.
         MetricsFile file(scratch.path());
         file.write("{\"step\":1,\"loss\":3}");
     }
     CHECK_EQ(read_metrics(scratch / kMetricsName).steps.front(), 7);
     CHECK_EQ(latest_metrics(scratch.path()), scratch / kNewMetricsName);
-    {  // One that saves.
+    {  // A run that saves.
         MetricsFile file(scratch.path());
         file.write("{\"step\":1,\"loss\":2}");
         CHECK_EQ(read_metrics(scratch / kMetricsName).steps.front(), 7);

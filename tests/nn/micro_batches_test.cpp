@@ -1,5 +1,5 @@
-// Micro-batches: parts of a batch, whose gradients are summed in a tree that nothing but their
-// number decides.
+// Micro-batches: parts of a batch whose gradients are summed in a tree that depends only on their
+// number.
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
@@ -26,7 +26,7 @@ using Numbers = std::vector<float>;
 
 // ---- the sum ------------------------------------------------------------------------------------
 
-// Numbers whose sum is another in nearly every other order.
+// Numbers whose sum differs in nearly every other order.
 std::vector<Numbers> leaves(std::size_t count) {
     std::vector<Numbers> all;
     for (std::size_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ std::vector<Numbers> leaves(std::size_t count) {
     return all;
 }
 
-// The definition, as it stands: all leaves at once, top down.
+// The definition: all leaves at once, top down.
 Numbers tree_sum(const std::vector<Numbers>& all, std::size_t begin, std::size_t end) {
     if (end - begin == 1) return all[begin];
     std::size_t left = 1;
@@ -50,7 +50,7 @@ Numbers summed(const std::vector<Numbers>& all, std::int64_t micro_batches) {
     Tensor parameter = tensor(Numbers(64), {64}).set_requires_grad();
     GradientSum sum({parameter}, micro_batches);
     for (const Numbers& leaf : all) {
-        if (parameter.grad().defined()) {  // not in a tree: as tapes add them
+        if (parameter.grad().defined()) {  // not in a tree, but as tapes add them
             parameter.set_grad(parameter.grad() + tensor(leaf, {64}));
         } else {
             parameter.set_grad(tensor(leaf, {64}));
@@ -61,7 +61,7 @@ Numbers summed(const std::vector<Numbers>& all, std::int64_t micro_batches) {
     return parameter.grad().to_vector<float>();
 }
 
-// ---- a training ---------------------------------------------------------------------------------
+// ---- training runs ------------------------------------------------------------------------------
 
 struct Place {
     Place() {
@@ -98,7 +98,7 @@ double distance(const std::vector<Numbers>& a, const std::vector<Numbers>& b) {
     return std::sqrt(squares / size);
 }
 
-// A step's parts, as whoever watches is told of them.
+// The parts of a step, as an observer receives them.
 std::vector<std::vector<std::int64_t>> parts_of_a_step(const TrainingConfig& config) {
     std::vector<std::vector<std::int64_t>> parts;
     Session session(config);
@@ -118,7 +118,7 @@ TEST_CASE("micro-batches: the sum of n leaves is that of the tree, for every n")
         INFO(n);
         CHECK(summed(leaves(n), 2) == tree_sum(leaves(n), 0, n));
     }
-    CHECK(summed(leaves(16), 2) != summed(leaves(16), 1));  // or nothing has been seen
+    CHECK(summed(leaves(16), 2) != summed(leaves(16), 1));  // otherwise the test shows nothing
 }
 
 TEST_CASE("micro-batches: a subtree's sum is its leaves' alone, whoever adds them") {
@@ -126,7 +126,7 @@ TEST_CASE("micro-batches: a subtree's sum is its leaves' alone, whoever adds the
     const auto part = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
         return summed({all.begin() + begin, all.begin() + end}, 2);
     };
-    // Three processes with leaves 0-7, 8-11 and 12; the sums they send, joined from the right.
+    // Three processes with leaves 0-7, 8-11 and 12; joins the sums they send from the right.
     const Numbers last = tree_sum({part(8, 12), part(12, 13)}, 0, 2);
     CHECK(tree_sum({part(0, 8), last}, 0, 2) == summed(all, 2));
 }
@@ -148,22 +148,22 @@ TEST_CASE("micro-batches: what was there before is added to, and a leaf may reac
     CHECK(used.grad().to_vector<float>() == Numbers{11, 12});
     CHECK_FALSE(unused.grad().defined());
     CHECK(sometimes.grad().to_vector<float>() == Numbers{3, 3});
-    CHECK(before.to_vector<float>() == Numbers{1, 2});  // the caller's, not changed in place
+    CHECK(before.to_vector<float>() == Numbers{1, 2});  // the caller's tensor, not changed in place
 }
 
 TEST_CASE("micro-batches: gradients of bf16 are summed in f32 and rounded once") {
     Tensor w = tensor<float>({0, 0});
     w = cast(w, DType::bf16).set_requires_grad();
-    for (const std::int64_t micro_batches : {1, 200}) {  // of batches as well
+    for (const std::int64_t micro_batches : {1, 200}) {  // as whole batches too
         w.clear_grad();
         GradientSum sum({w}, micro_batches);
-        for (int leaf = 0; leaf < 200; ++leaf) {  // 256 + 1 is no number of bf16
+        for (int leaf = 0; leaf < 200; ++leaf) {  // bf16 cannot represent 256 + 1
             w.set_grad(cast(tensor<float>({leaf == 0 ? 256.0F : 1.0F, 1}), DType::bf16));
             sum.add(0);
         }
         sum.finish();
         CHECK(w.grad().dtype() == DType::bf16);
-        CHECK(w.grad().to_vector<float>() == std::vector<float>{456, 200});  // of 455
+        CHECK(w.grad().to_vector<float>() == std::vector<float>{456, 200});  // instead of 455
     }
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("micro-batches: without dropout gradients are the whole batch's, but f
     CHECK(gradients[1] != gradients[0]);
 }
 
-// Whoever has the seed can compute leaf 5 of step 3 alone: nothing drawn before it matters.
+// The seed suffices to compute leaf 5 of step 3: it does not depend on earlier draws.
 TEST_CASE("micro-batches: a step is its leaves, each computed alone, summed in the tree") {
     const Place place;
     TrainingConfig config = place.config(2);
@@ -312,13 +312,13 @@ TEST_CASE("micro-batches: a step recorded by the trap is taken again with the sa
               place.scratch / "trap", config.micro_batches);
     session.watch({.batch = [&](const Batch& b) { trap.note(b); }});
     trap.stepped(session.take_step().step);
-    session.take_step();  // whose gradients are to come again
+    session.take_step();  // its gradients must be reproduced
     const auto gradients = gradients_of(session.model());
     check_message<DivergedError>(
         [&] { trap.guard([] { fail<DivergedError>("as if it had diverged"); }); },
         "; `tapestry replay ");
-    // The weights that it saved are those after the step's update: not its own. Its batches, seeds
-    // and tree are seen with the weights it began with.
+    // The saved weights are those after the step's update, so not the ones it used. Its batches,
+    // seeds and tree are checked with the weights it started from.
     RecordedOutcome outcome;
     const RecordedStep step = read_step(place.scratch / "trap", session.config().model, outcome);
     CHECK_EQ(step.micro_batches, 2);

@@ -1,4 +1,4 @@
-// A model on disk and back: the same bits; and every way in which the files can be wrong.
+// A model saved and loaded: the same bits; and every way in which the files can be wrong.
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/core/scratch.h>
@@ -47,7 +47,7 @@ struct Saved {
         Json json = Json::parse(slurp(directory / "config.json"));
         change(json);
         spill(directory / "config.json", json.dump());
-        std::filesystem::remove(directory / kManifestName);  // whoever edits a file says so
+        std::filesystem::remove(directory / kManifestName);  // as an edit by hand requires
     }
 };
 
@@ -226,7 +226,7 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("tokenizer", "words", "\"tokenizer\" is \"words\"; known are \"char\", \"bpe\"");
     with("tokenizer", "bpe", "neither vocab.json nor merges.txt is there");
     with("vocab", 6, "the tokenizer has 5 characters, the configuration 6");
-    // Refused by arithmetic: none of these may be tried.
+    // Refused by arithmetic: none of these may be allocated.
     with("layers", 1'000'000'000, "the configuration needs");
     with("dim", std::int64_t{1} << 40, "the configuration needs");
     with("context", std::int64_t{1} << 60, "the configuration needs");
@@ -292,7 +292,7 @@ TEST_CASE("model directory: a file that is not what was saved is an error with i
     Saved saved;
     for (const std::string name : kFiles) {
         const std::string good = slurp(saved.directory / name);
-        // What still parses: a space more, another bit in the last number.
+        // Changes that still parse: an extra space, a bit of the last number.
         std::string bad = good;
         if (name == "model.safetensors") {
             bad.back() = static_cast<char>(bad.back() ^ 1);

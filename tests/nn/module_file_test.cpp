@@ -1,4 +1,4 @@
-// Saving and loading any module: what comes back, and what is refused without a trace.
+// Saving and loading any module: what is restored, and errors, which must change nothing.
 #include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-// A module of a user's own: a tie, buffers of every type, numbers in f64.
+// A custom module: a tie, buffers of every dtype, f64 parameters.
 class Own : public Module {
     Generator generator_;
 

@@ -8,8 +8,8 @@
 
 namespace tapestry::test {
 
-/// Every parameter a new normal random number: away from the start, where biases are 0, norms'
-/// weights 1, and a wrong gradient may be hidden.
+/// Sets every parameter to normal random numbers: at initialization biases are 0 and norm weights
+/// 1, which may hide a wrong gradient.
 inline void randomise(Module& module, double scale = 0.7) {
     module.to(DType::f64);
     std::uint64_t seed = 100;
@@ -20,12 +20,12 @@ inline void randomise(Module& module, double scale = 0.7) {
 }
 
 /// `f` calls `module`, f64, and is deterministic; its result is weighted with random numbers.
-/// `inputs` are further leaves that f reads. All parameters are checked, tied ones once, and f
-/// must depend on each of them.
+/// `inputs` are further leaves that f reads. Checks all parameters, tied ones once; f must depend
+/// on each of them.
 inline void check_module_gradients(const Module& module, const std::function<Tensor()>& f,
                                    const Tensors& inputs = {},
                                    const GradcheckOptions& options = gradcheck_options()) {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     NamedTensors leaves = leaves_of(module, inputs);
     for (auto& [name, leaf] : leaves) leaf.clear_grad();
     {
@@ -40,7 +40,7 @@ inline void check_module_gradients(const Module& module, const std::function<Ten
     check_passes(gradcheck(f, leaves, options));
 }
 
-/// The same for f(inputs), with the parameters as they start, moved a little.
+/// The same for f(inputs), with the initial parameters slightly perturbed.
 inline void check_module_gradients(Module& module, const TensorFunction& f, Tensors inputs,
                                    const GradcheckOptions& options = gradcheck_options()) {
     module.to(DType::f64);

@@ -1,4 +1,4 @@
-// Names, ties, modes and conversions of what modules are made of; their state as a value; hooks.
+// Names, ties, modes and conversions of modules and their parts; their state as a value; hooks.
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/layers/dropout.h>
 #include <tapestry/nn/layers/linear.h>
@@ -176,7 +176,7 @@ TEST_CASE("module: its state as a value, taken back where the tensors stand") {
     CHECK_EQ(names_of(state), Names{"scale", "first.weight", "first.bias", "running", "count"});
     CHECK_FALSE(state[0].second.requires_grad());
     const auto weight = pair.first.weight.to_vector<float>();
-    pair.first.weight.fill_(0);  // the state has its own
+    pair.first.weight.fill_(0);  // the state is an independent copy
 
     const Tensor handle = other.second.weight;  // tied to first.weight
     const Unmatched unmatched = other.load_state_dict(state);
@@ -227,7 +227,7 @@ TEST_CASE("forward hooks: see inputs and output, may replace it, end with their 
             return output * 2.0;
         });
     auto seen = layer.register_forward_hook([&](const Module&, const Tensors&, const Tensor& y) {
-        order.push_back(fmt::format("{}", y.at({0, 1})));  // what the first hook left
+        order.push_back(fmt::format("{}", y.at({0, 1})));  // what the first hook returned
         return Tensor();
     });
     CHECK_EQ(layer(x).to_vector<float>(), std::vector<float>{2, 4});
@@ -241,7 +241,7 @@ TEST_CASE("forward hooks: see inputs and output, may replace it, end with their 
 
     auto owned = std::make_unique<Linear>(2, 2);
     auto survivor = owned->register_forward_hook({[](auto&&...) { return Tensor(); }});
-    owned.reset();  // the hook's owner need not know
+    owned.reset();  // the hook's owner need not outlive the module
     check_throws<ValueError>([&] { auto none = layer.register_forward_hook(nullptr); },
                              "register_forward_hook: no function is given");
 }
@@ -278,7 +278,7 @@ TEST_CASE("forward hooks: every module of the catalogue calls them, and those in
         });
         const auto with = checked.value().to_vector<double>();
         checked.module->apply([&](Module& module) {
-            // Without a probability there may be nothing to call; see register_forward_hook on qkv.
+            // Some are not called at probability 0; for qkv see register_forward_hook.
             if (module.kind() == "Dropout" || module.name() == "qkv") return;
             CAPTURE(module.name());
             CHECK(calls[&module] > 0);

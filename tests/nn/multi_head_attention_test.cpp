@@ -1,5 +1,5 @@
-// Attention to oneself and to others, masks, caches, and what a call lets one see. Its numbers are
-// held against PyTorch's in tests/torch; here against itself and against plain ops.
+// Self- and cross-attention, masks, caches, and what a call records. tests/torch compares its
+// numbers with PyTorch's; here they are compared with itself and with plain ops.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/masks.h>
@@ -71,7 +71,7 @@ TEST_CASE("MultiHeadAttention: masks broadcast over batch and heads") {
     causal.output.bias = layer.output.bias;
     CHECK(close(causal(x), layer(x, {.mask = causal_mask(3, 3)})));
 
-    // What is padded has no say: sequence 1 has two tokens.
+    // Padding has no influence: sequence 1 has two tokens.
     const Tensor mask = length_mask(tensor<std::int64_t>({3, 2}), 3);
     const Tensor y = layer(x, {.mask = mask});
     Tensor changed = x.clone();
@@ -80,7 +80,7 @@ TEST_CASE("MultiHeadAttention: masks broadcast over batch and heads") {
     CHECK(same_bits(views::slice(y, 1, 0, 2), views::slice(z, 1, 0, 2)));
     CHECK_FALSE(same_bits(y, z));
 
-    // A sequence nobody may look at gives the output's bias, and no NaN comes back.
+    // A fully masked sequence gives the output's bias, and no NaN in backward.
     const Tensor nothing = length_mask(tensor<std::int64_t>({3, 0}), 3);
     const Tensor rest = views::slice(layer(x, {.mask = nothing}), 0, 1, 2);
     CHECK(close(rest, views::expand(layer.output.bias, {1, 3, 4})));
@@ -116,7 +116,7 @@ TEST_CASE("MultiHeadAttention: a cache gives what the whole sequence gives") {
                                   .causal = true,
                                   .positions = with_rotary ? Positions::rotary : Positions::none});
         layer.to(DType::f64);
-        const Tensor x = random({2, 70, 8});  // longer than a cache is at first
+        const Tensor x = random({2, 70, 8});  // longer than the initial cache
         const Tensor whole = layer(x);
         KeyValueCache cache;
         for (std::int64_t t = 0; t < 70;) {
@@ -187,7 +187,7 @@ TEST_CASE("MultiHeadAttention: heads are dropped whole, and the expectation is k
     Generator generator(5);
     MultiHeadAttention layer({.dim = 8, .heads = 4, .head_dropout = 0.25, .bias = false},
                              generator);
-    layer.output.weight.copy_(eye(8));  // the heads as they are
+    layer.output.weight.copy_(eye(8));  // the heads unchanged
     const Tensor x = random({1000, 1, 8}, 3, DType::f32);
     const Tensor y = layer(x);
     layer.eval();

@@ -1,5 +1,5 @@
-// Muon: matrices made orthogonal by products, steps against plain loops, state, and who is moved
-// how.
+// Muon: orthogonalization by matrix products, steps against plain loops, state, and which
+// parameters it updates.
 #include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/models/gpt.h>
@@ -47,7 +47,7 @@ Rows turned(const Rows& a) {
     return y;
 }
 
-// a x + b (x x^T) x + c (x x^T)^2 x, as the formula stands there.
+// a x + b (x x^T) x + c (x x^T)^2 x, literally.
 Rows plain_orthogonalised(Rows x, int iterations) {
     double squares = 0;
     for (const auto& row : x) {
@@ -111,7 +111,7 @@ TEST_CASE("orthogonalised: the formula, for low and for tall matrices, and what 
 }
 
 TEST_CASE("orthogonalised: what is short becomes as long as what is long") {
-    // Along the axes, so that singular values can be read off.
+    // Axis-aligned, so the singular values are visible.
     const double lengths[] = {1, 0.3, 0.05, 0.01};
     Tensor x = zeros({4, 9}, DType::f64);
     for (std::int64_t i = 0; i < 4; ++i) x.mutable_data<double>()[9 * i + i] = lengths[i];
@@ -163,7 +163,7 @@ TEST_CASE("Muon: steps of a matrix against plain loops; the others are AdamW's")
 
 TEST_CASE("Muon: a model's matrices are those of its blocks, and the rest is AdamW's") {
     GPTConfig config = kTiny;
-    config.positions = Positions::relative;  // whose tables are matrices, but of no linear layer
+    config.positions = Positions::relative;  // its tables are matrices, but not of a linear layer
     config.tied_head = false;
     Generator generator(1);
     const GPT model(config, generator);

@@ -1,4 +1,4 @@
-// The model of what a network costs: by hand, and what docs/distributed.md says by it.
+// The network cost model: by hand, and the figures in docs/distributed.md.
 #include <tapestry/nn/bench/profile.h>
 #include <tapestry/tests/nn/support.h>
 #include <tapestry/tests/source_dir.h>
@@ -14,7 +14,7 @@ using namespace tapestry::bench;
 using doctest::Approx;
 
 TEST_CASE("network cost: by hand") {
-    // 800 bytes, two processes: 400 of gradients each, in four buckets; 100 bytes a second.
+    // 800 bytes, two processes: 400 of gradients each, in four buckets, at 100 bytes per second.
     const SharedStep step{.compute = 10, .to_go = {6, 4, 2, 0}, .bytes = 800, .processes = 2};
     const Line line{.bytes_per_second = 100, .latency = 0.5};
     const NetworkCost cost = network_cost(step, line);
@@ -24,9 +24,10 @@ TEST_CASE("network cost: by hand") {
     CHECK_EQ(cost.total, Approx(17));
     CHECK_EQ(cost.hidden_share(), Approx(1 - 1.5 / 4));
 
-    // A line of a quarter of that is never idle from the first bucket on: 16 seconds, six hidden.
+    // At a quarter of that rate the line is never idle from the first bucket on: 16 seconds, six
+    // hidden.
     CHECK_EQ(network_cost(step, {.bytes_per_second = 25, .latency = 0}).exposed, Approx(10));
-    // A message costs what it costs, however fast the line.
+    // The cost of a message does not depend on the rate.
     const Line slow_to_speak{.bytes_per_second = 1e12, .latency = 0, .seconds_per_message = 3};
     CHECK_EQ(network_cost(step, slow_to_speak).exposed, Approx(6));
     CHECK_EQ(network_cost(step, slow_to_speak).rest, Approx(9));
@@ -43,8 +44,8 @@ TEST_CASE("network cost: by hand") {
 
 namespace {
 
-// A GPT on a machine of two cores: seconds of 64 sequences, and what of its gradient is complete
-// only when the backward pass ends, for the embedding is the head, too.
+// A GPT on a machine with two cores: seconds for 64 sequences, and the part of its gradient that is
+// complete only at the end of backward, because the embedding is also the head.
 struct Workload {
     const char* name;
     double parameters;
@@ -52,7 +53,7 @@ struct Workload {
     double at_the_end;
 };
 
-// 64 micro-batches shared out; backward takes two thirds of the last of a machine's.
+// 64 micro-batches are distributed; backward takes two thirds of the time of a machine's last one.
 double times_as_fast(const Workload& w, int machines, double gbit) {
     const auto buckets = static_cast<int>(std::max(16.0, 4 * w.parameters / 4194304));
     const int last = static_cast<int>(std::lround(w.at_the_end * buckets));

@@ -1,5 +1,5 @@
-// The first NaN or infinity of a step: planted in every place it can come from, it is named; where
-// none is, none is found, masks included.
+// The first NaN or infinity of a step: planted in every possible place, it is named; without one,
+// none is found, masks included.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/models/gpt.h>
@@ -44,7 +44,7 @@ std::optional<NonFinite> found_in(const Module& model, const std::function<Tenso
     return inspector.non_finite();
 }
 
-// In sum(f(w)).
+// Searches in sum(f(w)).
 std::optional<NonFinite> found_in(const std::vector<float>& w,
                                   const std::function<Tensor(const Tensor&)>& f) {
     const Weights model(w);
@@ -105,7 +105,7 @@ TEST_CASE("non-finite: it was in a parameter or in an input before, and these ar
              "first NaN: input 1 (a leaf) that add (#0) read, forward; it was there before");
     CHECK_FALSE(
         found_in({1, 2},
-                 [](const Tensor& w) {  // harms nobody
+                 [](const Tensor& w) {  // harmless
                      return where(gt(tensor<float>({1, 1}), 0), w, tensor<float>({NAN, NAN}));
                  })
             .has_value());
@@ -120,7 +120,7 @@ TEST_CASE("non-finite: backward, the rule, the input whose gradient it is, what 
              "first infinity: sqrt (#0), backward, in the gradient for input 0 (w); gradient for "
              "input 0 (w) [2]: 1 inf of 2, the others from 0.5 to 0.5; gradient of output [2]: "
              "from 2 to 2; output [2]: from 0 to 2; input 0 (w) [2]: from 0 to 4");
-    // 0 * inf in the walk alone: the value is chosen away, its gradient is not.
+    // 0 * inf in backward only: `where` discards the value, but not its gradient.
     const auto chosen =
         found_in({0, 4}, [](const Tensor& w) { return where(gt(w, 0), sqrt(w), zeros({2})); });
     REQUIRE(chosen.has_value());
@@ -187,7 +187,7 @@ TEST_CASE("non-finite: -inf of a mask is none, and what is made of it is") {
         const auto f = found_in({1, 2, 3}, good[i]);
         CHECK_MESSAGE(!f.has_value(), i << ": " << (f ? to_text(*f) : ""));
     }
-    // Everything masked and a softmax by hand: -inf - -inf.
+    // Everything masked, with a handwritten softmax: -inf - -inf.
     const auto all = found_in({1, 2, 3}, [&](const Tensor& w) {
         const Tensor x = masked_fill(w, ones({3}, DType::boolean), -kInf);
         return exp(x - max(x));
@@ -196,7 +196,7 @@ TEST_CASE("non-finite: -inf of a mask is none, and what is made of it is") {
     CHECK(all->origin == NonFiniteOrigin::operation);
     CHECK_EQ(all->op, "sub");
     CHECK(to_text(*all).find("input 0 (#0 where) [3]: 3 -inf of 3") != std::string::npos);
-    // A forbidden target: the loss is +inf, which no mask makes.
+    // A masked target: the loss is +inf, which no mask produces.
     const auto forbidden = found_in({1, 2, 3}, [&](const Tensor& w) {
         return log_softmax(masked_fill(w, masked, -kInf)) * tensor<float>({0, -1, 0});
     });
@@ -231,7 +231,7 @@ TEST_CASE("non-finite: none in models that are well, masked, recomputed, dropped
                                        .dropout = 0.1,
                                        .padding_id = 0},
                                       generator);
-        well(transformer, [&] {  // padding, and a source of padding alone
+        well(transformer, [&] {  // padding, and a source of padding only
             return transformer.loss(tensor<std::int64_t>({3, 4, 0, 0, 0, 0}, {2, 3}),
                                     tensor<std::int64_t>({1, 2, 3, 1, 2, 3}, {2, 3}),
                                     tensor<std::int64_t>({2, 3, 4, 2, 3, 4}, {2, 3}));

@@ -1,4 +1,4 @@
-// Optimisers against plain loops over twenty steps, and what surrounds them.
+// Optimisers against plain loops over twenty steps, and their surroundings.
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
@@ -21,14 +21,14 @@ constexpr int kSteps = 20;
 constexpr std::int64_t kSize = 37;
 
 using Numbers = std::vector<double>;
-// One step of a plain optimiser: p and g, and the step's number from 1.
+// One step of a plain optimiser on p and g; steps count from 1.
 using PlainStep = std::function<void(Numbers& p, const Numbers& g, int step)>;
 
 Tensor parameter(const Shape& shape, DType dtype, std::uint64_t seed = 1) {
     return random(shape, seed, dtype).set_requires_grad();
 }
 
-// Both ways through the same gradients; the step sees them multiplied by `scale`.
+// Runs both on the same gradients; step() gets them multiplied by `scale`.
 void check_against(Optimizer& optimizer, Tensor p, const PlainStep& plain, double scale = 1) {
     const double tolerance = p.dtype() == DType::f64 ? 1e-13 : 1e-5;
     Numbers expected = p.to_vector<double>();
@@ -235,7 +235,7 @@ TEST_CASE("optimizer: gradients that are not dense, and a step within a tape") {
     optimizer.step();
     CHECK_EQ(p.at({1, 2}), start[5] - 6);
     CHECK_EQ(tape.entries().size(), 2);
-    CHECK_THROWS_AS(tape.backward(y), AutogradError);  // p is not what it was
+    CHECK_THROWS_AS(tape.backward(y), AutogradError);  // p has changed
 }
 
 TEST_CASE("optimizer: what is refused") {

@@ -1,4 +1,4 @@
-// Trainings that would go wrong in silence are errors of their first step; right ones stay quiet.
+// Runs that would silently go wrong fail in their first step; correct ones stay quiet.
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
@@ -14,7 +14,7 @@ using test::check_throws;
 
 namespace {
 
-// Two layers, of which the second may be forgotten.
+// Two layers; the second may be missing from the optimiser.
 class Two : public Module {
 public:
     Linear first, second;
@@ -58,7 +58,7 @@ TEST_CASE("optimizer errors: no parameters") {
 
 TEST_CASE("optimizer errors: a parameter that was replaced") {
     Two model;
-    const Tensor kept = model.first.weight;  // somebody still has it
+    const Tensor kept = model.first.weight;  // keeps it alive
     AdamW named(model, {});
     AdamW listed({{.parameters = model.parameters()}}, {});
     walk_back(model);
@@ -113,7 +113,7 @@ TEST_CASE("optimizer errors: a parameter that no optimizer holds") {
                              "optimizer holds it: give it to one, or freeze it");
     CHECK_EQ(part.steps(), 0);
     {
-        SGD other(model.second, {});  // now one does, though it came after the walk
+        SGD other(model.second, {});  // now one does, though it was made after backward
         part.step();
     }
     walk_back(model);  // and now none again
@@ -145,7 +145,7 @@ TEST_CASE("optimizer errors: right loops stay quiet") {
         for (int step = 0; step < 3; ++step) {
             const Tensor noise = test::random({4, 2}, 1, DType::f32);
             {
-                Tape tape;  // through both, one of them to be moved
+                Tape tape;  // through both, one of them an optimised parameter
                 tape.backward(mean(discriminator(generator(noise))));
                 of_discriminator.step();
                 of_discriminator.zero_grad();

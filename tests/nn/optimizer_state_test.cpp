@@ -1,5 +1,4 @@
-// The state of an optimiser: given out under the parameters' names, taken back, and what is
-// refused.
+// The state of an optimiser: exported under the parameters' names, restored, and errors.
 #include <tapestry/nn/layers/feed_forward.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
@@ -13,7 +12,7 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-// Two layers and an optimiser of them, made by `Make`.
+// Two layers and an optimiser for them, made by `Make`.
 struct Small {
     Generator generator{3};
     FeedForward model{{.dim = 3, .hidden = 4}, generator};
@@ -42,7 +41,7 @@ Tensor& tensor_of(OptimizerState& state, const std::string& name) {
     throw Error("no tensor " + name);
 }
 
-// Three steps, the state, three more; a second one, made with other settings, goes on from there.
+// Three steps, the state, three more; a second optimiser with other settings resumes from there.
 template <class O, class Config>
 void check_goes_on(const Config& config, const Config& other) {
     Small first, second;

@@ -1,6 +1,6 @@
-// A page holds strings out of files: tokens, names, paths, messages. Whatever they are, the page's
-// elements stay the same, and its script gets them as they were. That scripts make text of
-// them: tests/frame/page_scripts_test.cpp, and in a browser tests/npm/hostile_pages.js.
+// A page contains strings from files: tokens, names, paths, messages. For any strings, the page's
+// elements stay the same and its script receives the strings unchanged. For scripts treating them
+// as text, see tests/frame/page_scripts_test.cpp and, in a browser, tests/npm/hostile_pages.js.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/pages/page.h>
@@ -38,7 +38,7 @@ Parts parts_of(const std::string& page) {
     return {page.substr(0, from) + page.substr(to), Json::parse(data)};
 }
 
-// A GPT under a name.
+// A GPT with a custom name.
 class Named : public Module {
 public:
     Named(const std::string& name, Generator& generator)

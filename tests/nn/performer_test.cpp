@@ -1,4 +1,4 @@
-// Performer: an estimate of softmax attention, which statistics must tell from a wrong one.
+// Performer: an estimate of softmax attention, which statistics must distinguish from a wrong one.
 #include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
@@ -52,7 +52,7 @@ TEST_CASE("performer: features whose products have e^(x.y) as their mean") {
 
 TEST_CASE("performer: near softmax attention, the nearer the more features") {
     Problem p = problem(40, 40);
-    p.q = p.q * 0.4;  // for larger ones the estimate has heavy tails, as its documentation says
+    p.q = p.q * 0.4;  // for larger ones the estimate has heavy tails, as documented
     p.k = p.k * 0.4;
     Generator generator(4);
     for (const bool causal : {false, true}) {

@@ -1,5 +1,5 @@
-// The order of an epoch: a permutation for every size, different for every seed and epoch, and as
-// even as chance would have it.
+// The order of an epoch: a permutation for every size, different for every seed and epoch, and
+// uniformly distributed.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/permutation.h>
 
@@ -35,8 +35,8 @@ TEST_CASE("permutation: no more of memory for more numbers than any text has") {
     CHECK_GT(numbers[999], n / 2);
 }
 
-// Where each of 10 numbers lands, over 20,000 orders: 100 cells of 2,000 expected. The sum of
-// (seen - expected)^2 / expected has mean 81 (9 x 9 degrees of freedom) and deviation 12.7.
+// Where each of 10 numbers lands, over 20,000 orders: 100 cells with 2,000 expected. The sum of
+// (observed - expected)^2 / expected has mean 81 (9 x 9 degrees of freedom) and deviation 12.7.
 TEST_CASE("permutation: every place is as likely for every number") {
     std::array<std::array<double, 10>, 10> seen{};
     for (std::uint64_t index = 0; index < 20'000; ++index) {

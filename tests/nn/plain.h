@@ -1,5 +1,5 @@
-// The layers of nn/ once more, in plain loops over the scalar definitions of ops/catalog/reference:
-// what the modules' values are held against.
+// The layers of nn/ in plain loops over the scalar definitions of ops/catalog/reference: the
+// reference for the modules' values.
 #pragma once
 
 #include <tapestry/nn/models/gpt.h>
@@ -52,7 +52,7 @@ inline Numbers attention(const Numbers& x, const MultiHeadAttention& layer, std:
     const Numbers projected = linear(x, *layer.qkv);  // [B, T, 3 C]
     std::array<Numbers, 3> qkv;
     Numbers merged({batch, length, dim});
-    // Calls f(place in [B, T, C], place in [B, H, T, D], row, column).
+    // Calls f(index in [B, T, C], index in [B, H, T, D], row, column).
     const auto each = [&](auto&& f) {
         for (std::int64_t i = 0; i < merged.size(); ++i) {
             const std::int64_t column = i % dim, row = i / dim;
@@ -85,7 +85,7 @@ inline Numbers block(const Numbers& x, const TransformerBlock& layer, std::int64
     return add(h, feed_forward(layer_norm(h, layer.feed_forward_norm), layer.feed_forward));
 }
 
-/// ids [B, T] -> logits [B, T, V], of the first `layers` of the model's layers
+/// ids [B, T] -> logits [B, T, V], with only the first `layers` of the model's layers
 inline Numbers gpt(const Tensor& ids, const GPT& model, std::size_t layers = SIZE_MAX) {
     const std::int64_t length = ids.size(1), dim = model.config().dim;
     const Numbers tokens = numbers(model.token_embedding.weight);

@@ -1,5 +1,5 @@
-// Recurrent networks and what is built of them in plain loops, one sequence at a time and never a
-// mask: a sequence of length n is n vectors.
+// Recurrent networks and models built from them in plain loops, one sequence at a time without
+// masks: a sequence of length n is n vectors.
 #pragma once
 
 #include <tapestry/nn/models/seq2seq.h>
@@ -40,7 +40,7 @@ struct State {
     Vector h, c;
 };
 
-/// torch.nn.RNNCell, GRUCell and LSTMCell, as their documentation has them.
+/// torch.nn.RNNCell, GRUCell and LSTMCell, as documented.
 inline State step(Cell cell, const RecurrentWeights& w, const Vector& x, const State& s) {
     const Vector p = affine(w.weight_ih, w.bias_ih, x), q = affine(w.weight_hh, w.bias_hh, s.h);
     const std::size_t n = s.h.size();
@@ -70,7 +70,7 @@ inline State step(Cell cell, const RecurrentWeights& w, const Vector& x, const S
     return next;
 }
 
-/// All layers and directions over one sequence; `states` [layers D] go from first to last.
+/// All layers and directions over one sequence; updates `states` [layers D].
 inline Sequence recurrent(Cell cell, const Recurrent& module, Sequence xs,
                           std::vector<State>& states) {
     const auto directions = static_cast<std::size_t>(module.directions());

@@ -1,5 +1,5 @@
-// A training whose steps have their memory planned: the bits of one that has not, whatever happens
-// in between, in the memory that is needed at once, and nothing is asked of the system.
+// Training with planned step memory: the bits of training without, also when interrupted by other
+// work, in as much memory as is live at once, without system allocations.
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/planned_memory.h>
@@ -24,9 +24,9 @@ void check_report(const PlannedMemory* memory, std::int64_t steps) {
     REQUIRE(memory != nullptr);
     const auto report = memory->report();
     INFO(plan_text(report));
-    CHECK_GE(report.followed, steps - 4);  // two are looked at, one more has other moments
+    CHECK_GE(report.followed, steps - 4);  // two are observed, one more has other moments
     CHECK_EQ(report.left, 0);
-    CHECK_GE(report.places + 2, report.blocks);  // a batch goes when the next one is there
+    CHECK_GE(report.places + 2, report.blocks);  // a batch is freed when the next one exists
     CHECK_LE(static_cast<double>(report.bytes), 1.05 * static_cast<double>(report.least));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("planned step: dropout, accumulation and clipping; an evaluation, anot
         Training planned(true), eager(false);
         for (Training* training : {&planned, &eager}) {
             training->take(8);
-            training->losses.push_back(training->loss().item());  // outside of a step
+            training->losses.push_back(training->loss().item());  // outside a step
             training->take(4);
             training->batch = 3;
             training->take(2);
@@ -145,7 +145,7 @@ TEST_CASE("planned step: nothing is asked of the system, and no more is held tha
     CHECK_EQ(after.system, before.system);
     CHECK_EQ(after.current, before.current);
     CHECK_EQ(after.cached, before.cached);
-    // Bytes held against the greatest sum in live tensors: parameters and moments included.
+    // Bytes held, compared with the peak of live tensors: includes parameters and moments.
     CHECK_LE(static_cast<double>(after.current + after.cached),
              1.05 * static_cast<double>(after.peak));
 }

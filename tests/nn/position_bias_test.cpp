@@ -1,5 +1,5 @@
-// ALiBi and relative bias: the formulas, what a mask does to them, and that a view of a row of
-// numbers is the matrix they say.
+// ALiBi and relative bias: the formulas, their combination with a mask, and that a view of a row of
+// numbers is the matrix they define.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/masks.h>
@@ -20,7 +20,7 @@ TEST_CASE("ALiBi: slopes") {
     CHECK_EQ(alibi_slopes(1), std::vector<double>{std::exp2(-8)});
     CHECK_EQ(alibi_slopes(4), std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625});
     CHECK_EQ(alibi_slopes(8).front(), 0.5);
-    // Of six: those of four, then the first and the third of eight.
+    // For six: the slopes for four, then the first and the third of eight.
     CHECK_EQ(alibi_slopes(6), std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
     check_throws<ValueError>([] { alibi_slopes(0); },
                              "alibi_slopes: 0 heads; at least 1 is needed");
@@ -53,7 +53,7 @@ TEST_CASE("ALiBi: attention adds it, beside any mask") {
     MultiHeadAttention layer({.dim = 8, .heads = 2, .positions = Positions::alibi});
     MultiHeadAttention plain({.dim = 8, .heads = 2});
     test::randomise(layer);
-    test::randomise(plain);  // the same numbers
+    test::randomise(plain);  // the same random numbers
     const Tensor x = random({2, 5, 8});
     const Tensor bias = AlibiBias(2)(5, 5, DType::f64);
     const Tensor lengths = length_mask(tensor<std::int64_t>({5, 3}), 5);

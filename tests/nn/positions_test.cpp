@@ -1,4 +1,4 @@
-// Positions: the formulas, and what makes them useful.
+// Positions: the formulas, and the properties that make them useful.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/layers/embedding.h>
@@ -28,7 +28,7 @@ TEST_CASE("sinusoidal_positions: the paper's formula, from any place on") {
              views::slice(all, 0, 40, 50).to_vector<double>());
     CHECK_EQ(sinusoidal_positions(2, 3).shape(), Shape{2, 3});  // an odd size ends with a sine
     CHECK_EQ(sinusoidal_positions(0, 4).shape(), Shape{0, 4});
-    // Far away as exact as at the beginning.
+    // As exact far away as at the beginning.
     CHECK(sinusoidal_positions(1, 2, 1'000'000, DType::f64).at({0, 0}) ==
           doctest::Approx(std::sin(1e6)).epsilon(1e-9));
     check_throws<ValueError>(

@@ -1,4 +1,4 @@
-// What the Inspector says a model predicted, against forward passes that no Inspector saw.
+// The predictions that the Inspector reports, against forward passes without an Inspector.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/inspect/inspector.h>
@@ -23,7 +23,7 @@ using namespace tapestry;
 
 namespace {
 
-// The step's predictions, after backward has walked.
+// The step's predictions, after backward.
 std::optional<PredictionTrace> traced(const Module& model, const std::function<Tensor()>& loss) {
     Inspector inspector(model);
     {
@@ -34,7 +34,7 @@ std::optional<PredictionTrace> traced(const Module& model, const std::function<T
     return inspector.predictions();
 }
 
-// The row as a row of logits has it, worked out the long way.
+// Checks the row against results computed naively from the logits.
 void check_row(const Prediction& row, const std::vector<double>& logits, std::int64_t right,
                double epsilon) {
     double sum = 0;

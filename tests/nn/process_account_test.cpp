@@ -1,5 +1,5 @@
-// What each process of a shared training says that it has done: the P-th part of what one process
-// does alone, in tokens, products and moments. The processes are threads here.
+// The work that each process of a shared run reports: 1/P of the tokens, products and moments of
+// one process. The processes are threads here.
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/nn/distributed/thread_group.h>
@@ -35,12 +35,12 @@ private:
 };
 
 struct Counted {
-    Accounts accounts;             // as process 0 was told
+    Accounts accounts;             // as process 0 received them
     std::vector<double> flops;     // as counted in each
-    nlohmann::json in_the_report;  // what its page shows
+    nlohmann::json in_the_report;  // as its page shows them
 };
 
-// A training of three steps, of 8 micro-batches each.
+// A run of three steps with 8 micro-batches each.
 Counted counted(int processes) {
     const test::RunPlace place;
     TrainingConfig config = place.config();

@@ -1,4 +1,4 @@
-// One line about a training or about files: word for word, and when it is told.
+// Progress lines of runs and of files: their exact text, and when they are printed.
 #include <tapestry/nn/terminal/progress.h>
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ StepMetrics step(std::int64_t number, double seconds, std::optional<double> val_
     return m;
 }
 
-// 100 tokens a step, whose arithmetic takes a quarter of a second.
+// 100 tokens per step, with a quarter of a second of arithmetic.
 Speed speed_after(const StepMetrics& metrics) {
     Speed speed(100, 0.25);
     speed.add(metrics);
@@ -84,7 +84,7 @@ TEST_CASE("progress: of a training, on a terminal one line, ten times a second")
         CHECK(line.ends_with(" left\033[K"));
     }
     CHECK(written.lines[2].find("step      4/20  loss 1.2500  val 1.5000") != std::string::npos);
-    CHECK_EQ(written.lines[3], "\n");  // so that what follows has a line of its own
+    CHECK_EQ(written.lines[3], "\n");  // so later output starts on a new line
 }
 
 TEST_CASE("progress: of a training, on a terminal never so wide that it wraps") {
@@ -119,7 +119,7 @@ TEST_CASE("progress: of files, on a terminal alone") {
     progress.show(500'001, 2'000'000);  // too soon
     REQUIRE_EQ(written.lines.size(), 1);
     CHECK(written.lines[0].starts_with("\rcounting [######                  ]  25% of 2.0 MB  "));
-    progress.begin("encoding");  // takes the line away
+    progress.begin("encoding");  // erases the line
     progress.finish();
     REQUIRE_EQ(written.lines.size(), 2);
     CHECK_EQ(written.lines[1], "\r\033[K");

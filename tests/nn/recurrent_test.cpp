@@ -1,5 +1,5 @@
-// RNN, GRU, LSTM and the attentions of their time: values against plain loops, sequences of
-// different lengths against each alone, gradients against differences, what is refused.
+// RNN, GRU, LSTM and their forms of attention: values against plain loops, padded sequences against
+// each by itself, gradients against differences, errors.
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/recurrent/attention.h>
 #include <tapestry/ops/arithmetic.h>
@@ -25,7 +25,7 @@ using test::plain::numbers;
 
 namespace {
 
-constexpr double kExact = 1e-13;  // f64: another order of the same sums
+constexpr double kExact = 1e-13;  // f64: the same sums in another order
 constexpr Cell kCells[] = {Cell::rnn_tanh, Cell::rnn_relu, Cell::gru, Cell::lstm};
 
 std::unique_ptr<Recurrent> made(Cell cell, const RecurrentConfig& config, std::uint64_t seed = 1) {
@@ -51,7 +51,7 @@ RecurrentState random_state(const Recurrent& module, std::int64_t batch, std::ui
     return {.h = random(shape, seed), .c = module.has_cell() ? random(shape, seed + 1) : Tensor()};
 }
 
-// All three parts of what comes out, as one row.
+// All three outputs as one row.
 Tensor everything(const RecurrentOutput& y) {
     Tensors parts{flatten(y.output), flatten(y.state.h)};
     if (y.state.c.defined()) parts.push_back(flatten(y.state.c));
@@ -68,7 +68,7 @@ std::vector<Tensor*> members_of(Recurrent& module) {
     return members;
 }
 
-// The same by plain loops, sequence by sequence.
+// Compares with plain loops, sequence by sequence.
 void check_values(Cell cell, const Recurrent& module, const Tensor& x, const RecurrentInputs& in) {
     const std::int64_t batch = x.size(0), steps = x.size(1), hidden = module.config().hidden;
     const auto count = static_cast<std::int64_t>(module.weights.size());
@@ -160,7 +160,7 @@ TEST_CASE("recurrent: what stands past the end of a sequence is not looked at") 
         const auto clean = gradients(0);
         CHECK_EQ(gradients(7), clean);
         CHECK_EQ(gradients(nan), clean);
-        // x.grad [2, 4, 2]: sequence 1 has its last real number at 11.
+        // x.grad [2, 4, 2]: index 11 is the last real value of sequence 1.
         CHECK(std::all_of(clean.begin() + 12, clean.begin() + 16, [](double g) { return g == 0; }));
         CHECK(clean[11] != 0);
     }
@@ -227,7 +227,7 @@ TEST_CASE("recurrent: parameters have PyTorch's names, shapes and start") {
              Shape{12, 3});
     CHECK_EQ(made(Cell::rnn_tanh, {.input = 3, .hidden = 4, .bias = false})->parameter_count(),
              4 * 3 + 4 * 4);
-    // Uniform in +-1/sqrt(1000): the variance is a third of the bound squared.
+    // Uniform in +-1/sqrt(1000): the variance is the bound squared, divided by three.
     const auto wide = made(Cell::rnn_tanh, {.input = 5, .hidden = 1000});
     CHECK(var(wide->weights[0].weight_hh).item() == Approx(1.0 / 3000).epsilon(0.01));
     CHECK_EQ(made(Cell::gru, {.input = 3, .hidden = 4})->weights[0].weight_hh.to_vector<float>(),
@@ -339,8 +339,8 @@ TEST_CASE("recurrent: what is refused") {
 
 namespace {
 
-// attend(query of step t in sequence b, its real keys, their values) for all, beside what the
-// module found. `real`: keys of sequence b.
+// Compares attend(query of step t in sequence b, its real keys, their values) for all with what the
+// module returned. `real`: number of real keys per sequence.
 template <class Attend>
 void check_attended(const Tensor& got, const Tensor& weights, const Tensor& q, const Tensor& k,
                     const Tensor& v, const std::vector<std::int64_t>& real, Attend&& attend) {

@@ -1,5 +1,5 @@
-// The training report: curves, gradient flow and counting against what can be worked out by hand;
-// that its room is bounded; and what stands in the page.
+// The training report: curves, gradient flow and counts against results computed by hand; its
+// bounded memory; and the contents of the page.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 #include <tapestry/nn/data/ngram_baseline.h>
@@ -65,7 +65,7 @@ TEST_CASE("training curve: neighbours are merged when there is no more room") {
     CHECK_EQ(curve.points()[0].low, 10);
     CHECK_EQ(curve.points()[0].high, 20);
     CHECK_EQ(curve.points()[2].count, 1);
-    curve.add(6, std::nan(""));  // has no place
+    curve.add(6, std::nan(""));  // is skipped
     curve.add(7, 90);            // {5 7}
     REQUIRE_EQ(curve.points().size(), 3);
     CHECK_EQ(curve.points()[2].last, 7);
@@ -129,13 +129,13 @@ TEST_CASE("gradient flow: one step of gradient descent by hand") {
     CHECK_EQ(w.gradients.first, 1);  // 2, 4, 8
     CHECK_EQ(w.gradients.counts, std::vector<std::int64_t>{1, 1, 1});
     CHECK_EQ(w.updates.first, 0);
-    const ParameterFlow& idle = all[1];  // has no gradient, and was not changed
+    const ParameterFlow& idle = all[1];  // no gradient, and unchanged
     CHECK_EQ(idle.value_rms, 3);
     CHECK_EQ(idle.gradient_rms, 0);
     CHECK_EQ(idle.ratio(), 0);
     CHECK(idle.gradients.counts.empty());
     CHECK_THROWS_AS(flow.after_update(), ValueError);
-    flow.before_update();  // all values of w are 0 now
+    flow.before_update();  // all values of w are now 0
     CHECK(std::isnan(flow.after_update()[0].ratio()));
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("train: before_update sees the gradients and the parameters before the
 }
 
 TEST_CASE("counting losses by hand") {
-    // 0 1 0 1 2 | 0 1 1: n = 5, counts 2 2 1 of 3 ids; predicted are 1 and 1.
+    // 0 1 0 1 2 | 0 1 1: n = 5, counts 2 2 1 of 3 ids; the targets are 1 and 1.
     const auto ids = [](const std::vector<std::int64_t>& numbers) { return TokenIds(numbers); };
     const TokenIds training = ids({0, 1, 0, 1, 2}), held_out = ids({0, 1, 1});
     const CountingLosses losses = counting_losses(training, held_out, 3);
@@ -193,7 +193,7 @@ TEST_CASE("counting losses by hand") {
     const double p = 3.0 / 8;
     REQUIRE(losses.bigram.has_value());
     CHECK_EQ(*losses.bigram, doctest::Approx(-(std::log((2 + p) / 3) + std::log(2 * p / 4)) / 2));
-    // 2 was followed by nothing: as if it were not known
+    // 2 was never followed by anything: treated as unknown
     CHECK_EQ(*counting_losses(training, ids({2, 1}), 3).bigram, doctest::Approx(-std::log(p)));
     CHECK_FALSE(
         counting_losses(training, held_out, CountingLosses::kMostForPairs + 1).bigram.has_value());
@@ -204,7 +204,7 @@ TEST_CASE("counting losses by hand") {
 }
 
 TEST_CASE("counting losses of a long text: pieces from all over it") {
-    // Half of it 0, the rest 1 and 2 in turn, or the other way round.
+    // Half of it 0, the rest alternating between 1 and 2, or the other way round.
     std::vector<std::byte> bytes(25'000'000);
     for (std::size_t i = bytes.size() / 2; i < bytes.size(); ++i) bytes[i] = std::byte(1 + i % 2);
     const TokenIds ids(bytes, IdType::u8);
@@ -293,7 +293,7 @@ TEST_CASE("report: what stands in the page") {
     CHECK_EQ(data["recipe"]["tokens"], 10);
     CHECK_EQ(data["parameters"], Json::array({{{"name", "w"}, {"shape", {2}}}}));
     const Json& evaluation = data["evaluations"][0];
-    CHECK_EQ(evaluation["sample"], "<i>\uFFFD");  // what is no UTF-8
+    CHECK_EQ(evaluation["sample"], "<i>\uFFFD");  // invalid UTF-8
     CHECK_EQ(evaluation["flow"][0]["ratio"], 0.5);
     CHECK_EQ(evaluation["flow"][0]["values"], Json({{"first", -1}, {"counts", {1, 1}}}));
 }
@@ -311,7 +311,7 @@ TEST_CASE("pages: six digits are those that a person would write") {
     CHECK(std::isinf(six_digits(std::numeric_limits<double>::infinity())));
 }
 
-// A tree of nlohmann's wants memory where it is destroyed: without, std::terminate.
+// nlohmann's tree allocates in its destructor: out of memory there means std::terminate.
 TEST_CASE("report: where memory ends its data cannot be written, and nothing worse" *
           doctest::skip(test::kAddressSanitizer)) {
     const TrainingReport report = long_report();

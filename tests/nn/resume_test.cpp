@@ -1,5 +1,5 @@
-// A run that stopped anywhere and goes on: to the bits of one that never stopped, with its metrics,
-// its best model and its report; and what must not differ without a word.
+// A run stopped anywhere and resumed: the bits of an uninterrupted run, with its metrics, best
+// model and report; and settings that must not change silently.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -37,7 +37,7 @@ struct ResumePlace : test::RunPlace {
         return config;
     }
 
-    // Takes the run in the directory, anew if it is not there, to the end or to `killed_after`.
+    // Runs in the directory, new or resumed, to the end or to `killed_after`.
     void train(const fs::path& directory, const TrainingConfig& config,
                const CheckpointOptions& checkpoints, std::int64_t killed_after = INT64_MAX,
                const ResumeOptions& resume = {}) const {
@@ -45,12 +45,12 @@ struct ResumePlace : test::RunPlace {
     }
 };
 
-// metrics.jsonl without what a clock says.
+// metrics.jsonl without clock values.
 std::string metrics_of(const fs::path& directory) {
     return test::without_times(slurp(directory / kMetricsName));
 }
 
-// The latest checkpoint's tensors, moments included, as bytes.
+// The latest checkpoint's tensors, including moments, as bytes.
 std::string state_of(const fs::path& directory) {
     const fs::path file = directory / stored_checkpoints(directory).back().name();
     std::string all;
@@ -132,7 +132,7 @@ TEST_CASE("resume: the clock, the best loss and all segments go on") {
     CHECK_EQ(metrics.steps.size(), 12);
     CHECK_EQ(*std::min_element(metrics.val_losses.begin(), metrics.val_losses.end()),
              after.best->val_loss);
-    // Its model is there, and is the one of that step.
+    // Its model exists and is the one of that step.
     CHECK(load_model(out / "best").model != nullptr);
     const auto kept = steps_in(out);
     CHECK(std::find(kept.begin(), kept.end(), after.best->step) != kept.end());
@@ -200,7 +200,7 @@ TEST_CASE("resume: what differs needs leave, and is told with both values") {
     says(other, " now; --override data goes on");
     CHECK_EQ(other.find(learned), other.rfind(learned));
     CHECK_EQ(refused({}, {"data"}, [](auto&) {}), "no error");
-    // The same text elsewhere is the same.
+    // The same text at another path is the same.
     spill(place.scratch / "moved.txt", text);
     CHECK_EQ(
         refused({"text"}, {}, [&](auto& c) { c.text = (place.scratch / "moved.txt").string(); }),
@@ -254,7 +254,7 @@ TEST_CASE("resume: a directory that another used keeps that one's files until th
     CHECK_EQ(steps_in(out), std::vector<std::int64_t>{3});
     CHECK_FALSE(fs::exists(out / "best"));
     CHECK_EQ(read_metrics(out / kMetricsName).steps.front(), 1);
-    place.train(out, place.config(), {});  // goes on with the other
+    place.train(out, place.config(), {});  // resumes from the other
     place.train(place.scratch / "other", other, {});
     check_same(place.scratch / "other", out);
 }
@@ -275,14 +275,14 @@ TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
     const ResumePlace place;
     const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
-    // No process can have this number.
+    // No process can have this id.
     spill(out / ".tapestry-1999999999-3.tmp", "half a file");
     spill(out / "checkpoints" / ".tapestry-1999999999-4.tmp", "half a file");
     spill(out / "checkpoints" / "step-00000099.safetensors", "of no commit");
     spill(out / "notes.txt", "mine");
     spill(out / "checkpoints" / "notes.txt", "mine");
     RunDirectory directory(out);
-    CHECK(fs::exists(out / ".tapestry-1999999999-3.tmp"));  // nothing was asked for so far
+    CHECK(fs::exists(out / ".tapestry-1999999999-3.tmp"));  // nothing has been written yet
     const auto session = directory.resume({});
     std::vector<std::string> said;
     TrainingRunOptions options{.report = false};
@@ -415,7 +415,7 @@ TEST_CASE("resume: a disk that is full for a while costs nothing but the wait") 
     TrainingRunOptions options{.report = false, .checkpoints = {.every_steps = 3}};
     options.warn = [&](const std::string& message) { said.push_back(message); };
     options.retry = [&](const SaveProblem& problem) {
-        CHECK_FALSE(problem.disk_is_full);  // but beyond a limit
+        CHECK_FALSE(problem.disk_is_full);  // but over a limit
         if (++retries == 3) full.reset();
         return retries <= 3;
     };
@@ -436,7 +436,7 @@ TEST_CASE("resume: a best model that found no room is written as soon as there i
     const ResumePlace place;
     TrainingConfig config = place.config();
     config.eval_every = 4;
-    config.lr = 20;  // on its way up it soon is too high: the first evaluation is the best
+    config.lr = 20;  // soon too high during warm-up: the first evaluation is the best
     config.warmup = 100;
     TrainingRunOptions options{.report = false, .checkpoints = {.best = true}};
     options.out = place.scratch / "whole";
@@ -446,7 +446,7 @@ TEST_CASE("resume: a best model that found no room is written as soon as there i
     const std::vector<double> losses = read_metrics(options.out / kMetricsName).val_losses;
     REQUIRE_EQ(losses[0], *std::min_element(losses.begin(), losses.end()));
     for (const rlim_t room :
-         {rlim_t{1000}, rlim_t{100}}) {  // not for the model; not for the metrics either
+         {rlim_t{1000}, rlim_t{100}}) {  // too small for the model; too small for the metrics
         CAPTURE(room);
         options.out = place.scratch / fmt::format("m{}", room);
         std::optional<test::SizeLimit> full;

@@ -1,4 +1,4 @@
-// Which checkpoints stay, and how far apart the states for rewinding lie.
+// Which checkpoints are kept, and the distance between the states for rewinding.
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -42,13 +42,13 @@ TEST_CASE("retention: the latest of all stays, though it was for rewinding") {
 }
 
 TEST_CASE("rewind distance: as many as the budget holds, and no nearer than is of use") {
-    // 2000 steps of 23 ms, 9.6 MB each: 41 have room in 400 MB.
+    // 2000 steps of 23 ms, 9.6 MB each: 41 fit into 400 MB.
     CHECK_EQ(rewind_distance(2000, 0.023, 9.6e6, 4e8), 49);
     CHECK_LE(2000 / 49, 41);
     // Small ones: half a second apart.
     CHECK_EQ(rewind_distance(2000, 0.001, 1e4, 4e8), 500);
     CHECK_EQ(rewind_distance(100, 2.0, 1e4, 4e8), 1);
-    // None that is worth it.
+    // None is worth it.
     CHECK_EQ(rewind_distance(2000, 1.0, 1.5e9, 4e8), 0);
     CHECK_EQ(rewind_distance(2000, 0.023, 9.6e6, 0), 0);
 }

@@ -1,5 +1,5 @@
-// Every step of a run, taken again: under dropout and in parts, across a change of settings and a
-// crash, from a model's weights; to the bits of the run.
+// Replaying every step of a run: with dropout and micro-batches, across a change of settings and a
+// crash, from a model's weights; to the run's bits.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/begin_run.h>
@@ -34,7 +34,7 @@ struct RewindPlace : test::RunPlace {
         return config;
     }
 
-    // To the end or to `stop_after`; goes on if there is something to go on from.
+    // To the end or to `stop_after`; resumes if there is a checkpoint.
     void train(const TrainingConfig& config, std::int64_t stop_after = INT64_MAX,
                const ResumeOptions& resume = {}) const {
         // No states but those: where others lie depends on how long a step takes.
@@ -45,7 +45,7 @@ struct RewindPlace : test::RunPlace {
     }
 };
 
-// All steps of the run, each for itself, and all in one go.
+// Replays all steps of the run, one by one and all in sequence.
 void check_every_step(const fs::path& directory) {
     const RunHistory history(directory);
     const Rewinder rewinder(history);
@@ -279,7 +279,7 @@ TEST_CASE("bisect: what it has not is found by taking steps again") {
             CAPTURE(bound);
             REQUIRE(!found.probed.empty());
             CHECK_EQ(found.probed.front(), after + 1);
-            // The first of all, or one after it where that was between two that were looked at.
+            // The first of all, or a later one if the condition held only between two probes.
             const auto exact = wanted(bound, after);
             CHECK_EQ(found.step.has_value() && found.step < exact, false);
             if (found.step) {
@@ -347,7 +347,7 @@ TEST_CASE("fork: nothing changed gives the run itself, something changed what fo
     CHECK_NE(difference(history.step(15), forked.step(15)), "");
     CHECK_GE(forked.step(14).seconds, forked.step(13).seconds);
     CHECK(slurp(place.scratch / "other" / "report.html").find("\"finished\"") != std::string::npos);
-    // The state that it began with stays, so that its steps are near.
+    // Its initial state is kept, so its steps are near.
     CHECK_EQ(forked.stored().front().step, 13);
     changed.seed = 8;
     fork("seed", 13, {.wanted = changed, .given = {"seed"}});

@@ -1,5 +1,4 @@
-// What is said of steps that were taken again: word for word where it is not the training's
-// numbers.
+// The text about replayed steps, word for word except for the training's numbers.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/terminal/rewind_text.h>
 #include <tapestry/nn/train/bisect.h>
@@ -14,7 +13,7 @@ using test::spill;
 
 namespace {
 
-// A run of ten steps, of which every other has a checksum.
+// A run of ten steps; every other one has a checksum.
 struct Trained : test::RunPlace {
     Trained() {
         TrainingConfig learned = config();
@@ -28,7 +27,7 @@ struct Trained : test::RunPlace {
     }
 };
 
-// Step `number`, and what is said of it.
+// The text about step `number`.
 std::string told_of(const RunHistory& history, std::int64_t number) {
     const Rewinder rewinder(history);
     const auto session = rewinder.session_before(number);
@@ -41,7 +40,7 @@ bool has(const std::string& text, const std::string& words) {
     return text.find(words) != std::string::npos;
 }
 
-// The run's file, with another loss in step 4.
+// Changes the loss of step 4 in the run's file.
 void change_loss(const std::filesystem::path& metrics) {
     std::string lines = slurp(metrics);
     const auto begin = lines.find("\"loss\":", lines.find("\"step\":4,")) + 7;

@@ -1,4 +1,4 @@
-// RotaryPositions: shares, both kinds of pairs, and a table that grows.
+// RotaryPositions: fractions, both kinds of pairs, and a growing table.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/layers/rotary.h>
@@ -27,7 +27,7 @@ TEST_CASE("RotaryPositions: what a call makes anew, from any place and in any or
     for (const std::int64_t first : {0, 5, 100, 3}) {
         const Tensor x = random({2, 4, 6}, 1);
         CHECK(close(turn(x, first), rotary(x, first, 500)));
-        const Tensor single = random({1, 6}, 2, DType::f32);  // another type between
+        const Tensor single = random({1, 6}, 2, DType::f32);  // another dtype in between
         CHECK_EQ(turn(single, first).to_vector<float>(),
                  rotary(single, first, 500).to_vector<float>());
     }

@@ -1,5 +1,5 @@
-// safetensors: known bytes in and out, and files that break one rule each. What a reader of files
-// from strangers owes: an IoError that says what is wrong, whatever the bytes are.
+// safetensors: known bytes in and out, and files that break one rule each. A reader of untrusted
+// files must throw an IoError that names the problem, for any bytes.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -29,7 +29,7 @@ std::string length_prefix(std::uint64_t length) {
     return bytes;
 }
 
-// A file of this header and this data.
+// A file with this header and data.
 std::string file_of(std::string_view header, std::string_view data = "") {
     return length_prefix(header.size()) + std::string(header) + std::string(data);
 }
@@ -55,7 +55,7 @@ const Tensor& find(const SafetensorsFile& file, std::string_view name) {
     throw ValueError("no tensor " + std::string(name));
 }
 
-// Equal bits, so that NaN equals NaN and -0 is not 0.
+// Compares bits, so NaN equals NaN and -0 differs from 0.
 bool same_bits(const Tensor& a, const Tensor& b) {
     if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
     return visit_dtype(a.dtype(), [&](auto zero) {
@@ -65,8 +65,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
     });
 }
 
-// Written by Python's json and struct: spaces after colons, no padding, data that is not aligned,
-// and a header whose order is not that of the data.
+// Written by Python's json and struct: spaces after colons, no padding, unaligned data, and a
+// header in another order than the data.
 const std::string kFromPython =
     length_prefix(388) +
     R"({"__metadata__": {"format": "pt", "note": "h\u00e9"}, )"
@@ -80,7 +80,7 @@ const std::string kFromPython =
         "\xff\xff\xff\xff\x00\x00\x00\x00\x00\x01\x00\x00",
         35);
 
-// What Python makes of {"w", "b.0", "m", "i", "e"} of our_tensors(), with the padding we write.
+// Python's encoding of {"w", "b.0", "m", "i", "e"} of our_tensors(), with our padding.
 const std::string kOurs =
     length_prefix(320) +
     R"({"__metadata__":{"a":"1","b":"\"q\""},)"
@@ -145,7 +145,7 @@ TEST_CASE("safetensors: the bytes we write") {
     const Scratch scratch;
     write_safetensors(scratch / "a", our_tensors(), kOurMetadata);
     CHECK_EQ(slurp(scratch / "a"), kOurs);
-    write_safetensors(scratch / "a", our_tensors(), kOurMetadata);  // over itself
+    write_safetensors(scratch / "a", our_tensors(), kOurMetadata);  // overwrites itself
     CHECK_EQ(slurp(scratch / "a"), kOurs);
     const SafetensorsFile file = read_safetensors(scratch / "a");
     write_safetensors(scratch / "b", file.tensors, file.metadata);
@@ -410,7 +410,7 @@ TEST_CASE("safetensors: bad dtypes, shapes and offsets") {
         {one("F32", "[1" + std::string(300, '0') + "]", "[0,8]"), "shape holds 1000"},
         {one("F32", "[1e999]", "[0,8]"), "the header is not JSON"},
         {one("F32", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), "tensor 'w': more than 8 axes"},
-        // Products that wrap around to what would fit: 2^62 * 4 = 0, (2^32 + 1)(2^32 - 1) ...
+        // Products that wrap around to valid sizes: 2^62 * 4 = 0, (2^32 + 1)(2^32 - 1) ...
         {one("F32", "[4611686018427387904]", "[0,0]"),
          "tensor 'w': shape [4611686018427387904] of F32 has more bits than can be counted"},
         {one("F32", "[4611686018427387906]", "[0,8]"), "more bits than can be counted"},
@@ -474,7 +474,7 @@ TEST_CASE("safetensors: tensors that overlap or leave holes") {
          "at 0 (a hole)"},
         {two("[0,8]", "[8,16]", 12), "truncated: the tensors take 16 bytes, the file has 12"},
         {two("[0,8]", "[8,16]", 17), "1 trailing bytes"},
-        // An empty tensor in the middle of another one, and behind the end.
+        // An empty tensor in the middle of another one, and after the end.
         {file_of(std::string("{") + entry("a", "F32", "[2]", "[0,8]") + "," +
                      entry("z", "F32", "[0]", "[4,4]") + "}",
                  zeros_of(8)),
@@ -491,7 +491,7 @@ TEST_CASE("safetensors: files that are none") {
     check_message<IoError>([&] { read_safetensors(scratch / "none"); },
                            "none': No such file or directory");
     check_message<IoError>([&] { read_safetensors(scratch.path()); }, "it is a directory");
-    // Claims of 16 TB, borne out by a file of that size without a block on the disk.
+    // Claims 16 TB, in a sparse file of that size.
     const std::uint64_t huge = std::uint64_t{1} << 43;
     const std::string header =
         entry("w", "F32", fmt::format("[{}]", huge / 4), fmt::format("[0,{}]", huge));
@@ -503,8 +503,8 @@ TEST_CASE("safetensors: files that are none") {
                                "the tensors take 8796093022208 bytes, the machine has");
 }
 
-// Every prefix of a file, and every file one bit away from it: an IoError, or tensors that can be
-// read; under the sanitizers no access outside, no overflow, no leak.
+// Every prefix of a file, and every file one bit away from it: an IoError, or valid tensors; under
+// the sanitizers no invalid access, overflow or leak.
 TEST_CASE("safetensors: truncated at every byte, every bit flipped") {
     const Scratch scratch;
     const auto path = scratch / "a";
@@ -550,7 +550,7 @@ TEST_CASE("safetensors: truncated at every byte, every bit flipped") {
     ::close(file);
     CHECK_EQ(slurp(path), good);
     CHECK_EQ(accepted + refused, static_cast<int>(good.size() * 9));
-    CHECK_GE(accepted, 8000);  // all bits of the numbers, at least
+    CHECK_GE(accepted, 8000);  // at least all bits of the numbers
     CHECK_GE(refused, static_cast<int>(good.size()) + 2000);
 }
 

@@ -1,4 +1,4 @@
-// Drawing tokens from a model whose probabilities are known: the head's weights are the logits.
+// Sampling from a model with known probabilities: the head's weights are the logits.
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
@@ -13,7 +13,7 @@ using Ids = std::vector<std::int64_t>;
 
 namespace {
 
-// Whatever the input, the logits are log(0.1), log(0.4), log(0.3), log(0.2).
+// For any input, the logits are log(0.1), log(0.4), log(0.3), log(0.2).
 const std::vector<float> kProbabilities{0.1F, 0.4F, 0.3F, 0.2F};
 
 struct Fixed {
@@ -27,7 +27,7 @@ struct Fixed {
         float* weight = model.head.weight.mutable_data<float>();
         for (std::size_t i = 0; i < 4; ++i) weight[2 * i] = std::log(kProbabilities[i]);
     }
-    // How often each token comes out of 4000.
+    // The frequency of each token among 4000.
     std::vector<double> shares(SampleOptions options) {
         options.tokens = 4000;
         Generator drawing(11);
@@ -49,19 +49,19 @@ bool close(const std::vector<double>& a, const std::vector<double>& b) {
 TEST_CASE("sample: frequencies follow the probabilities") {
     Fixed fixed;
     CHECK(close(fixed.shares({.temperature = 1}), {0.1, 0.4, 0.3, 0.2}));
-    // Temperature 1/2 squares them: 0.01, 0.16, 0.09, 0.04 of 0.3.
+    // Temperature 1/2 squares them: 0.01, 0.16, 0.09, 0.04, with sum 0.3.
     CHECK(close(fixed.shares({.temperature = 0.5}), {0.033, 0.533, 0.3, 0.133}));
     CHECK(close(fixed.shares({.temperature = 1e6}), {0.25, 0.25, 0.25, 0.25}));
     CHECK(close(fixed.shares({.temperature = 1e-300}), {0, 1, 0, 0}));
     CHECK(close(fixed.shares({.temperature = 1, .top_k = 2}), {0, 0.571, 0.429, 0}));
     CHECK(close(fixed.shares({.temperature = 1, .top_k = 100}), {0.1, 0.4, 0.3, 0.2}));
-    // The likeliest that together reach p: 0.4 < 0.6 <= 0.4 + 0.3.
+    // The likeliest tokens that together reach p: 0.4 < 0.6 <= 0.4 + 0.3.
     CHECK(close(fixed.shares({.temperature = 1, .top_p = 0.6}), {0, 0.571, 0.429, 0}));
     CHECK(close(fixed.shares({.temperature = 1, .top_p = 0.85}), {0, 0.444, 0.333, 0.222}));
 }
 
-// A vocabulary of which draws see a part is put in order in portions, and drawn from as if it were
-// in order altogether: whether the nucleus is a few tokens or most of them, ties included.
+// A large vocabulary is sorted only partially, in portions, and sampled as if fully sorted: with a
+// nucleus of a few tokens or of most, ties included.
 TEST_CASE("sample: of many tokens, what the whole order of them says") {
     constexpr std::int64_t kVocab = 3000;
     Generator generator(1);
@@ -90,7 +90,7 @@ TEST_CASE("sample: of many tokens, what the whole order of them says") {
                                     {.tokens = 200, .temperature = 1, .top_k = 1500},
                                     {.tokens = 200, .temperature = 1, .top_k = 70, .top_p = 0.5}}) {
         const auto size = static_cast<std::size_t>(options.top_k > 0 ? options.top_k : kVocab);
-        std::vector<double> sums(size);  // of the likeliest
+        std::vector<double> sums(size);  // over the likeliest
         for (std::size_t i = 0; i < size; ++i) {
             const double weight =
                 std::exp((logit_of(order[i]) - logit_of(order[0])) / options.temperature);
@@ -182,7 +182,7 @@ TEST_CASE("sample text: the prompt, then what sample() draws after it, piece by 
     CHECK_EQ(told, std::vector<std::string>{"ca"});
     test::check_message<ValueError>([&] { text("cx", 100); }, "prompt: character 'x'");
     CHECK(told.empty());
-    Generator drawing(3);  // and nobody has to listen
+    Generator drawing(3);  // the callback is optional
     CHECK_EQ(sample_text(fixed.model, tokenizer, "ca", options, drawing), expected("ca", {2, 0}));
 }
 

@@ -1,5 +1,5 @@
-// Greedy and beam search on a tree of known probabilities, held against looking at every sequence;
-// and a Transformer's own decoding, with and without beams.
+// Greedy and beam search on a tree of known probabilities, compared with exhaustive search; and a
+// Transformer's decoding, with and without beams.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kVocab = 4;
 constexpr std::int64_t kEnd = 1;
 
-// The logits after a sequence are random numbers that its tokens alone determine.
+// Logits after a sequence: random numbers determined by its tokens only.
 std::vector<double> logits_after(const Ids& ids, std::uint64_t seed) {
     for (const std::int64_t id : ids) seed = seed * 31 + static_cast<std::uint64_t>(id) + 7;
     Generator generator(seed);
@@ -68,7 +68,7 @@ double worth(double log_p, std::size_t tokens, double penalty) {
     return log_p / std::pow((5 + static_cast<double>(tokens)) / 6, penalty);
 }
 
-// The best of all sequences of at most `room` more tokens, by trying each.
+// The best of all sequences with at most `room` more tokens, by exhaustive search.
 Hypothesis best_of_all(const Ids& so_far, double log_p, std::int64_t room, std::uint64_t seed,
                        double penalty) {
     Ids seen{0};

@@ -1,5 +1,5 @@
 // Seq2Seq: logits and alignments against plain loops over one pair of sequences at a time, the loss
-// and its gradients, greedy decoding, what is refused; and that it learns.
+// and its gradients, greedy decoding, errors; and that it learns.
 #include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
@@ -22,7 +22,7 @@ using Ids = std::vector<std::int64_t>;
 constexpr Alignment kAlignments[] = {Alignment::none, Alignment::bahdanau, Alignment::luong};
 constexpr std::int64_t kBegin = 1, kEnd = 2;
 
-// Three sources of 4, 2 and 3 tokens, and their targets of 3, 1 and 2 with the end.
+// Three sources of 4, 2 and 3 tokens, and their targets of 3, 1 and 2 including the end.
 const Tensor kSource = tensor<std::int64_t>({{4, 3, 5, 3}, {5, 4, 0, 0}, {3, 3, 4, 0}});
 const Tensor kLengths = tensor<std::int64_t>({4, 2, 3});
 const Tensor kIn = tensor<std::int64_t>({{1, 4, 3}, {1, 0, 0}, {1, 3, 0}});
@@ -113,7 +113,7 @@ TEST_CASE("Seq2Seq: logits, alignment and loss are those of each pair alone") {
                 }
                 CHECK(model->loss(kSource, kLengths, kIn, kOut).item() ==
                       Approx(loss / 6).epsilon(1e-12));
-                // Nobody looking does not change a bit.
+                // Without recording the alignment the bits are the same.
                 CHECK_EQ((*model)(kSource, kLengths, kIn).to_vector<double>(),
                          logits.to_vector<double>());
             }
@@ -164,8 +164,8 @@ TEST_CASE("Seq2Seq: gradients through the whole model") {
 
 namespace {
 
-// Each row of what `model` writes, against what teacher forcing makes of that row. Returns how many
-// places of padding there are.
+// Checks each row that `model` generates against teacher forcing with that row. Returns the number
+// of padding positions.
 int check_greedy(const Seq2Seq& model) {
     const bool attends = model.config().alignment != Alignment::none;
     Tensor weights;
@@ -202,7 +202,7 @@ int check_greedy(const Seq2Seq& model) {
             }
         }
     }
-    CHECK_EQ(steps, longest);  // no column of padding alone
+    CHECK_EQ(steps, longest);  // no column with only padding
     CHECK_EQ(model.greedy(kSource, kLengths, kBegin, kEnd, 12).to_vector<std::int64_t>(),
              written.to_vector<std::int64_t>());
     return padded;
@@ -218,14 +218,14 @@ TEST_CASE("Seq2Seq: greedy writes what teacher forcing would say, and stops") {
         const auto model = made(config);
         int padded = 0;
         for (std::uint64_t seed = 0; seed < 10; ++seed) {
-            // Large weights, for models that say different things about different sources.
+            // Large weights, so outputs depend on the source.
             std::uint64_t next = 100 * seed;
             for (Tensor& parameter : model->parameters()) {
                 parameter.copy_(test::random(parameter.shape(), next++));
             }
             padded += check_greedy(*model);
         }
-        CHECK(padded > 0);  // or nobody has seen what stands behind an end
+        CHECK(padded > 0);  // otherwise positions after an end were not tested
 
         model->head.bias.copy_(tensor<double>({-99, -99, 99, -99, -99}));
         CHECK_EQ(model->greedy(kSource, kLengths, kBegin, kEnd, 12).to_vector<std::int64_t>(),
@@ -256,7 +256,7 @@ TEST_CASE("Seq2Seq: dropout acts in training alone") {
 }
 
 TEST_CASE("Seq2Seq: learns to turn around what it reads, with each alignment and cell") {
-    const ThreadsGuard one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small for several threads
     for (const Alignment alignment : kAlignments) {
         CAPTURE(static_cast<int>(alignment));
         Generator generator(1);

@@ -1,4 +1,4 @@
-// Sequential and ModuleList, and the activation functions that stand in them.
+// Sequential and ModuleList, and activation functions inside them.
 #include <tapestry/nn/layers/activation.h>
 #include <tapestry/nn/layers/dropout.h>
 #include <tapestry/nn/layers/linear.h>

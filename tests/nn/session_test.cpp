@@ -1,4 +1,4 @@
-// Session: a training as a value, taken step by step, against the parts put together by hand.
+// Session: a training run as an object, stepped explicitly, against its parts assembled by hand.
 #include <tapestry/core/file.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
@@ -86,7 +86,7 @@ TEST_CASE("session: a sentence of the validation text is looked at, and nothing 
     const Trained t;
     Session session(t.config()), other(t.config());
     const std::vector<std::string> sentence = session.sentence();
-    CHECK_EQ(sentence.size(), 9);  // the context's and the one that follows
+    CHECK_EQ(sentence.size(), 9);  // the context and the token after it
     std::string text;
     for (const std::string& token : sentence) text += token;
     CHECK_NE(sentences().find(text), std::string::npos);
@@ -138,7 +138,7 @@ TEST_CASE("session: from a model's weights, with its shape, and the dropout that
     }
     TrainingConfig config = t.config();
     config.start = start.string();
-    config.model = {.layers = 7};  // of no account
+    config.model = {.layers = 7};  // ignored
     Session session(config);
     CHECK_EQ(session.config().model.layers, 1);
     CHECK_EQ(session.config().model.dropout, 0.1);
@@ -184,7 +184,7 @@ TEST_CASE(
     config.recipe = Recipe::fast;
     fill_in_recipe(config, {"text", "layers", "heads", "dim", "context", "batch", "steps",
                             "eval_every", "eval_batches"});
-    config.model.pairs = 40;  // and what it does without
+    config.model.pairs = 40;  // and options that it does not use
     config.model.softcap = 10;
     const auto file = t.scratch / "c.safetensors";
     Session whole(config);

@@ -1,5 +1,5 @@
-// Whole trainings of several processes, as threads: weights, moments, losses, checkpoints, and what
-// is refused before the first step.
+// Whole runs of several processes, as threads: weights, moments, losses, checkpoints, and errors
+// before the first step.
 #include <tapestry/core/file.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -26,25 +26,25 @@ TrainingConfig config_of(const test::RunPlace& place) {
     return config;
 }
 
-// Trains in place.out, on to the end or to `last`, by so many processes.
+// Trains in place.out with `processes` processes, to the end or to `last`.
 void train(const test::RunPlace& place, const TrainingConfig& config, int processes,
            bool resume = false, std::int64_t last = 1000) {
     train_shared(place, config, {.processes = processes, .resume = resume, .last = last});
 }
 
-// All that a run leaves, but for what a clock says.
+// Everything that a run leaves, except clock values.
 std::string left_in(const test::RunPlace& place) {
     std::string all = test::without_times(test::slurp(place.out / "metrics.jsonl"));
     const SafetensorsFile checkpoint =
         read_safetensors(place.out / stored_checkpoints(place.out).back().name());
-    for (const auto& one : checkpoint.tensors) {  // clang 14 captures no structured bindings
+    for (const auto& one : checkpoint.tensors) {  // clang 14 cannot capture structured bindings
         const Tensor& x = one.second;
         all += one.first;
         visit_dtype(x.dtype(), [&](auto zero) {
             all.append(reinterpret_cast<const char*>(x.data<decltype(zero)>()), x.bytes());
         });
     }
-    // Of the run's own numbers those of a clock differ, and with them the metrics' checksum.
+    // The run's clock values differ, and so does the checksum of the metrics.
     const std::string& numbers = checkpoint.metadata.at("checkpoint");
     return all + numbers.substr(0, numbers.find("\"run\""));
 }

@@ -1,4 +1,4 @@
-// A snapshot keeps the numbers it was taken of, whatever became of the training's own since.
+// A snapshot keeps its numbers, whatever training changes afterwards.
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/sgd.h>
@@ -24,7 +24,7 @@ TEST_CASE("snapshot: the numbers of the moment it was taken, also after one that
     snapshot.refer(checkpoint);
     CHECK_EQ(numbers(snapshot.weights()), own().to_vector<double>());
     change();
-    CHECK_EQ(numbers(snapshot.weights()), own().to_vector<double>());  // it is the same memory
+    CHECK_EQ(numbers(snapshot.weights()), own().to_vector<double>());  // shares memory
 
     for (int i = 0; i < 2; ++i) {
         snapshot.take(checkpoint);

@@ -1,4 +1,4 @@
-// Sliding-window and strided attention: softmax attention under a mask, computed otherwise.
+// Sliding-window and strided attention: softmax attention under a mask, computed differently.
 #include <tapestry/nn/attention/sparse_attention.h>
 #include <tapestry/tests/nn/efficient_attention.h>
 

@@ -1,4 +1,4 @@
-// Which steps stand out, and that a report names the command that opens them.
+// Which steps are outliers, and that a report names the command to open them.
 #include <tapestry/nn/inspect/training_curve.h>
 #include <tapestry/nn/pages/report.h>
 #include <tapestry/tests/core/support.h>
@@ -11,7 +11,7 @@ using namespace tapestry;
 
 namespace {
 
-// Falls from 4 to 2 and swings a little.
+// Falls from 4 to 2 with a small oscillation.
 StepMetrics usual(std::int64_t step) {
     const auto s = static_cast<double>(step);
     return {.step = step,

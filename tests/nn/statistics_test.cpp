@@ -1,4 +1,4 @@
-// A tensor in a few numbers, as a page shows it.
+// Statistics of a tensor as a page shows them.
 #include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/inspect/statistics.h>
@@ -34,7 +34,7 @@ TEST_CASE("inspect: statistics by hand") {
     CHECK(log2_histogram(tensor<double>({0})).counts.empty());
 }
 
-// Longer than what one thread walks by itself, and not a multiple of it.
+// Longer than a single thread's chunk, and not a multiple of it.
 TEST_CASE("inspect: statistics of a long tensor, the same bits for any number of threads") {
     constexpr std::int64_t n = 100'003;
     std::vector<float> values(n);

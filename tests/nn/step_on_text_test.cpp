@@ -1,4 +1,4 @@
-// A step on a text of one's own: what is predicted from what, of both kinds of models.
+// A step on a custom text: inputs and targets for both kinds of model.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -47,7 +47,7 @@ TEST_CASE("step on text: a GPT predicts each from those before it") {
     const WatchedStep watched(*step.model, step.loss);
     CHECK(watched.inspector().entries().back().name.starts_with("cross_entropy"));
 
-    // The loss is the model's own on the ids of the text.
+    // The loss is the model's loss on the text's ids.
     const LoadedModel loaded = load_model(models.gpt);
     const auto ids = loaded.tokenizer->encode("bad cab", "text");
     const Tensor inputs = tensor(std::vector<std::int64_t>(ids.begin(), ids.end() - 1), {1, 6});
@@ -60,7 +60,7 @@ TEST_CASE("step on text: a GPT predicts each from those before it") {
         " parameters; 6 characters predicted, each from those before it; loss 1.2346"));
 }
 
-// Whether it does is decided when the library is built (TAPESTRY_WASM).
+// Which of the two is decided when the library is built (TAPESTRY_WASM).
 TEST_CASE("step on text: the page of a GPT answers, or names the script that makes it") {
     const Models models;
     const auto page_of = [](const StepOnText& step) {

@@ -1,4 +1,4 @@
-// Streams of random numbers: keys that never change, and none that is another's.
+// Streams of random numbers: keys that never change, and no two alike.
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -35,6 +35,6 @@ TEST_CASE("streams: names, steps and indices have keys of their own, the same fo
     }
     CHECK_EQ(keys.size(), count);
     CHECK_EQ(stream(1337, "dropout", 3, 2).seed(), stream(1337, "dropout", 3, 2).seed());
-    // Another number here is another training from the same seed.
+    // Another number here would change training for the same seed.
     CHECK_EQ(stream(1337, "dropout", 3, 2).seed(), 8275948223501694007U);
 }

@@ -1,5 +1,5 @@
-// What the tests of modules share: random inputs, values compared, and gradients checked with
-// respect to the inputs and every parameter of a module.
+// Shared by the tests of modules: random inputs, comparing values, and gradient checks over the
+// inputs and every parameter of a module.
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
@@ -16,7 +16,7 @@ inline Tensor random(const Shape& shape, std::uint64_t seed = 1, DType dtype = D
     return randn(shape, generator, dtype);
 }
 
-/// The largest difference, relative to the largest number or 1; infinite where shapes differ.
+/// The largest difference, relative to the largest number or 1; infinite if shapes differ.
 inline double difference(const Tensor& x, const plain::Numbers& wanted) {
     if (!(x.shape() == wanted.shape)) return INFINITY;
     const auto got = x.to_vector<double>();
@@ -29,13 +29,13 @@ inline double difference(const Tensor& x, const plain::Numbers& wanted) {
     return worst / scale;
 }
 
-/// Are two tensors the same but for rounding?
+/// Are two tensors equal up to rounding?
 inline bool close(const Tensor& a, const Tensor& b, double allowed = 1e-13) {
     return difference(a, plain::numbers(b)) < allowed;
 }
 
-/// Every parameter moved a little: away from the start, where biases are 0, norms' weights 1, and a
-/// wrong gradient may be hidden; yet where the gradients of a stack of layers are of one size.
+/// Perturbs every parameter: at initialization biases are 0 and norm weights 1, which may hide a
+/// wrong gradient; but little enough that gradients in a stack of layers stay of similar size.
 inline void move_parameters(Module& module, double by, std::uint64_t seed) {
     for (Tensor& parameter : module.parameters()) {
         const auto noise = random(parameter.shape(), seed++).to_vector<double>();
@@ -63,20 +63,20 @@ inline NamedTensors leaves_of(const Module& module, const Tensors& inputs) {
     return leaves;
 }
 
-/// How thoroughly gradients are checked: under AddressSanitizer a few directions, which touch all
-/// memory that there is to touch. What the numbers are is seen without it, twenty times as fast.
+/// How thoroughly to check gradients: under AddressSanitizer only a few directions, which access
+/// all the memory. The values are checked without it, twenty times as fast.
 inline GradcheckOptions gradcheck_options() {
     if (!kAddressSanitizer) return {};
     return {.method = GradcheckMethod::directions, .certainty = 0.5, .preconditions = false};
 }
 
-/// `report` passes; if not, it is printed.
+/// Checks that `report` passes; prints it if not.
 inline void check_passes(const GradcheckReport& report) {
     CHECK_MESSAGE(static_cast<bool>(report), to_string(report));
 }
 
 /// Gradchecks f(inputs), which calls `module`, over inputs and parameters; order 2 if `twice`.
-/// `members` are the module's parameters where they stand in it, each of them once.
+/// `members` are the module's parameters as its members, each once.
 inline void check_gradients(Module& module, const std::vector<Tensor*>& members,
                             const TensorFunction& f, Tensors inputs, bool twice = true) {
     module.to(DType::f64);

@@ -1,4 +1,4 @@
-// Runs beside one another: which options differ, what came of each.
+// Comparing runs: which options differ, and their results.
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/tests/core/scratch.h>
 

@@ -1,4 +1,4 @@
-// Texts as training data: what is refused, how the split falls, and that batches are what they say.
+// Texts as training data: errors, the split, and the contents of batches.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
@@ -28,7 +28,7 @@ TEST_CASE("text: files are read as they are") {
     spill(scratch / "plain", "one\ntwo\r\n\xE4\xB8\xAD");
     CHECK_EQ(read_text(scratch / "plain"), "one\ntwo\r\n\xE4\xB8\xAD");
     spill(scratch / "marked", "\xEF\xBB\xBFone\xEF\xBB\xBF");
-    CHECK_EQ(read_text(scratch / "marked"), "one\xEF\xBB\xBF");  // only the first is a mark
+    CHECK_EQ(read_text(scratch / "marked"), "one\xEF\xBB\xBF");  // only the first is a BOM
 }
 
 TEST_CASE("text: files that are no text") {
@@ -76,7 +76,7 @@ TEST_CASE("text: a part for testing is cut off the end of what is held out") {
     CHECK_EQ(data.ids(Split::test).read(0, 1).front(), 960);
     CHECK_EQ(counting(1000).size(Split::test), 0);
     Generator generator(1);
-    for (int i = 0; i < 100; ++i) {  // no batch of another part has any of it
+    for (int i = 0; i < 100; ++i) {  // no batch of another split contains it
         for (const Split split : {Split::train, Split::validation}) {
             const Batch batch = data.random_batch(split, 4, 20, generator);
             for (const std::int64_t id : batch.targets.to_vector<std::int64_t>()) CHECK_LT(id, 960);
@@ -109,7 +109,7 @@ TEST_CASE("text: in epochs, each sequence comes once, in an order that the seed 
         CHECK_EQ(std::set<std::int64_t>(epoch.begin(), epoch.end()).size(), sequences);
         for (const std::int64_t start : epoch) CHECK_EQ(start % context, 0);
     }
-    CHECK_EQ(generator.offset(), 3 * sequences);  // all that there is to remember
+    CHECK_EQ(generator.offset(), 3 * sequences);  // the whole state
     CHECK(epochs[0] != epochs[1]);
     CHECK(epochs[1] != epochs[2]);
     Generator other(6), again(5);
@@ -174,7 +174,7 @@ TEST_CASE("text: targets are the inputs one later") {
             if (split == Split::validation) starts.insert({x[0], x[8], x[16]});
         }
     }
-    CHECK_EQ(starts, std::set<std::int64_t>{90, 91});  // both ends of what fits, nothing else
+    CHECK_EQ(starts, std::set<std::int64_t>{90, 91});  // both ends of the valid range, nothing else
 }
 
 TEST_CASE("text: the generator decides, and is all that decides") {

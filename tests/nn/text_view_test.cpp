@@ -1,4 +1,4 @@
-// Curves, maps and tapes as text, word for word: columns that line up in any script.
+// Curves, maps and tapes as text, word for word: columns that align in any script.
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-// Heads of queries that look at one key each: targets[head][query].
+// Heads whose queries attend to one key each: targets[head][query].
 AttentionTrace looking_at(const std::vector<std::vector<int>>& targets, std::int64_t keys) {
     AttentionTrace a;
     a.module = "block.attention";
@@ -63,7 +63,7 @@ TEST_CASE("text view: how wide characters are") {
     for (const char32_t two : U"\u732B\u3042\uD55C\uFF21\u3000\U0001F600\U00020000") {
         if (two != 0) CHECK_EQ(unicode::width_of(two), 2);
     }
-    // Marks, a joiner, a vowel and a final consonant of Hangul, a variation selector.
+    // Combining marks, a joiner, a vowel and a final consonant of Hangul, a variation selector.
     for (const char32_t none : U"\u0301\u0E31\u200D\u1161\u11A8\uFE0F") {
         if (none != 0) CHECK_EQ(unicode::width_of(none), 0);
     }
@@ -138,12 +138,12 @@ TEST_CASE("text plot: logarithms, gaps, and the mean of what falls in one column
              "    ++--------+--------+----\n"
              "     0        2        4\n"
              "* gaps\n");
-    // Nothing is drawn of zeros and negative numbers, and all of it else.
+    // With log_y, zeros and negative values are not drawn; otherwise everything is.
     const TextCurve mixed{"mixed", {0, 1, 2}, {-1, 0, 1}};
     const auto count = [](const std::string& text) {
         return std::count(text.begin(), text.end(), '*');
     };
-    CHECK_EQ(count(text_plot({mixed}, {.log_y = true})), 2);  // the legend's is one
+    CHECK_EQ(count(text_plot({mixed}, {.log_y = true})), 2);  // one is in the legend
     CHECK_EQ(count(text_plot({mixed})), 4);
 
     TextCurve many{"many"};
@@ -274,7 +274,7 @@ TEST_CASE("text map: all heads, small, side by side") {
              "|  @@|\n"
              "|  @@|\n");
     CHECK_EQ(text_map(four, 2), "   0 1\n0 |  @@|\n1 |@@  |\n");
-    // Twelve queries in six rows, twelve keys in six columns: the line of one key stays.
+    // Twelve queries in six rows, twelve keys in six columns: a line one key wide stays visible.
     std::vector<int> before;
     for (int i = 0; i < 12; ++i) before.push_back(std::max(0, i - 1));
     CHECK_EQ(text_heads(looking_at({before}, 12), {.cells = 6}),
@@ -312,7 +312,7 @@ TEST_CASE("text tape: what an Inspector saw, with times in ms") {
         tape.backward(loss);
         inspector.finish();
     }
-    const auto lines = lines_of(text_tape(inspector));  // the times may be any: nobody waits for us
+    const auto lines = lines_of(text_tape(inspector));  // the times may be anything
     REQUIRE_EQ(lines.size(), 5);
     CHECK(lines[0].starts_with("3 entries, 24 B kept for backward; "));
     CHECK(lines[0].ends_with(" ms backward"));

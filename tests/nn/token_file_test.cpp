@@ -1,4 +1,4 @@
-// Token ids from a file, and the text of tokens as they are drawn.
+// Token ids from a file, and the text of tokens as they are sampled.
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/tests/core/scratch.h>

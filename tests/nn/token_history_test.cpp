@@ -1,4 +1,4 @@
-// What stood before a token: against tables read by hand, in pieces, and in a GPT that writes.
+// TokenHistory: against tables read by hand, in pieces, and in a GPT that generates.
 #include <tapestry/nn/generate/decoding.h>
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/ops/view.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kVocab = 5, kDim = 3;
 
-// Rows of a table, added up: what the module is defined to be.
+// Rows of a table, summed: the module's definition.
 std::vector<double> by_hand(const TokenHistory& history, const std::vector<std::int64_t>& ids,
                             std::int64_t pairs) {
     std::vector<double> y(ids.size() * kDim);
@@ -50,7 +50,7 @@ TEST_CASE("token history: tables of earlier tokens, and of pairs") {
             test::plain::Numbers wanted(Shape{1, 5, kDim});
             wanted.data = by_hand(history, ids, pairs);
             CHECK(test::difference(all, wanted) < 1e-13);
-            // The same in two pieces, the second knowing what stood before it.
+            // The same in two pieces, the second with the history of the first.
             const Tensor first = tensor<std::int64_t>({{3, 0, 4}}),
                          second = tensor<std::int64_t>({{4, 1}});
             const Tensor known = history.latest(first);

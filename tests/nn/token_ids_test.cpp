@@ -1,4 +1,4 @@
-// Ids as bytes, in memory and in a file: what is read is what was kept, and what is wrong is said.
+// Ids as bytes, in memory and in a file: they round-trip, and errors are reported.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/tests/core/scratch.h>
@@ -20,7 +20,7 @@ Ids up_to(std::int64_t n, std::int64_t step = 1) {
     return ids;
 }
 
-// A file of packed ids, open.
+// An open file of packed ids.
 std::shared_ptr<const FileDescriptor> file_of(const std::filesystem::path& path, const Ids& ids,
                                               IdType type) {
     std::vector<std::byte> bytes;

@@ -1,5 +1,5 @@
-// What the Inspector keeps of a token's way through a model. Its numbers, stage by stage, are held
-// against a pass in plain loops by the browser test (tests/npm/token_tab.js).
+// The Inspector's record of a token's path through a model. The browser test
+// (tests/npm/token_tab.js) compares its numbers, stage by stage, with a pass in plain loops.
 #include <tapestry/core/views.h>
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/models/gpt.h>
@@ -60,7 +60,7 @@ TEST_CASE(
     for (std::size_t i = 0; i < logits.size(); ++i) {
         CHECK_EQ(path.entries.back().numbers[i], doctest::Approx(logits[i]).epsilon(1e-4));
     }
-    // What heads found, by what lies behind them, is the next entry.
+    // The heads' output after the output projection is the next entry.
     const AttentionTrace& attention = inspector.attention().front();
     CHECK_EQ(attention.output, model.blocks.layers[0]->attention.output.weight.to_vector<float>());
     CHECK_EQ(attention.output_bias.size(), 8);
@@ -121,7 +121,7 @@ TEST_CASE(
              TokenPaths::kMostNumbers / (1 + 3 * model.parameter_count() / 128));
     CHECK_EQ(path.places.front(), 0);
     CHECK_EQ(path.places.back(), 63);
-    CHECK(path.entries.back().numbers.empty());  // logits of so many classes
+    CHECK(path.entries.back().numbers.empty());  // too many classes for logits
     const nlohmann::json page = nlohmann::json::parse(to_json(inspector, {.title = "large"}));
     CHECK_EQ(page["path"]["places"].size(), path.places.size());
     CHECK_FALSE(page["path"]["entries"].back().contains("numbers"));

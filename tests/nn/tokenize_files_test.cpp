@@ -1,4 +1,4 @@
-// Files to data: which tokenizer, what is told, and what is left when it fails.
+// Files to data: the choice of tokenizer, progress, and what remains after a failure.
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/tokenize.h>

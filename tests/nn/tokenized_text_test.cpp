@@ -1,5 +1,5 @@
-// What a training learns from, by its configuration: a text, or data made of it, which are the same
-// to a training that goes on.
+// The training data that a configuration names: a text, or data made from it, which are equivalent
+// to a resumed run.
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/tests/core/scratch.h>
@@ -18,7 +18,7 @@ std::string sentences(const std::string& animal) {
     return text;
 }
 
-// A text, data made of it, and data made of another with the same characters.
+// A text, data made from it, and data made from another text with the same characters.
 struct Sources {
     Sources() {
         write("text", "data", "cat");

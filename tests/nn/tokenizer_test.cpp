@@ -1,5 +1,4 @@
-// The character tokenizer: text -> ids -> text in several scripts, its JSON form, and what it says
-// to input it cannot take.
+// The character tokenizer: text -> ids -> text in several scripts, its JSON form, and its errors.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/tests/core/scratch.h>
@@ -43,7 +42,7 @@ TEST_CASE("tokenizer: JSON there and back") {
     CHECK(again.encode(text) == tokenizer.encode(text));
     CHECK_EQ(CharTokenizer::from_text("\n a\xC3\xA9").to_json(),
              "{\"type\":\"char\",\"vocab\":[\"\\n\",\" \",\"a\",\"\xC3\xA9\"]}");
-    // Another writer's: any order, escapes, further keys.
+    // From another writer: any order, escapes, extra keys.
     const auto other = CharTokenizer::from_json(
         R"({"version": 1, "vocab": ["b", "\u00e9", "\ud83d\ude00"], "type": "char"})");
     CHECK(other.vocab() == U"b\u00E9\U0001F600");

@@ -1,4 +1,4 @@
-// The phases of a step: in their order, together and one at a time.
+// The phases of a step: in order, combined and separately.
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/train_step.h>
@@ -98,7 +98,7 @@ TEST_CASE("train step: what is reduced is what is clipped, checked and taken") {
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK_EQ(shared.weights()[i], Approx(2 * alone.weights()[i]));
     }
-    // One process whose gradient is not finite stops all, before the update.
+    // One process with a non-finite gradient stops all, before the update.
     TrainStep three(of_shared, {.reduce = [](double& loss, const Tensors& parameters) {
                         loss = NAN;
                         Tensor gradient = parameters.front().grad();

@@ -1,4 +1,4 @@
-// TrainingConfig: to JSON and back, and what the loop makes of it.
+// TrainingConfig: to JSON and back, and how the loop uses it.
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/core/scratch.h>

@@ -1,4 +1,4 @@
-// A session in a directory, without the command: its files, what it calls back, and how it ends.
+// A session in a directory, without the command: its files, its callbacks, and how it ends.
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/metrics_file.h>
@@ -28,7 +28,7 @@ struct ShortRunPlace : test::RunPlace {
         config.eval_every = 2;
         return config;
     }
-    // One whose learning rate is beyond all reason.
+    // A run with an absurd learning rate.
     TrainingConfig diverging() const {
         TrainingConfig config = this->config();
         config.lr = 1000;
@@ -176,7 +176,7 @@ TEST_CASE("recipe: the configuration as it became, and the caller's lines beside
     CHECK_EQ(value("--vocab"), std::to_string(session.tokenizer().vocab_size()));
     CHECK_EQ(value("--positions"), "learned");
     CHECK_EQ(value("--tied-head"), "yes");
-    CHECK_EQ(value("--model"), "nothing");  // there is none to begin with
+    CHECK_EQ(value("--model"), "nothing");  // nothing to start from
     CHECK_EQ(recipe.step_least, 0.5);
     CHECK_EQ(recipe.steps, 5);
     REQUIRE_EQ(recipe.expected.size(), 3);

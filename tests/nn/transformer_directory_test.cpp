@@ -1,5 +1,5 @@
-// An encoder-decoder on disk and back: the same bits; and the ways in which its files can be wrong
-// that those of a GPT (model_directory_test.cpp) cannot.
+// An encoder-decoder saved and loaded: the same bits; and errors in its files that a GPT
+// (model_directory_test.cpp) cannot have.
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -111,7 +111,7 @@ TEST_CASE("transformer directory: one that was written before heads could share 
          {"kv_heads", "rotary_base", "rotary_share", "rotary_pairs", "qk_norm"}) {
         CHECK_EQ(json.erase(later), 1);
     }
-    std::filesystem::remove(saved.directory / kManifestName);  // which would know it was changed
+    std::filesystem::remove(saved.directory / kManifestName);  // it would detect the change
     spill(saved.config(), json.dump());
     CHECK_EQ(logits_of(*load_transformer(saved.directory).model), logits_of(saved.model));
 }
@@ -215,7 +215,7 @@ TEST_CASE("transformer directory: configurations that cannot be") {
     with("hidden", 31, "tensor \"encoder.0.feed_forward.up.weight\" is f32 [32, 8]; the config");
     with("share_embeddings", false, "tensor \"target_embedding.weight\" is missing");
     with("tied_head", false, "tensor \"head.weight\" is missing");
-    // Refused by arithmetic: none of these may be tried.
+    // Refused by arithmetic: none of these may be allocated.
     with("layers", 1'000'000'000, "the configuration needs");
     with("dim", std::int64_t{1} << 40, "the configuration needs");
     with("hidden", std::int64_t{1} << 50, "the configuration needs");

@@ -1,5 +1,5 @@
-// Encoder, decoder, and the Transformer of both. Their numbers are held against PyTorch's in
-// tests/torch; here against themselves: gradients, masks, caches, what they refuse.
+// Encoder, decoder, and the Transformer made of both. tests/torch compares their numbers with
+// PyTorch's; here are gradients, masks, caches and errors.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/masks.h>
@@ -188,7 +188,7 @@ TEST_CASE("Transformer: a cache gives what the whole target gives") {
         const Tensor whole = model.decode(target, memory, source, {.records = &records});
         REQUIRE_EQ(records.size(), 2);
         CHECK_EQ(records[1].memory.weights.shape(), Shape{2, 2, 4, 3});
-        CHECK_EQ(records[1].memory.weights.at({1, 0, 2, 2}), 0);  // the padding
+        CHECK_EQ(records[1].memory.weights.at({1, 0, 2, 2}), 0);  // padding
         std::vector<DecoderCache> caches;
         for (std::int64_t t = 0; t < 4; ++t) {
             const Tensor step = model.decode(views::slice(target, 1, t, t + 1), memory, source,

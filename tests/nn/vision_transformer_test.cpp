@@ -1,4 +1,4 @@
-// Patches, and the model that reads them.
+// Patches, and the Vision Transformer.
 #include <tapestry/tapestry.h>
 #include <tapestry/tests/nn/module_gradients.h>
 
@@ -23,7 +23,7 @@ const VisionTransformerConfig kTiny{.height = 4,
 }  // namespace
 
 TEST_CASE("image_patches: which pixel goes where") {
-    // Every pixel says where it stands: 1000 b + 100 channel + 10 y + x.
+    // Every pixel encodes its position: 1000 b + 100 channel + 10 y + x.
     Tensor images = zeros({2, 3, 4, 6});
     const auto place = [](std::int64_t b, std::int64_t c, std::int64_t y, std::int64_t x) {
         return static_cast<double>(1000 * b + 100 * c + 10 * y + x);
@@ -46,7 +46,7 @@ TEST_CASE("image_patches: which pixel goes where") {
             }
         }
     }
-    // One patch is the image, and patches of one pixel are its pixels with their channels together.
+    // One patch is the image; patches of one pixel are its pixels with their channels together.
     CHECK_EQ(image_patches(slice(images, 3, 0, 4), 4).shape(), Shape{2, 1, 48});
     CHECK_EQ(image_patches(images, 1).at({1, 7, 2}), place(1, 2, 1, 1));
 
@@ -79,7 +79,7 @@ TEST_CASE("VisionTransformer: the logits are the formula's") {
     const Tensor first = reshape(model.class_token, {1, 1, 4});
     const Tensor x =
         concat({concat({first, first}, 0), words}, 1) + model.position_embedding.weight;
-    const Tensor y = model.encoder(x);  // tested as such
+    const Tensor y = model.encoder(x);  // has its own tests
     const Tensor logits =
         linear(reshape(slice(y, 1, 0, 1), {2, 4}), model.head.weight, model.head.bias);
     CHECK(max(abs(model(images) - logits)).item() < 1e-12);

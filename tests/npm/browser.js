@@ -1,10 +1,10 @@
-// What the tests of pages share.
+// Shared by the tests of pages.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const { pathToFileURL } = require('node:url');
 const { chromium } = require('playwright-core');
 
-// Chromium. TAPESTRY_PAGE_SCALE is the device scale factor of its pages (1).
+// Launches Chromium. TAPESTRY_PAGE_SCALE is the device scale factor of its pages (1).
 exports.launch = async (program) => {
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   const newPage = browser.newPage.bind(browser);
@@ -13,10 +13,11 @@ exports.launch = async (program) => {
   return browser;
 };
 
-// The URL of a file, whatever characters its path has.
+// The URL of a file, for any characters in its path.
 exports.urlOf = (file) => pathToFileURL(file).href;
 
-// How many times as long as on an idle core of 3 GHz work takes here and now: what limits of time are multiplied by.
+// How many times longer work takes here and now than on an idle 3 GHz core: time limits are
+// multiplied by it.
 exports.slowness = () => {
   const times = Array.from({ length: 9 }, () => {
     const began = performance.now();
@@ -28,12 +29,12 @@ exports.slowness = () => {
   return Math.max(1, times.sort((a, b) => a - b)[4] / 13);
 };
 
-// Of rows that are all alike, which axe-core checks one by one, and takes most of its time for.
+// Rows that are all alike; axe-core checks each one, which takes most of its time.
 const REPEATED = 'tbody tr:nth-child(n + 9):not([aria-selected=true]):not([class])';
 
-// Fails on anything that axe-core finds in the page as it stands: names, roles, focus, contrast. `whole`: in every
-// row of its tables; otherwise in the first eight and in marked ones. `contrast`: false where contrast.js measures
-// it, for it is two fifths of axe-core's time.
+// Fails on any axe-core finding in the current page: names, roles, focus, contrast. `whole`: in
+// every row of its tables; otherwise in the first eight and in marked ones. `contrast`: false if
+// contrast.js measures it, because it takes 40% of axe-core's time.
 exports.checkAccessible = async (page, where, { whole = false, contrast = true } = {}) => {
   if (!await page.evaluate(() => 'axe' in window)) {
     await page.evaluate(fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
@@ -47,8 +48,8 @@ exports.checkAccessible = async (page, where, { whole = false, contrast = true }
   assert.deepEqual(found, [], `${where}: ${JSON.stringify(found)}`);
 };
 
-// A list that fills with what the page must not do: write to the console, throw, ask for a URL that
-// is not allowed, open a dialog.
+// A list of everything forbidden that the page does: writing to the console, throwing, requesting a
+// URL that is not allowed, opening a dialog.
 exports.watch = (page, allowed) => {
   const wrong = [];
   page.on('console', (message) => wrong.push(`console: ${message.text()}`));
@@ -63,7 +64,8 @@ exports.watch = (page, allowed) => {
   return wrong;
 };
 
-// The "?" of a tab: opened by keyboard it says what is good and bad, inside the window, and closes.
+// The "?" of a tab: opened by keyboard it explains what is good and bad, inside the window, and
+// closes.
 exports.checkHelp = async (page, name, width) => {
   const help = page.locator(`[data-help=${name}]`);
   await help.locator('summary').focus();
@@ -75,8 +77,8 @@ exports.checkHelp = async (page, name, width) => {
   assert.ok(!await help.locator('> div').isVisible());
 };
 
-// Until f() is true in the page. Not waitForFunction, which evaluates a string where it must wait: the page's
-// content security policy forbids that.
+// Waits until f() is true in the page. Not waitForFunction, which evaluates a string when it must
+// wait: the page's content security policy forbids that.
 exports.until = async (page, f, argument) => {
   for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
     assert.ok(tries < 600, `never true: ${f}`);

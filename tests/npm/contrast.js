@@ -1,12 +1,14 @@
-// The contrast of what a page shows: text, and lines and areas on canvases and in SVG. WCAG 2.2 asks for 4.5 for text
-// (1.4.3) and 3 for graphics (1.4.11). Text must reach 4.6 here, so that rounding does not decide; black or white on a
-// heat-map, whichever is better, reaches at least 4.58 on any colour. Exempt: grids, which say nothing; colour
-// scales, whose pale end is close to the background by design (heat-maps, strips of vectors, orange over an image);
-// the faint raw curve under a smoothed one, and the bands around a curve, whose ends are also given in words.
+// Contrast of a page's contents: text, and lines and areas on canvases and in SVG. WCAG 2.2
+// requires 4.5 for text (1.4.3) and 3 for graphics (1.4.11). Text must reach 4.6 here, so rounding
+// does not decide; the better of black and white on a heat map reaches at least 4.58 on any colour.
+// Exempt: grids, which carry no information; colour scales, whose pale end is close to the
+// background by design (heat maps, strips of vectors, orange over an image); the faint raw curve
+// under a smoothed one, and the bands around a curve, whose ends are also given in words.
 //
-// Screen pixels are not read. Colours come from computed styles and from the arguments of drawing calls. The
-// background of a text is blended from everything drawn there before, at points that do not depend on the font. So
-// the result is the same for all fonts, scale factors and versions of Chromium. See page_states.js.
+// Screen pixels are not read. Colours come from computed styles and from the arguments of drawing
+// calls. The background of a text is blended from everything drawn there before, at points that do
+// not depend on the font, so the result is the same for all fonts, scale factors and versions of
+// Chromium. See page_states.js.
 const assert = require('node:assert');
 
 const TEXT = 4.6, ON_ANY_COLOUR = 4.5, GRAPHIC = 3;
@@ -19,7 +21,7 @@ function instrument() {
   const own = Object.fromEntries(
     ['fillText', 'fill', 'fillRect', 'clearRect', 'drawImage', 'stroke', 'strokeRect', 'getImageData']
       .map((name) => [name, Context[name]]));
-  const { getContext } = HTMLCanvasElement.prototype; // images are read below: Chromium wants to know
+  const { getContext } = HTMLCanvasElement.prototype; // images are read below: a hint for Chromium
   HTMLCanvasElement.prototype.getContext = function readable(kind, options) {
     return getContext.call(this, kind, { ...options, willReadFrequently: true });
   };
@@ -44,13 +46,13 @@ function instrument() {
   }
   const hex = (rgb) => `#${rgb.slice(0, 3).map((x) => Math.round(x).toString(16).padStart(2, '0')).join('')}`;
 
-  // What lies behind an element, from the page up.
+  // The background of an element, starting from the page.
   function paper(element) {
     if (!element) return [255, 255, 255];
     return over(parsed(getComputedStyle(element).backgroundColor), paper(element.parentElement));
   }
 
-  // The worst contrast of each kind of thing in each place.
+  // Keeps the worst contrast of each kind of item in each place.
   function remember(kind, place, ratio, colours, text) {
     const key = `${kind} ${place} ${colours}`;
     if (!drawn.has(key) || drawn.get(key).ratio > ratio) drawn.set(key, { kind, place, ratio, colours, text });
@@ -104,7 +106,8 @@ function instrument() {
     const { canvas, globalAlpha } = context;
     if (!canvas.isConnected) return;
     const backs = points ? behind(context, points) : [paper(canvas)];
-    // Which letters a grid line crosses depends on the font, so every text on the canvas may meet one.
+    // Which letters a grid line crosses depends on the font, so any text on the canvas may meet
+    // one.
     if (kind === 'text' && layers(canvas).grid) {
       backs.push(...backs.map((back) => over(parsed(variable('line')), back)));
     }
@@ -114,7 +117,7 @@ function instrument() {
     }
   }
 
-  // The width is taken to be half an em per letter, whatever the font.
+  // Assumes a width of half an em per letter, for any font.
   Context.fillText = function fillText(text, x, y, ...rest) {
     if (text.trim() !== '') {
       const em = Number(/([\d.]+)px/.exec(this.font)[1]);
@@ -124,7 +127,7 @@ function instrument() {
     }
     own.fillText.call(this, text, x, y, ...rest);
   };
-  // A frame around another stands out from that.
+  // A frame around another one contrasts with that.
   Context.strokeRect = function strokeRect(x, y, wide, high) {
     if (this.strokeStyle !== variable('panel')) {
       check('frame', this, this.strokeStyle, [[x + wide / 2, y - 1], [x + wide / 2, y + high + 1]]);
@@ -138,7 +141,7 @@ function instrument() {
   Context.stroke = function stroke(...path) {
     const [, , , alpha] = parsed(this.strokeStyle);
     const grid = this.strokeStyle === variable('line');
-    const faint = alpha < 0.5; // plot.js draws so what a smoothed curve was made of, and the edges of bands
+    const faint = alpha < 0.5; // plot.js draws raw curves and the edges of bands this way
     if (grid) layers(this.canvas).grid = true;
     else if (!faint) check('line', this, this.strokeStyle);
     own.stroke.call(this, ...path);
@@ -159,7 +162,7 @@ function instrument() {
     forget(this.canvas); // the pages only clear whole canvases
     own.clearRect.call(this, ...box);
   };
-  // The colour of an image is read from its source, where the page computed it.
+  // Reads the colour of an image from its source, where the page computed it.
   Context.drawImage = function drawImage(image, x, y, wide = image.width, high = image.height, ...rest) {
     if (image instanceof HTMLCanvasElement && rest.length === 0) {
       addLayer(this, (a, b) => {
@@ -171,7 +174,7 @@ function instrument() {
     own.drawImage.call(this, image, x, y, wide, high, ...rest);
   };
 
-  // A custom property as canvases give it back.
+  // A custom property as canvases return it.
   function variable(name) {
     scratch.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
     return scratch.fillStyle;
@@ -189,8 +192,8 @@ function instrument() {
     return new DOMPoint(x, (top + bottom) / 2);
   }
 
-  // The background of a text is every filled shape drawn before it that contains the text's position; that of another
-  // element, every rectangle that covers all of it.
+  // The background of a text is every filled shape drawn before it that contains the text's
+  // position; for other elements, every rectangle that covers them entirely.
   function behindPart(element, shapes) {
     const { left, top, right, bottom } = element.getBoundingClientRect();
     const place = element.tagName === 'text' ? positionOf(element) : null;
@@ -200,7 +203,7 @@ function instrument() {
       const box = shape.getBoundingClientRect();
       const contains = place ? shape.isPointInFill(place.matrixTransform(shape.getScreenCTM().inverse()))
         : shape.tagName === 'rect' && left >= box.left && right <= box.right && top >= box.top && bottom <= box.bottom;
-      if (!contains && !shape.matches('.paper')) continue; // what leaves a chart is cut off there
+      if (!contains && !shape.matches('.paper')) continue; // charts clip their contents
       const { fill, fillOpacity } = getComputedStyle(shape);
       if (fill !== 'none') back = over(parsed(fill), back, fillOpacity * opacity(shape));
     }
@@ -219,7 +222,7 @@ function instrument() {
         const shade = parts.length === 1 && parts[0] === 'fill' && style.fillOpacity < 1; // of a scale
         if (parts.length === 0 || shade || element.closest('.grid, .paper, marker, clipPath')) continue;
         const back = behindPart(element, shapes);
-        // Of a shape its edge or its inside stands out.
+        // A shape must contrast by its edge or its inside.
         const ratio = Math.max(...parts.map((name) =>
           contrast(over(parsed(style[name]), back, opacity(element) * style[`${name}Opacity`]), back)));
         const name = element.getAttribute('class') ?? element.tagName;
@@ -255,10 +258,10 @@ function instrument() {
   };
 }
 
-// To be called before the page is opened.
+// Call this before opening the page.
 exports.watchContrast = (page) => page.addInitScript(instrument);
 
-// Of all that was drawn since the last call nothing is too pale. How much was looked at.
+// Fails if anything drawn since the last call is too pale. Returns the number of items checked.
 exports.checkContrast = async (page, where) => {
   const drawn = await page.evaluate(() => window.takeDrawn());
   const least = ({ kind, colours }) =>

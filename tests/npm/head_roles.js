@@ -1,5 +1,4 @@
-// What the pages say that a head does, of heads of which it is known: run by inspect_pages.sh, without
-// a browser.
+// The pages' descriptions of heads with known roles: run by inspect_pages.sh, without a browser.
 //
 //     node head_roles.js SOURCE_DIR
 const assert = require('node:assert');
@@ -11,7 +10,7 @@ const headSays = new Function(`${text.replace(/^export /gm, '')}; return headSay
 
 const TEXT = [...'abcabdabcabd'];
 
-// A causal head that gives `share` of each query's weight to keyOf(i), and the rest to all alike.
+// A causal head that gives `share` of each query's weight to keyOf(i), and spreads the rest evenly.
 function headOf(share, keyOf) {
   const count = TEXT.length;
   const weights = new Float64Array(count * count);

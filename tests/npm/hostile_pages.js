@@ -1,5 +1,5 @@
-// Pages whose strings are HTML (tests/pages/hostile.cpp), in a browser: every tab opened, and the strings are
-// text: no element, no attribute, no request, no dialog comes of them.
+// Pages with HTML in their strings (tests/pages/hostile.cpp), in a browser: opens every tab; the
+// strings must remain text and create no element, attribute, request or dialog.
 //
 //     node hostile_pages.js CHROMIUM PAGES
 const assert = require('node:assert');
@@ -10,7 +10,7 @@ const { launch, urlOf, watch } = require('./browser.js');
 const [,, program, pages] = process.argv;
 const TEXT = '</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"\'&\u2028<b>';
 
-// Elements that could load or run something, by name, and attributes that could.
+// Elements, by name, and attributes that could load or run something.
 const dangers = () => [...document.querySelectorAll('*')].flatMap((element) => [
   ...(/^(script|style|img|iframe|object|embed|link|base|form|meta|a)$/i.test(element.tagName)
     ? [element.tagName] : []),
@@ -18,7 +18,7 @@ const dangers = () => [...document.querySelectorAll('*')].flatMap((element) => [
     && !(name === 'style' && element.style.length > 0)),
 ]).sort();
 
-// Every tab, and in it every button and table row, once.
+// Uses every tab, and in it every button and table row, once.
 async function useAll(page) {
   for (const tab of await page.locator('[role=tab]').all()) {
     await tab.click();
@@ -47,7 +47,7 @@ async function useAll(page) {
     const before = await page.evaluate(dangers);
     await useAll(page);
     assert.deepEqual(await page.evaluate(dangers), before);
-    // What the file itself has: policy and two more, style, the data, the script.
+    // Those of the file itself: policy and two more, style, the data, the script.
     assert.deepEqual(before, ['META', 'META', 'META', 'META', 'SCRIPT', 'SCRIPT', 'STYLE']);
     assert.deepEqual(wrong, []);
     await page.close();

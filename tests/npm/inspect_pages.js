@@ -1,10 +1,11 @@
-// The pages that tests/pages wrote, in a browser: every tab opened and its controls used; texts, shapes and
-// numbers compared; no error on the console, no request to anywhere.
+// The pages from tests/pages in a browser: opens every tab and uses its controls; compares texts,
+// shapes and numbers; expects no error on the console and no request.
 //
 //     node inspect_pages.js CHROMIUM PAGES [SCREENSHOTS] [all]
 //
-// The page "gpt" at two widths, its numbers at the first; the others at one, with axe-core where they show what it
-// does not. `all` (`.ci/long pages`): more pages at two widths, more weights compared, axe-core on every tab and row.
+// The page "gpt" at two widths, its numbers at the first; the others at one, with axe-core only for
+// features that "gpt" lacks. `all` (`.ci/long pages`): more pages at two widths, more weights
+// compared, axe-core on every tab and row.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -18,7 +19,8 @@ const tabs = { ...require('./predictions_tab.js'), ...require('./attention_tab.j
 const [,, program, pages, screenshots, all] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
 const THOROUGHLY = all ? ['gpt', 'encoder_decoder', 'large'] : ['gpt']; // at both widths
-// Between them they have all that a page may hold. The tabs of "gpt", and what other pages show in place of that.
+// Together they cover everything on the pages: the tabs of "gpt", and the alternatives on other
+// pages.
 const ALL_TABS = Object.keys(tabs);
 const ACCESSIBLE = { gpt: ALL_TABS, masked: all ? ALL_TABS : ['predictions'], dead: all ? ALL_TABS : ['gradients'],
   finding: all ? ALL_TABS : ['predictions', 'tape', 'gradients'] };
@@ -26,7 +28,7 @@ const ACCESSIBLE = { gpt: ALL_TABS, masked: all ? ALL_TABS : ['predictions'], de
 const linesOf = (name) => fs.readFileSync(path.join(pages, name), 'utf8').trim().split('\n')
   .map((line) => line.split(' '));
 
-// What a pass of its own through the model's weights makes of the step, where they lie beside the page.
+// An independent pass through the model's weights, if they are next to the page.
 function knownOf(model) {
   const file = path.join(pages, `${model}.step.json`);
   if (!fs.existsSync(file)) return null;
@@ -35,7 +37,8 @@ function knownOf(model) {
   return { step, weights, plain: trainingStep(weights, step) };
 }
 
-// Milliseconds that it takes. More than 2 s are an error, unless the machine is slow or busy.
+// Opens the page; returns the milliseconds it takes. More than 2 s is an error, unless the machine
+// is slow or busy.
 async function openPage(page, file) {
   let fastest = Infinity;
   for (let tries = 0; fastest > 2000 && tries < 4; ++tries) {
@@ -49,7 +52,7 @@ async function openPage(page, file) {
 
 async function checkPage(browser, file, width, scheme) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-  page.setDefaultTimeout(120000); // machines that are shared stand still now and then
+  page.setDefaultTimeout(120000); // shared machines occasionally stall
   const wrong = watch(page, (url) => url === urlOf(file));
   const opened = await openPage(page, file);
   const model = path.basename(file, '.html');
@@ -79,13 +82,13 @@ async function checkPage(browser, file, width, scheme) {
   return opened;
 }
 
-// A page of 144 heads at 512 tokens: how large it is, how soon something is to be seen, that heads are
-// decoded when they are looked at, and how soon lines follow the pointer.
+// A page of 144 heads at 512 tokens: its size, the time until something is visible, that heads are
+// decoded on demand, and how quickly lines follow the pointer.
 async function checkManyHeads(browser, file) {
   const size = fs.statSync(file).size;
   assert.ok(size <= 20e6, `${size} bytes`);
   let paint = Infinity;
-  for (let tries = 0; paint > 1500 && tries < 5; ++tries) { // a busy machine may be to blame
+  for (let tries = 0; paint > 1500 && tries < 5; ++tries) { // a busy machine may be the cause
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(120000);
     const wrong = watch(page, (url) => url === urlOf(file));
@@ -102,9 +105,10 @@ async function checkManyHeads(browser, file) {
   assert.ok(paint <= 1500 || paint <= 1500 * slowness(), `first paint after ${paint} ms`);
 }
 
-// From a movement of the pointer, as the browser got it, until the frame that shows it is made: a message sent
-// in the frame's callback arrives when it is. While the 144 small maps are still being computed, lines and
-// heat-map alike. Of the medians of several sweeps the least: a busy machine may be to blame for the others.
+// The time from a pointer movement, as the browser received it, until the frame that shows it: a
+// message sent in the frame's callback arrives when the frame is done. Measured for lines and heat
+// map while the 144 small maps are still being computed. The smallest median of several sweeps,
+// because a busy machine may cause the others.
 async function checkHover(page) {
   await page.click('#tab-attention');
   await page.click('[data-map="blocks.1.attention 3"]');
@@ -143,7 +147,7 @@ async function checkHover(page) {
   }
 }
 
-// Left, right, home and end go from tab to tab.
+// Left, right, home and end move between tabs.
 async function checkTabKeys(page) {
   const names = Object.keys(tabs);
   await page.focus('[role=tab][aria-selected=true]');
@@ -163,7 +167,7 @@ async function checkTabKeys(page) {
   const browser = await launch(program);
   for (const model of MODELS) {
     const file = path.join(pages, `${model}.html`);
-    const tried = [[file, 390, 'dark']]; // where room is short
+    const tried = [[file, 390, 'dark']]; // where space is limited
     if (THOROUGHLY.includes(model)) {
       tried.push([file, 1280, 'light']);
     }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A ctest: the pages of nn/pages, reports among them, in Debian's chromium, steered by npm's
-# playwright-core and examined by its axe-core, which are installed under the build tree and go
-# nowhere else. Skipped, with a message, where there is no chromium, no npm or no network.
+# A ctest: the pages of nn/pages, including reports, in Debian's chromium, controlled by npm's
+# playwright-core and checked by its axe-core, which are installed under the build tree and not
+# distributed. Skipped, with a message, without chromium, npm or a network.
 #
 #     inspect_pages.sh SOURCE_DIR BUILD_DIR [all]
 #
-# Every page is opened and every tab and control is used at least once, in one of both colours and widths. `all`
-# (`.ci/long pages`): in every state in both colours and widths, with axe-core in each, and pictures of them in
-# BUILD_DIR/npm_pages/pictures.
+# Every page is opened and every tab and control is used at least once, in one of both colour
+# schemes and widths. `all` (`.ci/long pages`): every state in both colour schemes and widths, with
+# axe-core in each, and pictures of them in BUILD_DIR/npm_pages/pictures.
 set -euo pipefail
 source=$1 build=$2 all=${3:-}
 directory=$build/npm_pages
@@ -22,7 +22,7 @@ node "$source/tests/npm/head_roles.js" "$source"
 check() {
     NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" "$directory/pages" "${@:2}"
 }
-# Concurrently: the reports' test mostly waits for what a page does after a while.
+# In parallel: the reports' test mostly waits for pages to update.
 check report_pages "${TAPESTRY_SCREENSHOTS:-}" "$all" &
 check inspect_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
 check hostile_pages

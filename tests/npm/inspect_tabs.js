@@ -1,4 +1,4 @@
-// What is asked of the tabs of tape, memory and gradients, by the tab's name, in their order: see
+// Checks of the tabs tape, memory and gradients, by the tab's name, in their order: see
 // inspect_pages.js.
 const assert = require('node:assert');
 
@@ -6,7 +6,7 @@ const { until } = require('./browser.js');
 const { checkEntries, checkGradients } = require('./known_numbers.js');
 const { checkMemoryPlan } = require('./memory_plan.js');
 
-// How many entries a model's tape has at least.
+// The minimum number of entries on a model's tape.
 const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40,
   dead: 40, finding: 40 };
 
@@ -30,7 +30,7 @@ exports.tape = async (page, { model, known, all }) => {
   if (model === 'gpt') await checkZoom(page);
 };
 
-// Rows in the order of a column, by mouse and keyboard, whatever the unit that a cell shows.
+// Sorts rows by a column, by mouse and keyboard, for any unit in its cells.
 async function checkSorting(page) {
   const column = (i) => page.$$eval('[data-table=entries] tbody tr', (rows, at) =>
     rows.map((row) => Number(row.cells[at].dataset.value ?? row.cells[at].textContent)), i);
@@ -48,7 +48,7 @@ async function checkSorting(page) {
   assert.deepEqual(await column(0), falling.map((_, i) => i));
 }
 
-// The entry that made the first infinity is marked, and shown before any is chosen.
+// The entry that made the first infinity is marked, and shown until another is chosen.
 async function checkCulprit(page, isThere) {
   const culprits = page.locator('[data-table=entries] tr.culprit');
   assert.equal(await culprits.count(), isThere ? 1 : 0);
@@ -60,7 +60,8 @@ async function checkCulprit(page, isThere) {
   assert.match(await page.textContent('[data-view=entry]'), /first infinity: linear \(#\d+\)/);
 }
 
-// The slider's ends, its keys and buttons: all is recorded, the loss is walked first, all walked.
+// The slider's ends, its keys and buttons: everything recorded, the loss walked first, everything
+// walked.
 async function checkWalk(page, count) {
   const states = () => page.$$eval('[data-table=entries] tbody tr', (all) =>
     all.map((row) => row.dataset.state));
@@ -80,7 +81,8 @@ async function checkWalk(page, count) {
   assert.ok(last.every((state) => state === 'walked' || state === 'walking'));
 }
 
-// Modules open by keyboard, if `whole` until every entry is a separate node; folding brings them back.
+// Opens modules by keyboard, with `whole` until every entry is a separate node; folding restores
+// them.
 async function checkGraph(page, count, whole) {
   const nodes = () => page.locator('[data-node]').count();
   const folded = await nodes();
@@ -100,7 +102,7 @@ async function checkGraph(page, count, whole) {
   assert.equal(await nodes(), folded);
 }
 
-// A module that was opened has a button that closes it, and it alone.
+// An opened module has a button that closes only that module.
 async function checkClosing(page) {
   const nodes = () => page.locator('[data-node]').count();
   const folded = await nodes();
@@ -117,7 +119,7 @@ async function checkClosing(page) {
   assert.equal(await page.locator('[data-close]').count(), 0);
 }
 
-// Buttons, and the wheel with Ctrl, make the graph larger and smaller; to fit, it does not grow.
+// Buttons, and the wheel with Ctrl, zoom the graph in and out; fitting never enlarges it.
 async function checkZoom(page) {
   const graph = page.locator('.graph svg');
   const wide = async () => (await graph.boundingBox()).width;
@@ -150,7 +152,7 @@ async function checkEntry(page) {
   assert.equal(await page.getAttribute('[data-node="blocks.0"]', 'aria-pressed'), 'true');
 }
 
-// The block at the bottom is the oldest, a parameter; a click goes to its time.
+// The bottom block is the oldest, a parameter; a click moves to its time.
 async function checkBlocks(page) {
   const blocks = page.locator('[data-view=lives] canvas');
   await blocks.scrollIntoViewIfNeeded();
@@ -164,7 +166,7 @@ async function checkBlocks(page) {
   assert.match(await page.textContent('[data-readout=block]'), /^Together up to /);
 }
 
-// The peak is shown first and is the largest; the slider goes through time and back to it.
+// The peak is shown first and is the largest; the slider moves through time and back to it.
 exports.memory = async (page) => {
   const bytesAt = async () => {
     const text = await page.textContent('[data-readout=time] b');
@@ -193,7 +195,7 @@ exports.memory = async (page) => {
   await checkMemoryPlan(page);
 };
 
-// What is known of the page "finding"; no other has one.
+// The known finding of the page "finding"; no other page has one.
 async function checkFinding(page, isThere) {
   const finding = page.locator('[data-view=finding]');
   assert.equal(await finding.count(), isThere ? 1 : 0);
@@ -202,7 +204,7 @@ async function checkFinding(page, isThere) {
     /^First infinity: linear \(#\d+\) in blocks\.1\.feed_forward\.down, forward$/);
   const cells = await finding.locator('tbody tr').evaluateAll((all) =>
     all.map((row) => Array.from(row.children, (cell) => cell.textContent)));
-  assert.equal(cells.length, 4); // output, what went in, weight, bias
+  assert.equal(cells.length, 4); // output, input, weight, bias
   assert.deepEqual(cells[0].slice(0, 7), ['output', 'f32 [1, 16, 32]', '512', '0', '16', '0',
     cells[0][6]]);
   assert.match(cells[1][0], /^input 0 \(#\d+ gelu\)$/);
@@ -210,8 +212,8 @@ async function checkFinding(page, isThere) {
   assert.equal(cells[2][0], 'input 1 (blocks.1.feed_forward.down.weight)');
 }
 
-// Of the page "dead" it is known which units are. The encoder and decoder have relu and few rows, so
-// that some units have nothing to do; the others' activations are smooth.
+// The page "dead" has known dead units. The encoder and decoder have relu and few rows, so some
+// units are inactive; the others' activations are smooth.
 async function checkUnits(page, model) {
   const text = await page.textContent('[data-readout=units]');
   const rows = await page.$$eval('[data-table=units] tbody tr', (all) => all.map((row) =>
@@ -230,7 +232,7 @@ async function checkUnits(page, model) {
   }
 }
 
-// Every parameter has its two histograms; rows can be found by name.
+// Every parameter has two histograms; rows can be found by name.
 exports.gradients = async (page, { model, known }) => {
   await checkFinding(page, model === 'finding');
   await checkUnits(page, model);
@@ -240,7 +242,7 @@ exports.gradients = async (page, { model, known }) => {
   assert.ok(count >= 20, `${count} parameters`);
   const bars = await rows.evaluateAll((all) => all.map((row) =>
     [row.querySelectorAll('rect.values').length, row.querySelectorAll('rect.gradients').length]));
-  if (model !== 'finding') { // there gradients are NaN
+  if (model !== 'finding') { // gradients are NaN there
     assert.ok(bars.filter(([, gradients]) => gradients > 0).length >= 0.8 * count);
   }
   await page.fill('[data-control=parameters]', 'norm');
@@ -251,6 +253,6 @@ exports.gradients = async (page, { model, known }) => {
   if (model !== 'gpt') return;
   const norm = page.locator('[data-parameter="blocks.0.attention_norm.weight"]');
   assert.equal(await norm.locator('td').nth(1).textContent(), '[32]');
-  assert.equal(await norm.locator('td').nth(4).textContent(), '1'); // a norm begins with ones:
+  assert.equal(await norm.locator('td').nth(4).textContent(), '1'); // a norm starts with ones:
   assert.equal(await norm.locator('rect.values').count(), 1); // all in [2^0, 2^1)
 };

@@ -1,5 +1,5 @@
-# What the tests that need an npm package begin with; sourced. Each installs into a folder of its own
-# under the build tree, and is skipped, with a message, where there is no npm or no network.
+# Sourced by the tests that need an npm package. Each installs into a separate folder under the
+# build tree, and is skipped, with a message, without npm or a network.
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 
@@ -17,7 +17,7 @@ install_package() {
     [[ $missing ]] || return 0
     mkdir -p "$directory"
     [[ -w ${HOME:-/} ]] || export npm_config_cache=$directory/cache
-    # At once: npm removes what an earlier call brought and this one does not name.
+    # In one call: npm removes packages from an earlier call that this one does not name.
     timeout 120 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
         --prefer-offline --fetch-retries 0 "${packages[@]}" >"$directory/install.log" 2>&1 ||
         skip "npm could not install ${packages[*]}: $(tail -n 1 "$directory/install.log")"

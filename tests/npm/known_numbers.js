@@ -1,10 +1,10 @@
-// The numbers of a page whose model is known, weights and all, against a pass forward and back that
-// shares nothing with it (plain_gpt.js), to the last digit that the page shows.
+// The numbers of a page with known weights, against an independent forward and backward pass
+// (plain_gpt.js), to the last digit shown.
 const { expectShown, toNumber } = require('./numbers.js');
 
 const rms = (x) => Math.sqrt(x.reduce((sum, v) => sum + v * v, 0) / x.length);
 
-// Of every head how sure it is and how far it looks; of some of its pairs the weight.
+// For every head its certainty and distance; for some of its pairs the weight.
 exports.checkHeads = async (page, { plain, step }, choose, stepOf) => {
   const rows = step.ids.length;
   for (const [layer, heads] of plain.attention.entries()) {
@@ -25,7 +25,7 @@ exports.checkHeads = async (page, { plain, step }, choose, stepOf) => {
       expectShown(shownEntropy, entropy, `${module} ${head}: entropy`);
       expectShown(shownDistance, distance, `${module} ${head}: distance`);
       const [, first] = /the first token: (\d+)%/.exec(await page.textContent('[data-readout=role]')) ?? [];
-      let share = 0; // of the queries that see more than it
+      let share = 0; // over queries that see more than the first key
       for (let i = 1; i < rows; ++i) share += weights[i * rows] / (rows - 1);
       if (first) expectShown(`${first}%`, share, `${module} ${head}: to the first token`);
       else if (share > 0.5) throw new Error(`${module} ${head} looks at the first token`);
@@ -34,7 +34,7 @@ exports.checkHeads = async (page, { plain, step }, choose, stepOf) => {
   }
 };
 
-// Of every parameter the size of its values and of its gradient.
+// For every parameter the magnitudes of its values and gradient.
 exports.checkGradients = async (page, { plain, weights }) => {
   const rows = await page.$$eval('[data-parameter]', (all) => all.map((row) =>
     [row.dataset.parameter, ...Array.from(row.querySelectorAll('td'), (cell) => cell.textContent)]));
@@ -56,7 +56,7 @@ exports.checkGradients = async (page, { plain, weights }) => {
 const STAGES = { attention_norm: 'norm', 'attention.qkv': 'qkv', 'attention.output': 'written',
   feed_forward_norm: 'second', 'feed_forward.up': 'up', 'feed_forward.down': 'down' };
 
-// Of the entries of a layer the least, the largest, mean and deviation of what they gave.
+// For the entries of a layer the minimum, maximum, mean and deviation of their outputs.
 exports.checkEntries = async (page, { plain }) => {
   const rows = await page.$$eval('[data-table=entries] tbody tr', (all) => all.map((row) =>
     Array.from(row.cells, (cell) => cell.textContent)));

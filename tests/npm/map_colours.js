@@ -1,11 +1,11 @@
-// The heat-map of a head, which is drawn again for every head that is chosen, has in each cell the colour that the
-// same weight has in the small map of that head. See attention_tab.js.
+// The heat map of a head, which is redrawn for every chosen head, has the same cell colours as the
+// small map of that head. See attention_tab.js.
 const assert = require('node:assert');
 
 const CELL = 40; // pixels, as chosen by the zoom
-const LEFT = 92, TOP = 84; // of the cells, behind the axes
+const LEFT = 92, TOP = 84; // of the cells, after the axes
 
-// Colours of cells [query][key] of a canvas; where a cell has a number, beside it.
+// Colours of cells [query][key] of a canvas, sampled next to a cell's number.
 async function colours(page, selector, { left, top, cell, inset, count }) {
   return page.$eval(selector, (canvas, at) => {
     const scale = canvas.width / canvas.getBoundingClientRect().width;
@@ -20,7 +20,7 @@ async function colours(page, selector, { left, top, cell, inset, count }) {
   }, { left, top, cell, inset, count });
 }
 
-// Of a cell that the query may not see no number is told, neither in it nor below.
+// No number is shown for a cell that the query may not see, neither in it nor below.
 exports.checkHiddenCells = async (page, query, key) => {
   await page.fill('input[aria-label=Query]', String(query));
   await page.press('input[aria-label=Query]', 'Enter');

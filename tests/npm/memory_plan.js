@@ -1,4 +1,4 @@
-// What the memory tab says of a planned memory, against the lives in the page's own data.
+// The memory tab's planned memory, against the lifetimes in the page's data.
 const assert = require('node:assert');
 
 const sizeOf = (text) => {
@@ -7,7 +7,7 @@ const sizeOf = (text) => {
 };
 const near = (shown, bytes) => assert.ok(Math.abs(shown - bytes) <= 0.005 * bytes, `${shown}, ${bytes}`);
 
-// Blocks that live at the same event lie apart.
+// Blocks that are alive at the same event do not overlap.
 function checkApart(blocks) {
   for (const [i, a] of blocks.entries()) {
     for (const b of blocks.slice(0, i)) {
@@ -30,7 +30,7 @@ exports.checkMemoryPlan = async (page) => {
   near(sizeOf(said.slice(said.indexOf('would take'))), plan.apart);
   near(sizeOf(said.slice(said.indexOf('lower bound'))), plan.least);
 
-  // The last row but a few: a block whose place somebody had, which the readout names as the row does.
+  // A row near the end: a block that reuses memory, which the readout describes like the row.
   const rows = page.locator('[data-table=reuse] tbody tr');
   for (const i of [0, await rows.count() - 1]) {
     const row = rows.nth(i);
@@ -48,7 +48,7 @@ exports.checkMemoryPlan = async (page) => {
   }
   assert.ok((await rows.locator('td:nth-child(6)').allTextContents()).some((text) => text !== '\u2013'));
 
-  // Pointing at the picture's lowest address chooses who lies there.
+  // Pointing at the picture's lowest address chooses the block there.
   const picture = page.locator('[data-view=plan] canvas');
   await picture.scrollIntoViewIfNeeded();
   const box = await picture.boundingBox();

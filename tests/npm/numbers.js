@@ -1,4 +1,4 @@
-// Numbers as the pages write them.
+// Parses numbers as the pages format them.
 const assert = require('node:assert');
 
 // "-0.0123" with a true minus, "1.2e-5", "12.3%"
@@ -7,9 +7,9 @@ exports.toNumber = (text) => {
   return plain.endsWith('%') ? Number(plain.slice(0, -1)) / 100 : Number(plain);
 };
 
-// Is `text` the number `wanted` to the last digit that it shows? Half a unit of it, and what f32
-// leaves open: the page's numbers come from a model in f32, `wanted` from doubles. `noise`: what
-// rounding leaves of numbers that cancel out.
+// Is `text` the number `wanted` to the last digit shown? Allows half a unit of it plus f32's error:
+// the page's numbers come from a model in f32, `wanted` from doubles. `noise`: rounding error of
+// numbers that cancel out.
 exports.expectShown = (text, wanted, what, noise = 1e-9) => {
   const [mantissa, exponent] = text.replace(/\u2212/g, '-').replace('%', '').split('e');
   const places = (mantissa.split('.')[1] || '').length;

@@ -1,5 +1,5 @@
-// The pages by keyboard alone: every control is reached by Tab, shows that it has the focus, and does by a key
-// what it does by a click.
+// The pages by keyboard only: Tab reaches every control and shows the focus, and a key does what a
+// click does.
 //
 //     node page_keys.js CHROMIUM PAGES
 const assert = require('node:assert');
@@ -9,7 +9,7 @@ const { launch, until, urlOf, watch } = require('./browser.js');
 
 const [,, program, pages] = process.argv;
 
-// Presses Tab, or Shift+Tab, until the element has the focus, which must be seen.
+// Presses Tab, or Shift+Tab, until the element has a visible focus.
 async function tabTo(page, selector, key = 'Tab') {
   for (let tries = 0; !await page.evaluate((wanted) =>
     document.activeElement.matches(wanted), selector); ++tries) {
@@ -32,7 +32,7 @@ async function press(page, selector, ...keys) {
 const text = (page, selector) => page.textContent(selector);
 const readout = (page, name) => text(page, `[data-readout=${name}]`);
 
-// f() changes what stands at `selector`.
+// f() changes the contents of `selector`.
 async function changes(page, selector, f) {
   const before = await text(page, selector);
   await f();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A ctest: the libraries in nn/pages/web/libraries are what make.sh there makes of npm's packages, byte
-# for byte. Skipped, with a message, where there is no npm or no network.
+# A ctest: the libraries in nn/pages/web/libraries equal make.sh's output from npm's packages, byte
+# for byte. Skipped, with a message, without npm or a network.
 #
 #     page_libraries.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail

@@ -1,11 +1,12 @@
-// Every state that a reader can bring the pages of tests/pages into, one after the other: in each the page is
-// no wider than its window, nothing is on the console, what is drawn stands out (contrast.js). inspect_pages.js and
-// report_pages.js check what the states show.
+// Every state that a reader can bring the pages of tests/pages into, one after another: in each the
+// page is no wider than its window, the console is empty, and everything drawn has enough contrast
+// (contrast.js). inspect_pages.js and report_pages.js check the contents.
 //
 //     node page_states.js CHROMIUM PAGES PICTURES [all]
 //
-// Each page in one colour and width, which alternate; `all`: each in all four, axe-core finds nothing in any
-// state, and a picture of each is left in PICTURES, to be looked at (`.ci/long pages`).
+// Each page in one colour scheme and width, which alternate; `all`: each in all four, without
+// axe-core findings in any state, and with a picture of each in PICTURES, for viewing (`.ci/long
+// pages`).
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -25,7 +26,7 @@ const fill = (control, text) => (page) => page.fill(`[data-control=${control}]`,
 const tab = (name) => click(`#tab-${name}`);
 const help = (name) => click(`[data-help=${name}] summary`);
 
-// A place of an element, in shares of it.
+// A point of an element, as fractions of its size.
 const pointAt = (selector, across, down) => async (page) => {
   const element = page.locator(selector).first();
   await element.scrollIntoViewIfNeeded();
@@ -50,7 +51,7 @@ const attention = (stage) => async (page) => {
 const otherRun = (page) =>
   page.locator('[data-control=other-runs]').setInputFiles(path.join(pages, 'report_finished.html'));
 
-// By page, [name, what is done]: a state begins where the one before it ended.
+// By page, [name, action]: a state begins where the previous one ended.
 const PREDICTIONS = [['predictions', tab('predictions')], ['predictions_help', help('predictions')],
   ['predictions_next', async (page) => {
     await help('predictions')(page);
@@ -158,7 +159,7 @@ const drawingsOf = (folder) => {
   return fs.readdirSync(whole).filter((name) => name.endsWith('.svg')).map((name) => path.join(whole, name));
 };
 
-// The figures of docs/experiments.md, one below the other.
+// The figures of docs/experiments.md, one below another.
 function writeFigures() {
   const figures = drawingsOf('docs/experiments').map((file) =>
     `<img src="${urlOf(file)}" alt="${path.basename(file)}" style="max-width: 100%">`);
@@ -187,7 +188,8 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
     if (!all) continue;
     await checkAccessible(page, where, { whole: true });
     const to = `${name}_${String(number).padStart(2, '0')}_${state}_${width}_${colorScheme}.png`;
-    // From the top, or a table's head stands in the middle of the picture; a pointer must not move, though.
+    // Scrolls to the top, or a table's head would be in the middle of the picture; except if the
+    // pointer must not move.
     if (!state.endsWith('pointed')) await page.evaluate(() => window.scrollTo(0, 0));
     await page.screenshot({ path: path.join(pictures, to), fullPage: true });
   }
@@ -195,7 +197,8 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
   return looked;
 }
 
-// What stands out in figures and the course's pictures, which pages show as images. How much was looked at.
+// Contrast in figures and the course's pictures, which pages show as images. Returns the number of
+// items checked.
 async function lookAtDrawings(browser, colorScheme) {
   const page = await browser.newPage({ colorScheme });
   await watchContrast(page);

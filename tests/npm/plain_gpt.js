@@ -1,16 +1,16 @@
-// A GPT once more, in doubles and plain loops, from its weights alone: what the pages' numbers are held
-// against. It shares no line with the library or with the pages. Norm first, GELU by tanh, positions
-// learned, no dropout, the layers of nn/models/gpt.h.
+// A GPT in doubles and plain loops, computed only from its weights: the reference for the pages'
+// numbers. It shares no code with the library or the pages. Norm first, tanh GELU, learned
+// positions, no dropout, the layers of nn/models/gpt.h.
 const fs = require('node:fs');
 
-// Of a file of safetensors: { name: { shape, data } }.
+// Reads a safetensors file: { name: { shape, data } }.
 exports.readTensors = (file) => {
   const bytes = fs.readFileSync(file);
   const length = Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.toString('utf8', 8, 8 + length));
   const tensors = {};
   for (const [name, { dtype, shape, data_offsets: [from, to] = [] }] of Object.entries(header)) {
-    if (dtype !== 'F32') continue; // what is said of the file
+    if (dtype !== 'F32') continue; // metadata
     const data = new Float64Array((to - from) / 4);
     for (let i = 0; i < data.length; ++i) data[i] = bytes.readFloatLE(8 + length + from + 4 * i);
     tensors[name] = { shape, data };
@@ -35,7 +35,7 @@ function linear(x, w, b) {
   return y;
 }
 
-// Adds to gradients.w and .b, returns that of x.
+// Adds to gradients.w and .b, returns the gradient of x.
 function linearBack(dy, x, w, gradients, names) {
   const [out, inner] = w.shape;
   const rows = x.length / inner;
@@ -145,7 +145,7 @@ function attentionBack(dmixed, qkv, weights, heads, dim) {
   for (let h = 0; h < heads; ++h) {
     for (let i = 0; i < rows; ++i) {
       const dp = zeros(i + 1);
-      let mean = 0; // of dp, each by its weight
+      let mean = 0; // of dp, weighted
       for (let j = 0; j <= i; ++j) {
         const p = weights[h][i * rows + j];
         for (let d = 0; d < width; ++d) {
@@ -167,8 +167,8 @@ function attentionBack(dmixed, qkv, weights, heads, dim) {
   return dqkv;
 }
 
-// { loss, losses, probabilities [T][V], attention (one list of heads' weights [T, T] a layer), stages
-// (vectors [T, W] by name), gradients (by parameter) } of one sequence.
+// { loss, losses, probabilities [T][V], attention (a list of heads' weights [T, T] per layer),
+// stages (vectors [T, W] by name), gradients (by parameter) } for one sequence.
 exports.trainingStep = (w, { ids, targets, heads }) => {
   const dim = w['final_norm.weight'].data.length;
   const rows = ids.length;

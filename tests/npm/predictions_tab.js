@@ -1,4 +1,4 @@
-// What is asked of the tab of predictions: see inspect_pages.js.
+// Checks of the predictions tab: see inspect_pages.js.
 const assert = require('node:assert');
 
 const { expectShown } = require('./numbers.js');
@@ -14,7 +14,7 @@ const between = (text, before, after) => {
   return rest.slice(0, rest.indexOf(after)).trim();
 };
 
-// The chosen place, by all that is shown of it, against `wanted`: [layer, place, loss, p, rank].
+// Compares everything shown about the chosen place with `wanted`: [layer, place, loss, p, rank].
 async function checkPlace(page, place, wanted) {
   const [, , loss, p, rank] = wanted.find(([layer, at]) => layer === 'model' && at === place);
   const text = await page.textContent('[data-readout=verdict]');
@@ -65,7 +65,7 @@ exports.predictions = async (page, { model, expected }) => {
   if (model === 'masked') await checkHidden(page);
 };
 
-// NaN all over: nothing was predicted, so that nothing was right and nothing has a rank.
+// All NaN: nothing was predicted, so nothing is right or has a rank.
 async function checkLost(page) {
   const lost = 'the model gave no probabilities, for NaN or infinity reached its output.';
   assert.match(await page.textContent('[data-readout=predictions]'),
@@ -77,7 +77,7 @@ async function checkLost(page) {
   assert.equal(rows.flat().filter((text) => text === '\u2013%').length, 0);
 }
 
-// Tokens that could end a script are text; what is to come stands behind what was read.
+// Tokens that could end a script are text; the target follows the context.
 async function checkText(page) {
   await page.keyboard.press('ArrowRight');
   const sentence = await page.textContent('[data-readout=sentence]');
@@ -86,7 +86,7 @@ async function checkText(page) {
   assert.ok(all.startsWith('\u732b'), all);
 }
 
-// Words that are not asked for stand between those that are.
+// Words that are not predicted appear between those that are.
 async function checkHidden(page) {
   assert.equal(await page.locator('.strip .given').count(), 6);
 }

@@ -1,6 +1,6 @@
-// The reports that tests/pages wrote, in a browser: every tab and control at two widths, numbers
-// against those they were made of (tests/pages/report.cpp), and following: the file is replaced while
-// the page is open. No error on the console, no request but for the page's own file.
+// The reports from tests/pages in a browser: every tab and control at two widths, numbers compared
+// with their source (tests/pages/report.cpp), and following: the file is replaced while the page is
+// open. No error on the console, no request except for the page's own file.
 //
 //     node report_pages.js CHROMIUM PAGES [SCREENSHOTS] [all]
 //
@@ -16,7 +16,7 @@ const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
 const near = (got, wanted, what) =>
   assert.ok(Math.abs(got - wanted) <= 0.0006 * Math.abs(wanted), `${what}: ${got}, not ${wanted}`);
 
-// A page at `width`, the requests for its own file, and what went wrong.
+// A page at `width`, the requests for its own file, and the errors.
 async function opened(browser, file, width, scheme) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
   page.setDefaultTimeout(120000);
@@ -32,7 +32,7 @@ async function opened(browser, file, width, scheme) {
 const openTab = (page, name) => page.click(`#tab-${name}`);
 const readout = (page, name) => page.textContent(`[data-readout=${name}]`);
 
-// The number of a readout that says "step N: ...", compared with f(N); N.
+// Compares the number in a readout "step N: ..." with f(N); returns N.
 async function checkReadout(page, name, pattern, f) {
   const text = await readout(page, name);
   const [, step, value] = pattern.exec(text) ?? assert.fail(`${name}: ${text}`);
@@ -56,7 +56,7 @@ async function checkCurves(page) {
   const chart = page.locator('[data-chart=loss]');
   const drawn = await chart.locator(':is(canvas, svg)').first().boundingBox();
   assert.ok(drawn.width > 200 && drawn.height > 200);
-  // By pointer: all charts show the step that one is pointed at.
+  // By pointer: all charts show the step pointed at in one of them.
   await chart.scrollIntoViewIfNeeded();
   const box = await chart.boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + 100);
@@ -79,7 +79,7 @@ async function checkCurves(page) {
   await checkOtherRuns(page);
 }
 
-// How many pixels of the chart are nearly of this colour.
+// The number of pixels of the chart with nearly this colour.
 const inked = (page, name) => page.evaluate((property) => {
   const hex = getComputedStyle(document.documentElement).getPropertyValue(property).trim();
   const wanted = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -92,7 +92,7 @@ const inked = (page, name) => page.evaluate((property) => {
   return count;
 }, `--${name}`);
 
-// Lines go and come, one is smoothed, the axis becomes logarithmic and its levels move.
+// Lines are hidden and shown, one is smoothed, the axis becomes logarithmic and its levels move.
 async function checkLines(page, chart) {
   assert.ok(await inked(page, 'gradient') > 20);
   await page.focus('[data-control=validation]');
@@ -113,7 +113,7 @@ async function checkLines(page, chart) {
   assert.ok(Math.abs(await level() - linear) < 0.5);
 }
 
-// A report from the disk beside this one; what is no report is said to be none.
+// Another report from disk; a file that is not a report gets a message.
 async function checkOtherRuns(page) {
   const chooser = page.locator('[data-control=other-runs]');
   await chooser.setInputFiles(path.join(pages, 'report_finished.html'));
@@ -152,7 +152,7 @@ async function checkZoom(page, chart) {
   assert.equal(await page.inputValue('[data-control=from]'), '');
 }
 
-// Nowhere does a curve go through the name of a level.
+// No curve crosses the label of a level.
 async function checkLevels(page) {
   const crossed = await page.evaluate(() => {
     const { style } = document.body;
@@ -184,7 +184,7 @@ async function checkSamples(page) {
     '\u732b\u5750\u5728\u57ab\u5b50\u4e0a </script> 200\n\n  the cat sat']);
 }
 
-// A head that has found its role at the second evaluation; the sentence, and what was thought of it.
+// A head that finds its role at the second evaluation; the sentence, and its predictions.
 async function checkSentence(page) {
   assert.equal(await readout(page, 'look'), `After step 300: loss ${((Math.log(4) + Math.log(2) -
     Math.log(1 - 1 / 30)) / 3).toFixed(3)} on this sentence; the first choice was right 2 of 3 times.`);
@@ -273,7 +273,7 @@ async function checkTabs(browser, file, width, scheme) {
   await page.close();
 }
 
-// The file is replaced as the library does it: at once. The page goes on, and keeps its place.
+// The file is replaced atomically, as the library does. The page continues, and keeps its state.
 async function checkFollowing(browser, { running, newer, finished }) {
   const file = running.replace('.html', '_open.html');
   const replace = (by) => {
@@ -298,14 +298,14 @@ async function checkFollowing(browser, { running, newer, finished }) {
   assert.equal(await page.locator('[data-sample]').count(), 4);
   await openTab(page, 'curves');
   assert.equal(await page.inputValue('[data-control=from]'), '50');
-  assert.equal(await checkLoss(page), 50); // is still pointed at
+  assert.equal(await checkLoss(page), 50); // still pointed at
   await page.focus('[data-chart=loss]');
   await page.keyboard.press('End');
   assert.equal(await checkLoss(page), 400);
   assert.ok(await page.isVisible('[data-view=spikes]'));
   assert.equal(await page.textContent('[data-spike="350"]'), 'step 350: grad_norm 9, after ' +
     "1.850: tapestry rewind '</script>' --step 350 --inspect page.html");
-  fs.unlinkSync(file); // gone for a moment: it does not mind
+  fs.unlinkSync(file); // briefly missing, which is ignored
   await page.waitForTimeout(2500);
   wrong.splice(0, wrong.length, ...wrong.filter((each) => !/ERR_FILE_NOT_FOUND/.test(each)));
   replace(finished);

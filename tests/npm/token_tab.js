@@ -1,5 +1,5 @@
-// What is asked of the tab that follows one token: see inspect_pages.js. Of the small GPT every number
-// of every stage is known (plain_gpt.js).
+// Checks of the tab that follows one token: see inspect_pages.js. For the small GPT every number of
+// every stage is known (plain_gpt.js).
 const assert = require('node:assert');
 
 const { until } = require('./browser.js');
@@ -19,7 +19,7 @@ const stagesOf = (layers) => ['tokens', 'embedded', ...Array.from({ length: laye
   ['norm', 'qkv', 'mixed', 'written', 'middle', 'second', 'up', 'active', 'down', 'out']
     .map((name) => `blocks.${layer}.${name}`)).flat(), 'final', 'logits'];
 
-// Every number that a stage shows of itself, at one place.
+// Checks every number that a stage shows about itself, at one place.
 async function checkNumbers(page, stages, name, place, tokens) {
   const wanted = stages[name];
   const width = wanted.length / tokens;
@@ -42,7 +42,7 @@ async function checkNumbers(page, stages, name, place, tokens) {
   assert.equal(largest[1], answer, 'the largest logit is the likeliest answer\'s');
 }
 
-// One number of what a head found, term by term, with the values of the tokens that it saw.
+// One number of a head's output, term by term, with the values of the tokens that it saw.
 async function checkTerms(page, { stages, attention }, layer, head, place, tokens) {
   await page.click(`[data-view=stage] [data-head="${head}"]`);
   const width = stages.tokens.length / tokens / attention[0].length;
@@ -62,7 +62,7 @@ async function checkTerms(page, { stages, attention }, layer, head, place, token
     `layer ${layer}, head ${head}: the sum`);
 }
 
-// What heads add through W_O; with the bias their shares are all.
+// The heads' contributions through W_O; with the bias they add up to the total.
 async function checkWritten(page, { stages }, weights, layer, place, heads, tokens) {
   const rows = await rowsOf(page, 'written');
   assert.equal(rows.length, heads + 2);
@@ -101,7 +101,7 @@ async function checkAll(page, { weights, step, plain }) {
   }
 }
 
-// By keyboard alone: the slider, the list, the tokens; and by itself.
+// By keyboard only: the slider, the list, the tokens; and playback.
 async function checkKeys(page, count) {
   await page.focus('[data-control=stage]');
   await page.keyboard.press('Home');

@@ -1,5 +1,5 @@
-// The ids of all documents of DATA, by Hugging Face's library, against those in its ids.bin. Read
-// next: tokenizer_json.sh, which calls it.
+// Compares the ids of all documents of DATA, by Hugging Face's library, with those in its ids.bin.
+// Read next: tokenizer_json.sh, which calls it.
 const fs = require('fs');
 const path = require('path');
 const { Tokenizer } = require('@huggingface/tokenizers');

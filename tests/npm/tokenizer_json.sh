@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: byte pairs that `tapestry tokenize` has learned, read by Hugging Face's own library from the
-# tokenizer.json that lies beside them: it gives the project's documents the ids that we gave them. The
-# library comes from npm, is installed under the build tree and goes nowhere else. Skipped, with a
-# message, where there is no npm or no network.
+# A ctest: byte pairs learned by `tapestry tokenize`, read by Hugging Face's library from the
+# tokenizer.json next to them: it encodes the project's documents to our ids. The library comes from
+# npm, is installed under the build tree and not distributed. Skipped, with a message, without npm
+# or a network.
 #
 #     tokenizer_json.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail

@@ -209,7 +209,7 @@ private:
         return found == inputs.end() ? DType::f64 : found->dtype();
     }
 
-    // <J^T w, v> by the tape against <w, J v> by dual numbers, for one input at a time.
+    // <J^T w, v> by the tape against <w, J v> by dual numbers, one input at a time.
     void gradient(const Tensors& inputs) {
         const DType dtype = dtype_of_real(inputs);
         const Tensors leaves = as_leaves(inputs);

@@ -129,8 +129,8 @@ TEST_CASE("half products: the model of a tile rounds and flushes where it says")
     // once is not.
     CHECK_EQ(tile_products(0, tile({1, 0, 0x1p-24F, 0, 0x1p-24F}), tile({1, 0, 1, 0, 1})), 1);
     CHECK_EQ(tile_products(0, tile({1, 0x1p-24F, 0, 0x1p-24F}), tile({1, 1, 1, 1})), 1 + 0x1p-23F);
-    CHECK_EQ(tile_products(0, tile({1e-39F}), tile({1e30F})), 0);   // read as 0
-    CHECK_EQ(tile_products(0, tile({1e-20F}), tile({1e-20F})), 0);  // written as 0
+    CHECK_EQ(tile_products(0, tile({1e-39F}), tile({1e30F})), 0);   // input read as 0
+    CHECK_EQ(tile_products(0, tile({1e-20F}), tile({1e-20F})), 0);  // output written as 0
     CHECK_EQ(tile_products(3, tile({1}), tile({1})), 4);
     CHECK(std::isnan(tile_products(0, tile({INFINITY}), tile({0}))));
 }
@@ -143,8 +143,8 @@ TEST_CASE("half products: the model of a chain of pairs rounds and flushes where
     CHECK_EQ(dot_products(0, Row{1, 0, 0x1p-24F, 0x1p-24F}, Row{1, 1, 1, 1}), 1);
     CHECK_EQ(dot_products(0, Row{1, 0, 0x1.02p-24F, 0x1p-24F}, Row{1, 1, 1, 1}), 1 + 0x1p-23F);
     CHECK_EQ(dot_products(0, Row{1, 0, 0x1p-24F, 0x1.02p-24F}, Row{1, 1, 1, 1}), 1 + 0x1p-22F);
-    CHECK_EQ(dot_products(0, Row{0, 1e-39F}, Row{0, 1e30F}), 0);   // read as 0
-    CHECK_EQ(dot_products(0, Row{0, 1e-20F}, Row{0, 1e-20F}), 0);  // written as 0
+    CHECK_EQ(dot_products(0, Row{0, 1e-39F}, Row{0, 1e30F}), 0);   // input read as 0
+    CHECK_EQ(dot_products(0, Row{0, 1e-20F}, Row{0, 1e-20F}), 0);  // output written as 0
     CHECK(std::isnan(dot_products(0, Row{INFINITY, 0}, Row{0, 0})));
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("order: the gradient goes to the element that was taken, of equals to 
     const auto min_of = [](const Tensor& v) { return min_with_indices(v, 0).values; };
     const auto median_of = [](const Tensor& v) { return median(v); };
     const auto two = [](const Tensor& v) { return topk(v, 2).values; };
-    const auto between = [](const Tensor& v) { return quantile(v, 0.25, 0); };  // 1 and 2
+    const auto between = [](const Tensor& v) { return quantile(v, 0.25, 0); };  // between 1 and 2
     CHECK(gradient_of(x, max_of) == std::vector<double>{0, 1, 0, 0});
     CHECK(gradient_of(x, min_of) == std::vector<double>{0, 0, 0, 1});
     CHECK(gradient_of(x, median_of) == std::vector<double>{1, 0, 0, 0});

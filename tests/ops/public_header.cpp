@@ -32,7 +32,7 @@ std::size_t end_of_declaration(const std::string& code) {
     return std::string::npos;
 }
 
-/// "exp" of "Tensor exp(const Tensor& x)", "operator+" of "Tensor operator+(...)", "Gelu" of
+/// "exp" for "Tensor exp(const Tensor& x)", "operator+" for "Tensor operator+(...)", "Gelu" for
 /// "enum class Gelu { tanh, erf };".
 std::string declared_name(const std::string& code) {
     if (is_type(code)) {
@@ -102,7 +102,7 @@ private:
         const std::string end = type ? type_here() : function_here();
         const std::string name = declared_name(end);
         const bool forward = type && end.find('{') == std::string::npos;
-        const bool shown = !forward && code != "template <>\n";  // such as how fmt prints a type
+        const bool shown = !forward && code != "template <>\n";  // for example fmt's formatters
         if (shown && !end.starts_with("[[deprecated")) {
             if (!together_) header_.entries.push_back({{}, docstring_});
             header_.entries.back().declarations.push_back({name, code + end});

@@ -11,7 +11,7 @@ namespace {
 
 using Row = std::vector<std::int64_t>;
 
-// sum (seen - expected)^2 / expected
+// sum (observed - expected)^2 / expected
 double chi_squared(const std::vector<double>& seen, const std::vector<double>& probability,
                    double draws) {
     double sum = 0;

@@ -101,7 +101,7 @@ TEST_CASE("whole numbers: compared with numbers that are none") {
 
 TEST_CASE("division: quotients that round to a whole number too large") {
     const auto f64 = [](double x) { return scalar(x, DType::f64); };
-    CHECK_EQ(floor_divide(f64(1), 0.1).item(), 9);  // 0.1 is a little more than a tenth
+    CHECK_EQ(floor_divide(f64(1), 0.1).item(), 9);  // 0.1 is slightly more than a tenth
     CHECK_EQ(remainder(f64(1), 0.1).item(), std::fmod(1.0, 0.1));
     CHECK_EQ(floor_divide(f64(-1), 0.1).item(), -10);
     CHECK_EQ(floor_divide(f64(1), -INFINITY).item(), -1);

@@ -14,7 +14,7 @@ std::string expected_predictions(const std::string& layer, const std::vector<dou
         if (targets[row] < 0) continue;
         const double* const x = logits.data() + row * classes;
         const double right = x[targets[row]];
-        double shares = 0;  // of the right one's, so that none is left out by being small
+        double shares = 0;  // relative to the right one's, so small ones are included
         int rank = 1;
         for (std::size_t i = 0; i < classes; ++i) {
             shares += std::exp(x[i] - right);

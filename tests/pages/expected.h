@@ -1,4 +1,4 @@
-// What the predictions tab must show, computed without an Inspector, in doubles.
+// The expected contents of the predictions tab, computed without an Inspector, in doubles.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tapestry::test {
 
-/// Of every row that counts (a target of at least 0) "LAYER PLACE LOSS PROBABILITY RANK" on a line:
-/// the right class's, and of how many classes none is likelier. logits [rows, classes]; LAYER is
-/// "model", or "0" for what the first layer reads.
+/// For every row that counts (with a target of at least 0) a line "LAYER PLACE LOSS PROBABILITY
+/// RANK" on the right class; the rank is the number of classes that are at least as likely. logits
+/// [rows, classes]; LAYER is "model", or "0" for the input of the first layer.
 std::string expected_predictions(const std::string& layer, const std::vector<double>& logits,
                                  const std::vector<std::int64_t>& targets);
 

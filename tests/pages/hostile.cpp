@@ -11,7 +11,7 @@ namespace {
 const std::string kText =
     "</script><script>alert(1)</script><img src=x onerror=alert(1)><!--\"'&\u2028<b>";
 
-// A GPT whose parameters have names like that.
+// A GPT with such parameter names.
 class Hostile : public Module {
 public:
     explicit Hostile(Generator& generator)

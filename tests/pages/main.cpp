@@ -1,8 +1,7 @@
-// Writes pages of every kind of model, small and untrained, into a folder, and beside each
-// NAME.html for the browser test to compare with (tests/npm) the weights that the Inspector saw,
-// NAME.txt, and what the model must have predicted, NAME.predictions.txt, which no Inspector
-// computed; of one also its weights and tokens. Their weights are random and large, so that heads
-// look at something.
+// Writes pages of every kind of model, small and untrained, into a folder. For the browser test
+// (tests/npm), each NAME.html comes with NAME.txt, the attention weights from the Inspector, and
+// NAME.predictions.txt, the expected predictions computed without an Inspector; one also with the
+// model's weights and tokens. The weights are random and large, so heads attend selectively.
 //
 //     inspect_pages DIRECTORY
 #include <tapestry/core/file.h>
@@ -27,10 +26,10 @@ namespace {
 
 using namespace tapestry;
 
-// Fixed, and higher than any machine's: the pages' layout must not depend on the processor.
+// Fixed, and higher than any machine's: the page's layout must not depend on the processor.
 const MachinePeak kPeak{.flops_per_second = 1e14, .levels = {{std::size_t{1} << 18, 1e13}}};
 
-// The weights that the page is to compute again: "module head query key weight" per line.
+// The weights that the page must recompute: "module head query key weight" per line.
 std::string weights_of(const Inspector& inspector) {
     std::string lines;
     for (const AttentionTrace& a : inspector.attention()) {
@@ -76,12 +75,12 @@ std::vector<std::string> tokens(const std::vector<std::string>& words, std::int6
     return all;
 }
 
-// Chinese, an end of a script, half a character, quotes, a line's end.
+// Chinese, an end of a script, half a character, quotes, a newline.
 const std::vector<std::string> kWords{
     "\u732b",   "\u5750", "\u5728", "\u57ab", "\u5b50", "\u4e0a", "</script>", "<!--",
     "\xe4\xb8", "\"'&",   "\n",     " the",   " robot", "\\",     "\u2028",    "<b>"};
 
-// All that the step was made of, for a pass through it that shares nothing with the library
+// Everything that the step used, for a pass that shares no code with the library
 // (tests/npm/plain_gpt.js).
 void write_step(const std::filesystem::path& to, const GPT& model, const Tensor& ids,
                 const Tensor& targets) {
@@ -127,8 +126,7 @@ Tensor parameter_of(const Module& model, const std::string& name) {
     fail("no parameter {}", name);
 }
 
-// Of the 128 hidden units of layer 1, five that no token brings above 0 and two that nothing
-// reads.
+// Layer 1 has 128 hidden units: five are never above 0 for any token, and two are never read.
 void write_dead(const std::filesystem::path& to) {
     Generator generator(11);
     const GPT model({.vocab = 60,
@@ -139,7 +137,7 @@ void write_dead(const std::filesystem::path& to) {
                      .activation = Activation::relu,
                      .deviation = 0.1},
                     generator);
-    parameter_of(model, "blocks.0.feed_forward.up.bias").fill_(3);  // all are at work
+    parameter_of(model, "blocks.0.feed_forward.up.bias").fill_(3);  // all are active
     Tensor bias = parameter_of(model, "blocks.1.feed_forward.up.bias").fill_(3);
     for (const int unit : {2, 3, 50, 51, 127}) bias.mutable_data<float>()[unit] = -1e4F;
     Tensor down = parameter_of(model, "blocks.1.feed_forward.down.weight");  // [32, 128]
@@ -153,7 +151,7 @@ void write_dead(const std::filesystem::path& to) {
     write_predictions(to, predictions_of(model(first), first));
 }
 
-// One hidden unit of layer 1 is too large for the weight that comes after it.
+// One hidden unit of layer 1 overflows with the weight that follows it.
 void write_finding(const std::filesystem::path& to) {
     Generator generator(12);
     const GPT model(
@@ -164,7 +162,7 @@ void write_finding(const std::filesystem::path& to) {
     const Tensor ids = randint(0, 60, {1, 16}, generator);
     write_page(to, model, {.title = "A step that overflows", .subtitle = model.settings()},
                [&] { return model.loss(ids, ids); });
-    write_predictions(to, "");  // there is no telling
+    write_predictions(to, "");  // unknown
 }
 
 void write_transformer(const std::filesystem::path& to) {
@@ -239,7 +237,7 @@ int main(int argc, char** argv) {
     write_gpt(directory / "long",
               {.vocab = 100, .context = 512, .layers = 4, .heads = 4, .dim = 128, .deviation = 0.2},
               512);
-    // As many heads as GPT-2's, of its size, at 512 tokens; feed-forward layers that take no time.
+    // As many heads as GPT-2, of the same size, at 512 tokens; with tiny feed-forward layers.
     write_gpt(directory / "heads",
               {.vocab = 100,
                .context = 512,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kStarted = 1000;
 
-// Two, of which the first is slower and waits less.
+// Two processes; the first is slower and waits less.
 std::vector<ProcessAccount> processes() {
     return {{.host = "alpha</script>",
              .threads = 1,
@@ -54,8 +54,8 @@ TrainingRecipe recipe(std::int64_t steps) {
             .name_of = [](std::int64_t id) { return fmt::format("word {}", id); }};
 }
 
-// Three tokens and the one that follows; two heads that look at all alike, until the first has
-// found the token before; of the first token ever more is expected.
+// Three tokens and the next one; two heads with uniform attention until the first finds the
+// previous token; the first token becomes ever more likely.
 SentenceLook look_at_step(std::int64_t step) {
     const float found = step < 200 ? 0 : 0.8F;
     SentenceLook look;
@@ -81,7 +81,7 @@ SentenceLook look_at_step(std::int64_t step) {
     return look;
 }
 
-// Values spread around 2^-5, gradients around 2^-9; the update is a part of the value that shrinks.
+// Values spread around 2^-5, gradients around 2^-9; the relative update shrinks.
 std::vector<ParameterFlow> flow_at(std::int64_t step) {
     std::vector<ParameterFlow> flow;
     for (const char* name : {"embedding.weight", "blocks.0.norm.weight", "head.bias"}) {

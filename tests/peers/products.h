@@ -1,6 +1,6 @@
-// What the programs that time another library's products have in common: peers.py's `products`, in
-// its words. Each of them says how that library multiplies; tests/peers/run builds it where the
-// library is.
+// Shared by the programs that time another library's matrix products: the `products` of peers.py,
+// with the same options. Each of them implements the library's call; tests/peers/run builds it if
+// the library is installed.
 //
 //     products_NAME SECONDS FORM:MxNxK...
 #pragma once
@@ -34,7 +34,7 @@ inline std::vector<float> normal_numbers(long count) {
     return numbers;
 }
 
-// Of calls for `budget` seconds, five at least, after one; sorted.
+// Times of calls for `budget` seconds, at least five, after a warm-up; sorted.
 inline std::vector<double> timed(double budget, const std::function<void()>& call) {
     std::vector<double> seconds;
     call();
@@ -48,7 +48,7 @@ inline std::vector<double> timed(double budget, const std::function<void()>& cal
     return seconds;
 }
 
-/// c [m, n] = a b, dense, in rows; c is not read. False if the library refuses.
+/// c [m, n] = a b, dense, row-major; c is not read. False if the library refuses.
 using Multiply = std::function<bool(const Product& p, const float* a, const float* b, float* c)>;
 
 inline std::vector<double> measured(const Multiply& multiply, const Product& p, double budget) {
@@ -61,7 +61,7 @@ inline std::vector<double> measured(const Multiply& multiply, const Product& p, 
     });
 }
 
-/// Elements from one row to the next, as they lie in memory.
+/// Elements from one row to the next in memory.
 inline long row_of_a(const Product& p) { return p.a == 'N' ? p.k : p.m; }
 inline long row_of_b(const Product& p) { return p.b == 'N' ? p.n : p.k; }
 

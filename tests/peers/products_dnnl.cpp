@@ -1,4 +1,4 @@
-// Products of libdnnl (oneDNN; Debian's libdnnl-dev) by its BLAS-like entry.
+// Products of libdnnl (oneDNN; Debian's libdnnl-dev) by its BLAS-like function.
 #include <tapestry/tests/peers/products.h>
 
 #include <dnnl.h>

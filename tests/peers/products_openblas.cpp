@@ -1,4 +1,4 @@
-// Products of OpenBLAS (Debian's libopenblas-dev), whose kernels OPENBLAS_CORETYPE chooses.
+// Products of OpenBLAS (Debian's libopenblas-dev); OPENBLAS_CORETYPE selects its kernels.
 #include <tapestry/tests/peers/products.h>
 
 #include <cblas.h>

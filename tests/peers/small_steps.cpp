@@ -1,7 +1,7 @@
-// Training steps whose tensors are small, so that what an op costs beside its arithmetic is most of
-// them; larger ones of the same kinds; convolutions of the digits' shapes; recurrent networks. One
-// thread; prints a line of JSON, the median and the fastest CPU time of a step in seconds. peers.py
-// does the same in PyTorch, `run` has both in turn.
+// Training steps on small tensors, where the overhead of ops dominates; larger ones of the same
+// kinds; convolutions with the digits' shapes; recurrent networks. One thread; prints a line of
+// JSON, the median and the fastest CPU time of a step in seconds. peers.py does the same in
+// PyTorch, and `run` alternates between both.
 //
 //     small_steps NAME STEPS
 #include <tapestry/tapestry.h>
@@ -35,7 +35,7 @@ std::shared_ptr<Sequential> layers(const std::vector<std::int64_t>& sizes, Gener
     return network;
 }
 
-// u'' + u = 0 at n points, as examples/programs/pinn.cpp has it, by Adam.
+// u'' + u = 0 at n points, as in examples/programs/pinn.cpp, with Adam.
 Step pinn(const std::vector<std::int64_t>& sizes, std::int64_t n) {
     Generator generator(1);
     auto network = layers<Tanh>(sizes, generator);
@@ -55,7 +55,7 @@ Step pinn(const std::vector<std::int64_t>& sizes, std::int64_t n) {
     };
 }
 
-// Cross-entropy of `network` on one batch, by AdamW.
+// Cross-entropy of `network` on one batch, with AdamW.
 Step classifier(const std::shared_ptr<Sequential>& network, const Tensor& x) {
     Generator generator(2);
     auto optimizer = std::make_shared<AdamW>(*network);
@@ -92,7 +92,7 @@ Step digits(std::int64_t batch) {
     return classifier(network, randn({batch, 1, 8, 8}, generator));
 }
 
-// One convolution of these, forward and backward.
+// One convolution of this size, forward and backward.
 Step convolution(std::int64_t batch, std::int64_t in, std::int64_t out, std::int64_t side) {
     Generator generator(1);
     auto layer = std::make_shared<Conv2d>(in, out, 3, Conv2dOptions{.padding = 1}, generator);

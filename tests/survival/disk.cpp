@@ -18,8 +18,8 @@ void write_at(std::string& contents, std::uint64_t at, std::string_view bytes) {
 
 }  // namespace
 
-// The synced contents, and of the writes since then some first ones; the last of them in part, or
-// as zeros that were given room and never filled.
+// The synced contents, plus a prefix of the later writes; the last of them partial, or as allocated
+// zeros that were never filled.
 std::string Disk::File::contents(Generator* chance) const {
     std::string all = synced;
     if (chance == nullptr) return all;
@@ -131,7 +131,7 @@ void Disk::leave(const fs::path& folder, Generator* chance) const {
             }
         }
     }
-    for (const auto& [path, file] : left) {  // a directory comes before what is in it
+    for (const auto& [path, file] : left) {  // a directory precedes its entries
         const fs::path place = folder / path;
         if (!fs::is_directory(place.parent_path())) continue;  // lost with its directory
         if (directories_.contains(path)) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The recipe's 2000 steps, all taken again: loss, gradient norm and rate have the bits that
-# metrics.jsonl has, and every fiftieth step's gradients its checksum. Then single steps, drawn by
-# seed, each by a command of its own with a page: none may take more than SECONDS. Those farthest from
-# a state, the last before the next, are among them.
+# Replays all of the recipe's 2000 steps: loss, gradient norm and rate have the bits in
+# metrics.jsonl, and every fiftieth step's gradients their checksum. Then single steps, chosen by
+# seed, each by a separate command with a page: none may take more than SECONDS. Those farthest from
+# a state, the last before the next one, are included.
 #
 #     every_step.sh TAPESTRY TEXT [SECONDS [STEPS]]
 #
@@ -26,8 +26,8 @@ mapfile -t kept < <(find m/rewind -name 'step-*' 2>/dev/null | sed 's/.*step-0*/
 RANDOM=1
 drawn=("${kept[@]: -3}")
 while ((${#drawn[@]} < 20)); do drawn+=($((1 + RANDOM % steps))); done
-# Seconds of the clock and of the processor. On a machine that others use as well only the latter are
-# the step's own: what took too long by the clock is tried again, three times in all.
+# Wall-clock and CPU seconds. On a shared machine only the latter measure the step: one that exceeds
+# the wall-clock limit is tried again, three times in all.
 TIMEFORMAT='%R %U'
 longest=0 busiest=0
 for step in "${drawn[@]}"; do

@@ -1,13 +1,12 @@
-// A library to be preloaded: of one kind of call, the k-th that the program makes fails, and no
-// other.
+// A library for LD_PRELOAD that makes the program's k-th call of one kind fail, and no other.
 //
 //     LD_PRELOAD=libfail_once.so FAIL_ONCE=malloc:1234 tapestry sample --model m
 //     LD_PRELOAD=libfail_once.so FAIL_ONCE=write:0 FAIL_ONCE_COUNT=n.txt ...    how many are there?
 //
 // Kinds are the names below, each with its variants (calloc, realloc and the aligned ones are
-// malloc, too); "other-malloc" are those alone that another thread makes than main's. Counted is
-// from the beginning of main to its end. Calls that the C library makes of itself (stdio's writes,
-// malloc's mmap) are not seen. Read next: failing_calls.sh.
+// malloc as well); "other-malloc" counts only those from threads other than main's. Counts from the
+// beginning of main to its end. Calls inside the C library (stdio's writes, malloc's mmap) are not
+// seen. Read next: failing_calls.sh.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 #include <cstring>
 
 extern "C" {
-// The C library's own, under names that need no dlsym, which allocates.
+// The C library's own functions, under names that need no dlsym, which allocates.
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* block, std::size_t bytes);
@@ -65,8 +64,8 @@ std::atomic<bool> in_main{false};
 std::atomic<long> calls{0};
 thread_local bool is_main = false;
 
-// Whether this call is the one to fail; errno says then why. A disk that is full is waited for,
-// five seconds: three writes of four fail for another reason.
+// Should this call fail? Sets errno. The program waits five seconds for a full disk, so three
+// writes of four fail for another reason.
 bool fails(Kind kind) {
     if (kind != chosen || !in_main.load(std::memory_order_relaxed)) return false;
     if (of_others && is_main) return false;
@@ -122,7 +121,7 @@ F next(const char* name) {
     return function;
 }
 
-// A mode follows only where a file may be created.
+// The mode argument exists only if the call may create a file.
 int mode_in(int flags, va_list arguments) {
     return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, int) : 0;
 }

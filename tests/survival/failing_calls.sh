@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# A ctest: one call fails, once, at some point of a command's way: malloc has no memory, a file cannot
-# be opened, read, written, synced, renamed or looked at, a thread cannot be started. Whatever the
-# point, the command ends by itself, with 0, 1 or 2 and, unless that is 0, a line that says what is
-# wrong; what belongs to the user is as it was; no file is left half written. A training goes on to the
-# bits that it would have come to: by itself, or when it is resumed.
+# A ctest: one call fails, once, at some point of a command: malloc returns null, a file cannot be
+# opened, read, written, synced, renamed or examined, a thread cannot be started. At any point, the
+# command ends by itself, with 0, 1 or 2 and, unless that is 0, a line that explains the error; the
+# user's files are unchanged; no file is half written. Training reaches the same bits as without the
+# failure: by itself, or when resumed.
 #
 #     failing_calls.sh TAPESTRY LIBFAIL_ONCE [POINTS [SEED]]
 #
-# POINTS of each kind of call are drawn by SEED for each command, or all of them if there are no more;
-# a quarter of that for inspect, which takes thirty times as long as the others. For a training it is
-# a tenth, and of what its writer of checkpoints does all, from 1000 POINTS on. .ci/long has 2000.
+# POINTS of each kind of call are chosen by SEED for each command, or all if there are no more; a
+# quarter of that for inspect, which takes thirty times as long as the others. For training it is a
+# tenth and, from 1000 POINTS on, every call of its checkpoint writer. .ci/long has 2000.
 set -euo pipefail
 (($# >= 2 && $# <= 4)) || {
     echo "usage: failing_calls.sh TAPESTRY LIBFAIL_ONCE [POINTS [SEED]]" >&2
@@ -57,7 +57,7 @@ prepare() {
 
 is_training() { [[ ${commands[$1]} == train* ]]; }
 
-# run KIND K COMMAND: with the k-th call of this kind failing; sets `status`.
+# run KIND K COMMAND: runs it with the k-th call of this kind failing; sets `status`.
 run() {
     rm -rf out && mkdir out
     [[ $3 != resume && $3 != anew ]] || cp -r mine/run out/run
@@ -69,7 +69,7 @@ run() {
     } 2>/dev/null
 }
 
-# All bits of out/run: the models, the tensors of the last checkpoint, the metrics but for times.
+# All bits of out/run: the models, the tensors of the last checkpoint, the metrics without times.
 state() {
     local last header
     local all=(out/run/checkpoints/*)
@@ -82,8 +82,8 @@ state() {
     } | sha256sum
 }
 
-# What is wrong with the training that has been, and, unless it came to its end, with the same once
-# more, of which no call fails.
+# Errors of the training run just done and, unless it completed, of repeating it without a failing
+# call.
 complaint_of_training() {
     [[ $1 == train ]] || "$tapestry" sample --model out/run --tokens 1 >/dev/null 2>&1 ||
         echo "no model is left"
@@ -92,7 +92,7 @@ complaint_of_training() {
     [[ $(state) == "${expected[$1]}" ]] || echo "came to other bits"
 }
 
-# complaint COMMAND KIND: what is wrong with the run that has been; prints nothing if all is well.
+# complaint COMMAND KIND: the errors of the run just done; prints nothing if all is well.
 complaint() {
     case $status in
         0) ;;
@@ -104,7 +104,7 @@ complaint() {
     ! is_training "$1" || [[ $2 != flock ]] || grep -q 'the file system knows no locks' stderr ||
         echo "says nothing of locks"
     diff -r mine kept >/dev/null || echo "changed what is the user's"
-    # What has been committed can be read, if it is not in its place yet; the next to write there puts it there.
+    # Committed files can be read even if not yet in place; the next writer moves them into place.
     if [[ -e out/exported/tapestry-manifest.json ]]; then
         "$tapestry" sample --model out/exported --tokens 1 >/dev/null 2>&1 ||
             echo "what was committed cannot be read"
@@ -117,7 +117,7 @@ complaint() {
     [[ ! -e out/page.html || $(tail -c 8 out/page.html) == "</html>" ]] || echo "half a page"
 }
 
-# points_of COMMAND KIND COUNT: how many of so many calls are to fail.
+# points_of COMMAND KIND COUNT: how many of COUNT calls to make fail.
 points_of() {
     local most=$points
     case $1 in

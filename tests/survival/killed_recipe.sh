@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The recipe, `tapestry train` with its defaults, killed a hundred times at random and resumed with 1,
-# 2, 3 and 8 threads by turns: its model, its moments and its metrics but for times are, byte by byte,
-# those of a training that nobody interrupted. Four minutes or so: `.ci/long recipe`.
+# The recipe, `tapestry train` with its defaults, killed a hundred times at random and resumed with
+# 1, 2, 3 and 8 threads in rotation: its model, its moments and its metrics without times are, byte
+# for byte, those of an uninterrupted run. About four minutes: `.ci/long recipe`.
 #
 #     killed_recipe.sh TAPESTRY TEXT [KILLS]
 #
@@ -17,7 +17,7 @@ train() {  # OUT OPTION...
     "$tapestry" train --text "$text" --no-report --rewind-budget 0 --out "$@" >log 2>&1
 }
 
-# The tensors of a safetensors file, which follow eight bytes with the length of the header, and it.
+# The tensors of a safetensors file, which follow the header and its eight-byte length.
 tensors() {
     local length
     length=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
@@ -32,7 +32,7 @@ train whole
 RANDOM=7
 threads=(1 2 3 8)
 for ((kills = 0; kills < wanted;)); do
-    # Not a subshell: what is killed is the training itself.
+    # Not in a subshell: the process to kill is the training run itself.
     TAPESTRY_THREADS=${threads[kills % 4]} "$tapestry" train --text "$text" --no-report \
         --rewind-budget 0 --out killed --resume --checkpoint-every 10 >log 2>&1 &
     sleep 0.$((2 + RANDOM % 8))

@@ -1,7 +1,6 @@
-// A training that is killed, or whose machine loses its power, at any moment, goes on to the same
-// bits. The moments are those at which it does something to a file. Here a part of them, drawn by
-// seed; all of them, and thousands of kills at any time, where TAPESTRY_TESTS=long says so
-// (.ci/long survival).
+// Training that is killed, or loses power, at any moment resumes to the same bits. The moments are
+// its file operations. Here a sample of them, drawn by seed; with TAPESTRY_TESTS=long all of them,
+// and thousands of kills at random times (.ci/long survival).
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -34,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By turns.
+// Used in rotation.
 constexpr std::array kThreads{1, 2, 3, 8};
 
 struct SurvivalPlace : test::Place {
@@ -56,7 +55,7 @@ struct SurvivalPlace : test::Place {
         return arguments;
     }
 
-    // Goes on in the directory to the end.
+    // Resumes to the end.
     void go_on(const fs::path& out) const {
         RunDirectory directory(out);
         const std::string text = (path() / "t.txt").string();
@@ -76,7 +75,7 @@ struct SurvivalPlace : test::Place {
             .to_the_end();
     }
 
-    // Parameters, moments, generators' offsets, metrics but for times, and the files of the models.
+    // Parameters, moments, generator offsets, metrics without times, and the model files.
     static std::string state_of(const fs::path& out) {
         const auto stored = stored_checkpoints(out);
         if (stored.empty()) return "no checkpoint";
@@ -91,7 +90,7 @@ struct SurvivalPlace : test::Place {
         return all + test::without_times(slurp(out / "metrics.jsonl"));
     }
 
-    // What the manifest lists is read, wherever a kill has left it, and reading changes nothing.
+    // Files listed in the manifest are readable after any kill, and reading changes nothing.
     static void check_readable(const fs::path& out) {
         const test::Tree before = test::tree_of(out);
         if (const auto manifest = read_manifest(out)) {
@@ -111,8 +110,8 @@ struct SurvivalPlace : test::Place {
         CHECK_EQ(test::difference(before, test::tree_of(out)), "");
     }
 
-    // The directory holds a whole model, or none yet, and goes on to what the whole training came
-    // to.
+    // The directory holds a complete model, or none yet, and resumes to the result of the
+    // uninterrupted run.
     void check_survives(const fs::path& out, int threads) const {
         const ThreadsGuard guard(threads);
         check_readable(out);
@@ -131,7 +130,7 @@ struct SurvivalPlace : test::Place {
         }
     }
 
-    // Another's directory, as it is before a training takes its place.
+    // Puts another run's directory in place, for training to overwrite.
     void put_another() const {
         clear();
         fs::copy(*this / "another", *this / "m", fs::copy_options::recursive);
@@ -175,7 +174,7 @@ TEST_CASE("survival: killed before and after any call that changes a file") {
             return 2 * number + (returned ? 1 : 0) == moment;
         };
         const test::TraceResult killed = test::trace(options);
-        // Two threads are not always in the same order: the last moments may not come.
+        // Two threads' calls are not always in the same order: the last moments may not occur.
         CHECK((killed.status == -SIGKILL || killed.status == 0));
         place.check_survives(place / "m", kThreads[static_cast<std::size_t>(i) % kThreads.size()]);
     }
@@ -193,7 +192,7 @@ TEST_CASE("survival: killed while it takes another's place, one of the two is th
     if (!all.possible) return test::skip("no process can be traced here");
     REQUIRE_EQ(all.status, 0);
     CHECK_EQ(SurvivalPlace::state_of(place / "m"), place.whole);
-    // The moments until the first of its commits is in place, and some more.
+    // The moments until its first commit is in place, and some more.
     const auto first = std::find_if(all.events.begin(), all.events.end(), [](const FileEvent& e) {
         return e.call == test::FileCall::rename && e.to == "m/tokenizer.json";
     });
@@ -228,7 +227,7 @@ TEST_CASE(
     Generator chance(2);
     const std::uint64_t trials = is_long() ? 10 * events : 60;
     for (std::uint64_t i = 0; i < trials; ++i) {
-        // The end is where the run has no later commit to make good what is missing.
+        // Favours the end, where no later commit would repair what is missing.
         const std::uint64_t drawn = i < 15 ? events - 1 - i : chance.below(events);
         const std::uint64_t last = is_long() ? i / 10 : drawn;
         CAPTURE(last);

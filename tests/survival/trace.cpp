@@ -14,7 +14,7 @@
 #include <map>
 #include <optional>
 
-// As <linux/ptrace.h> has them, which quarrels with <sys/ptrace.h>.
+// Copied from <linux/ptrace.h>, which conflicts with <sys/ptrace.h>.
 #ifndef PTRACE_SYSCALL_INFO_ENTRY
 #define PTRACE_SYSCALL_INFO_ENTRY 1
 #define PTRACE_SYSCALL_INFO_EXIT 2
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
 
-// A call as a thread made it, until it returns.
+// A thread's call until it returns.
 struct Pending {
     std::uint64_t number = 0;
     std::uint64_t arguments[6] = {};
@@ -61,13 +61,13 @@ public:
     }
 
 private:
-    // Returns the signal to go on with.
+    // Returns the signal to continue with.
     int stopped(pid_t thread, int signal) {
         if (signal == (SIGTRAP | 0x80)) {
             at_call(thread);
             return 0;
         }
-        const bool ours = signal == SIGTRAP || signal == SIGSTOP;  // of ptrace itself
+        const bool ours = signal == SIGTRAP || signal == SIGSTOP;  // from ptrace itself
         return ours ? 0 : signal;
     }
 
@@ -102,7 +102,7 @@ private:
         if (options_.kill && options_.kill(count_, returned)) ::kill(process_, SIGKILL);
     }
 
-    // ---- what a call means ----------------------------------------------------------------------
+    // ---- interpreting calls ---------------------------------------------------------------------
 
     std::optional<FileEvent> event_of(const Pending& p) {
         const auto& a = p.arguments;
@@ -126,7 +126,7 @@ private:
         }
     }
 
-    // To open what is only read is no event; but a directory may be synced.
+    // Opening for reading is not an event; but a directory may be synced.
     std::optional<FileEvent> opening(const std::string& path, std::uint64_t flags) {
         opening_ = path;
         if (path.empty() || (flags & O_ACCMODE) == O_RDONLY) return std::nullopt;
@@ -162,10 +162,10 @@ private:
         return FileEvent{.call = FileCall::rename, .path = from, .to = to};
     }
 
-    // The call has succeeded.
+    // The call succeeded.
     void finish(Pending& pending, std::int64_t value) {
         FileEvent& event = *pending.event;
-        // The file may have another name by now, which another thread gave it.
+        // Another thread may have renamed the file by now.
         if (event.call == FileCall::write || event.call == FileCall::truncate ||
             event.call == FileCall::sync) {
             event.path = files_[fd(pending, 0)].path;
@@ -201,7 +201,7 @@ private:
 
     std::string text(std::uint64_t from) const {
         std::string all;
-        while (all.size() < PATH_MAX) {  // to the page's end: the next may not be there
+        while (all.size() < PATH_MAX) {  // to the page's end: the next page may not exist
             const std::string part = memory(from + all.size(), 4096 - (from + all.size()) % 4096);
             if (part.empty()) break;
             all += part;

@@ -1,8 +1,8 @@
 // Attention against its formula in PyTorch and against nn.MultiheadAttention.
 //
-// PyTorch's boolean masks say where a query may NOT look (attn_mask) or what is padding
-// (key_padding_mask); ours say where it may. Rows that are masked entirely are left out: there
-// PyTorch answers NaN, and we zeros.
+// PyTorch's boolean masks mark what a query may NOT attend to (attn_mask) or what is padding
+// (key_padding_mask); ours mark what it may. Fully masked rows are excluded: PyTorch returns NaN
+// for them, and we return zeros.
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/reduction.h>
@@ -24,7 +24,7 @@ void dot_product(const std::string& name, AttentionOptions options = {}) {
     });
 }
 
-// Keys and values are given where the case has them.
+// Uses the case's keys and values, if any.
 void multi_head(const std::string& name, MultiHeadAttentionConfig config = {}) {
     config.dim = kDim;
     config.heads = kHeads;
@@ -80,7 +80,7 @@ TEST_CASE("torch: MultiheadAttention") {
 }
 
 TEST_CASE("torch: MultiheadAttention, causal") {
-    multi_head("self/causal");  // by PyTorch's mask
+    multi_head("self/causal");  // with PyTorch's mask
     multi_head("self/causal", {.causal = true});
     multi_head("self/causal_and_padding");
 }

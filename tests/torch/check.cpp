@@ -22,7 +22,7 @@ Named by_name(const NamedTensors& tensors) { return {tensors.begin(), tensors.en
 
 // ---- one case -----------------------------------------------------------------------------------
 
-// The case in one type. Floating inputs whose gradients are known are leaves.
+// The case in one dtype. Floating inputs with known gradients are leaves.
 struct Case {
     Named inputs, weights, outputs, cotangents, input_gradients, weight_gradients;
 };
@@ -130,7 +130,7 @@ void check_close(const std::string& what, const Tensor& got, const Tensor& wante
     for (std::size_t i = 0; i < ours.size(); ++i) {
         const double error = std::abs(ours[i] - theirs[i]);
         largest = std::max(largest, std::abs(theirs[i]));
-        worst = error <= worst ? worst : error;  // NaN stays
+        worst = error <= worst ? worst : error;  // keeps NaN
     }
     CHECK_MESSAGE(worst <= tolerance(got.dtype()) * largest,
                   fmt::format("{} differs by {}, its largest number is {}", what, worst, largest));
@@ -169,8 +169,8 @@ void check_gradients(const Module& module, Names names, const Named& wanted) {
     const Named ours = by_name(module.named_parameters());
     for (const auto& [theirs, gradient] : wanted) {
         const Place place = place_of(names, theirs);
-        // Compared as PyTorch has them: the gradient of a bias of keys alone is zero but for
-        // rounding, so that nothing could be said relative to its largest number.
+        // Compared in PyTorch's form: the gradient of a separate key bias is zero up to rounding,
+        // so a tolerance relative to its largest number would be meaningless.
         Tensors parts;
         for (const std::string& name : place.names) {
             INFO(name);

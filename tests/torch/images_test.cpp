@@ -24,7 +24,7 @@ void check_function(const std::string& name, const std::function<Tensor(const Te
     });
 }
 
-// Each time from the start: outputs are computed with and without a tape.
+// Starts from fresh statistics each time: outputs are computed with and without a tape.
 template <class M>
 void check_training(const std::string& name, M&& norm) {
     torch::check_against("images", name, norm, Names::same, [&](const Named& in) -> Named {

@@ -12,7 +12,7 @@ using torch::Names;
 
 namespace {
 
-// A module of one argument.
+// A module with one argument.
 template <class M>
 void check(const std::string& name, M&& module, const char* argument = "x") {
     torch::check_against("layers", name, module, Names::same, [&](const Named& in) -> Named {

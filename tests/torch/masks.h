@@ -1,4 +1,4 @@
-// PyTorch's masks of attention, as ours.
+// PyTorch's attention masks converted to ours.
 #pragma once
 
 #include <tapestry/core/views.h>
@@ -17,14 +17,14 @@ inline Tensor optional(const Named& in, const std::string& name) {
     return found == in.end() ? Tensor() : found->second;
 }
 
-/// key_padding_mask [B, S], true where a key is to be ignored -> [B, 1, 1, S], true where not.
+/// key_padding_mask [B, S], true where a key is ignored -> [B, 1, 1, S], true where it is not.
 inline Tensor keys_to_see(const Tensor& padding) {
     if (!padding.defined()) return {};
     return logical_not(views::reshape(padding, {padding.size(0), 1, 1, padding.size(1)}));
 }
 
-/// Both masks of a case in one: attn_mask, [T, S] or [B, H, T, S], true where a query may not look
-/// or to be added; key_padding_mask.
+/// Combines a case's masks: attn_mask, [T, S] or [B, H, T, S], which is true where a query may not
+/// attend, or is added to the scores; and key_padding_mask.
 inline Tensor mask_of(const Named& in) {
     const Tensor mask = optional(in, "attn_mask");
     const Tensor keys = keys_to_see(optional(in, "key_padding_mask"));

@@ -12,9 +12,9 @@ struct Rule {
 };
 using Rules = std::vector<Rule>;
 
-// The first rule whose left side occurs in a name is applied to it, and no other.
+// Applies only the first rule whose left side occurs in a name.
 const Rules kAttention{
-    {"in_proj_", "qkv."},  // W_Q, W_K and W_V in one matrix, in both libraries
+    {"in_proj_", "qkv."},  // W_Q, W_K and W_V are in one matrix in both libraries
     {"out_proj.", "output."},
 };
 
@@ -22,7 +22,7 @@ const Rules kAttentionSizes{
     {"q_proj_", "query."},
     {"k_proj_", "key."},
     {"v_proj_", "value."},
-    {"in_proj_bias", "query.bias key.bias value.bias"},  // theirs is one vector nevertheless
+    {"in_proj_bias", "query.bias key.bias value.bias"},  // in PyTorch it is one vector even so
     {"out_proj.", "output."},
 };
 
@@ -101,7 +101,7 @@ Place place_of(Names names, const std::string& theirs) {
         case Names::decoder: return {{stack(kDecoder, theirs)}};
         case Names::transformer: {
             const bool decoder = theirs.find("decoder.") != std::string::npos;
-            // "core.": what surrounds nn.Transformer in the fixtures' whole model
+            // "core.": the fixtures' wrapper around nn.Transformer
             return {{replaced(stack(decoder ? kDecoder : kEncoder, theirs), "core.", "")}};
         }
         case Names::gpt2: break;

@@ -1,4 +1,4 @@
-// PyTorch's names of parameters, and what they are called here: the one place where this stands.
+// PyTorch's parameter names and ours: the only place that maps them.
 #pragma once
 
 #include <string>
@@ -6,21 +6,21 @@
 
 namespace tapestry::torch {
 
-/// Which names a module's parameters have.
+/// The naming scheme of a module's parameters.
 enum class Names {
     same,             // linear, norms, embedding, feed-forward
     attention,        // nn.MultiheadAttention
-    attention_sizes,  // the same with a kdim or vdim of its own: three matrices here and there
+    attention_sizes,  // with a different kdim or vdim: three matrices in both
     encoder,          // nn.TransformerEncoder and its layer
     decoder,          // nn.TransformerDecoder and its layer
     transformer,      // nn.Transformer
     gpt2,             // Hugging Face's and OpenAI's files
 };
 
-/// Where one of PyTorch's parameters is found here.
+/// Our counterpart of a PyTorch parameter.
 struct Place {
     std::vector<std::string> names;  ///< several: stacked along axis 0
-    bool transposed = false;         ///< GPT-2 keeps linear layers as [in, out]
+    bool transposed = false;         ///< GPT-2 stores linear layers as [in, out]
 };
 
 Place place_of(Names names, const std::string& theirs);

@@ -1,5 +1,5 @@
-// Optimisers and schedules against PyTorch's: the parameters after each of twenty steps, along
-// gradients that are given.
+// Optimisers and schedules against PyTorch's: the parameters after each of twenty steps with given
+// gradients.
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
@@ -108,8 +108,8 @@ TEST_CASE("torch: AdamW along a warm-up and a cosine") {
     check("adamw_schedule", adam<AdamW>({.lr = 0.02}, 0.1), warmup_cosine_schedule(kTwentySteps));
 }
 
-// PyTorch has no such schedule: SequentialLR of LinearLR and CosineAnnealingLR. After its last step
-// PyTorch's cosine rises again; ours stays where it is.
+// In PyTorch this schedule takes SequentialLR of LinearLR and CosineAnnealingLR. After its last
+// step PyTorch's cosine rises again; ours stays constant.
 TEST_CASE("torch: warm-up and cosine") {
     check_rates("adamw_schedule/rates", warmup_cosine_schedule(kTwentySteps));
     check_rates("rates/long", warmup_cosine_schedule(

@@ -20,7 +20,7 @@ void check(const std::string& name, Recurrent& module) {
     });
 }
 
-// All forms of one cell; arguments beyond the config go to its constructor.
+// All forms of one cell; arguments besides the config go to its constructor.
 template <class M, class... Args>
 void check_forms(const std::string& cell, Args... arguments) {
     const auto form = [&](const std::string& name, const RecurrentConfig& config) {

@@ -2,9 +2,9 @@
 // norm first.
 //
 // Ours are always batch first, and a decoder is always causal: PyTorch's was given the causal mask.
-// nn.Transformer has no embeddings, and one more norm after either stack in both orders; ours has
-// embeddings, and these norms where the layers begin with a norm. So nn.Transformer is compared
-// with our two stacks, and our Transformer with a model that has the rest written around PyTorch's.
+// nn.Transformer has no embeddings, and a final norm after either stack in both orders; ours has
+// embeddings, and final norms only if the layers are norm-first. So nn.Transformer is compared with
+// our two stacks, and our Transformer with a model that adds the rest around PyTorch's.
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/tests/torch/check.h>
 #include <tapestry/tests/torch/masks.h>

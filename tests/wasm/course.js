@@ -1,9 +1,10 @@
-// Every program of the course, in WebAssembly by node, prints what its chapter shows; and with another
-// number something else.
+// Every program of the course, in WebAssembly by node, prints its chapter's output; and something
+// else for another number.
 //
 //     node course.js DIRECTORY
 //
-// DIRECTORY holds course_programs.js, course_programs.wasm and programs.json (examples/school/site).
+// DIRECTORY holds course_programs.js, course_programs.wasm and programs.json
+// (examples/school/site).
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -13,7 +14,7 @@ const programs = Object.entries(JSON.parse(fs.readFileSync(path.join(directory, 
 const compiled = new WebAssembly.Module(fs.readFileSync(path.join(directory, 'course_programs.wasm')));
 const factory = require(path.join(directory, 'course_programs.js'));
 
-// A new instance for every run, as a page has it: { status, output }.
+// A new instance for every run, as in a page: { status, output }.
 async function run(index, changed = []) {
   const lines = [];
   const print = (line) => lines.push(line);

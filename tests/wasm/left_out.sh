@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A ctest: all that left_out names is there, a source or the beginning of a test case's name. What has
-# been renamed would be run in WebAssembly, and what has gone would stand there for ever.
+# A ctest: everything named by left_out exists, as a source or the beginning of a test case's name.
+# A renamed test would run in WebAssembly, and a deleted one would stay in the list forever.
 #
 #     left_out.sh SOURCE_DIR
 set -euo pipefail

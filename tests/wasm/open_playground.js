@@ -1,4 +1,4 @@
-// What the tests of the playground's page share: it is opened, without a network, and waited for.
+// Shared by the tests of the playground's page: opening it without a network, and waiting.
 const assert = require('node:assert');
 const path = require('node:path');
 
@@ -24,7 +24,7 @@ async function startOver(page, steps) {
     document.querySelector('[data-readout="status"]').textContent.includes(text), `step 0 of ${steps}`);
 }
 
-// The page when it is ready: { page, wrong }, with what it must not do.
+// The page when it is ready, and a list of forbidden actions: { page, wrong }.
 async function openPage(browser, directory, width, scheme) {
   const file = path.resolve(directory, 'playground.html');
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme,
@@ -38,8 +38,8 @@ async function openPage(browser, directory, width, scheme) {
   return { page, wrong };
 }
 
-// A function that looks at what is open: it is no wider than the window, axe-core finds nothing, and a
-// picture is left, if wanted.
+// A function that checks the open view: it is no wider than the window, and axe-core finds nothing;
+// it saves a picture if wanted.
 const shooter = (page, width, scheme, screenshots) => async (name) => {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);

@@ -1,4 +1,5 @@
-// Where WebAssembly trains: { train(name, steps, options), close() } of train.js, in node or in a browser.
+// Places to train in WebAssembly: { train(name, steps, options), close() } of train.js, in node or
+// in a browser.
 const fs = require('node:fs');
 const path = require('node:path');
 
@@ -8,7 +9,7 @@ exports.inNode = async (directory) => {
   return { train: (...asked) => train(factory, ...asked), close: () => {} };
 };
 
-// In a worker of an empty page, as the playground's own trains.
+// In a worker of an empty page, as in the playground.
 exports.inBrowser = async (directory, program) => {
   const { chromium } = require('playwright-core');
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });

@@ -1,5 +1,5 @@
-// The playground answers: parts of the model taken away and brought back, a step gone through
-// operation by operation, a broken rule that the gradient checker finds, a run saved and opened.
+// The playground's interactions: parts of the model removed and restored, a step taken operation by
+// operation, a broken rule that the gradient checker finds, a run saved and opened.
 //
 //     node playground_answers.js CHROMIUM DIRECTORY [SCREENSHOTS]
 const assert = require('node:assert');
@@ -96,7 +96,7 @@ async function runTo(page, step) {
   await waitForStep(page, step);
 }
 
-// Saved in the middle and opened again it comes to what it would have come to.
+// Saved halfway and opened again, it reaches the same result.
 async function checkSaved(page, shoot) {
   await startOver(page, 20);
   for (let step = 1; step <= 8; ++step) {

@@ -1,9 +1,9 @@
-// A directory that the native `tapestry train` left, opened in the playground with the text that it
-// learned from, goes on to the bits that the command comes to.
+// A directory of the native `tapestry train`, opened in the playground with its training text,
+// continues to the same bits as the command.
 //
 //     node playground_directory.js CHROMIUM DIRECTORY RUN TEXT STEP STEPS DIGEST
 //
-// RUN stands after STEP of STEPS; DIGEST is that of the parameters after the last.
+// RUN is at STEP of STEPS; DIGEST is that of the parameters after the last.
 const assert = require('node:assert');
 const { chromium } = require('playwright-core');
 

@@ -1,5 +1,5 @@
-// The playground by keyboard alone, in a browser that has no network: every control that a training needs
-// is reached by Tab, shows that it has the focus, and does by a key what it does by a click.
+// The playground by keyboard only, in a browser without a network: Tab reaches every control that
+// training needs and shows the focus, and a key does what a click does.
 //
 //     node playground_keys.js CHROMIUM DIRECTORY [SCREENSHOTS]
 const assert = require('node:assert');
@@ -9,7 +9,7 @@ const { openPage, readout, shooter, until, waitForStep } = require('./open_playg
 
 const [,, program, directory, screenshots] = process.argv;
 
-// Presses Tab, or Shift+Tab, until the element has the focus, which must be seen.
+// Presses Tab, or Shift+Tab, until the element has a visible focus.
 async function tabTo(page, selector, key = 'Tab') {
   for (let tries = 0; !await page.evaluate((wanted) =>
     document.activeElement.matches(wanted), selector); ++tries) {
@@ -20,7 +20,7 @@ async function tabTo(page, selector, key = 'Tab') {
     getComputedStyle(document.activeElement).outlineStyle), 'none', `${selector}: its focus is not seen`);
 }
 
-// From the open tab, which has the focus, to another.
+// Moves from the open tab, which has the focus, to another.
 async function openTab(page, name) {
   await tabTo(page, '[role="tab"]', 'Shift+Tab');
   for (let tries = 0; await page.evaluate(() => document.activeElement.id) !== `tab-${name}`; ++tries) {

@@ -1,5 +1,5 @@
-// The playground in a browser that has no network: started, played, paused, stepped and changed; every
-// tab with what the worker says; its digest is that of the same module in node; no word on the
+// The playground in a browser without a network: started, played, paused, stepped and changed;
+// every tab with the worker's results; its digest equals that of the same module in node; an empty
 // console, no request, nothing wider than the window.
 //
 //     node playground_page.js CHROMIUM DIRECTORY [SCREENSHOTS]
@@ -13,7 +13,7 @@ const { moduleFactory } = require('./train.js');
 const [,, program, directory, screenshots] = process.argv;
 const STEPS = 60;
 
-// What the page's settings come to in node, where nothing is changed on the way.
+// The result of the page's settings in node, without changes on the way.
 async function digestInNode() {
   const module = await moduleFactory(directory)();
   const call = (name, result, types, ...args) => module.cwrap(`playground_${name}`, result, types)(...args);
@@ -98,7 +98,7 @@ async function check(browser, width, scheme, expected) {
   await startOver(page, STEPS);
   await checkSteps(page);
   await checkTabs(page, shoot);
-  // Once more, and nothing changed: the bits that the module has in node.
+  // Again without changes: the bits of the module in node.
   await page.focus('[data-control="lr"]');
   await page.keyboard.press('ArrowLeft');
   await page.focus('[data-control="dropout"]');

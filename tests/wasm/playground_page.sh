@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A ctest of the preset wasm: the playground's page in Debian's chromium, without a network, and no
-# larger than 3 MB. Skipped, with a message, where there is no chromium, no npm or nothing to install.
+# larger than 3 MB. Skipped, with a message, without chromium, npm or npm's packages.
 #
 #     playground_page.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -21,7 +21,7 @@ page() {
 }
 for part in page answers keys; do page "$part" "${TAPESTRY_SCREENSHOTS:-}"; done
 
-# A run of the native command's, interrupted after its first checkpoint, and what it comes to.
+# A run of the native command, interrupted after its first checkpoint, and its final result.
 tapestry=$source/build/release/examples/cli/tapestry
 [[ -x $tapestry ]] || { skip_part "no native command in build/release"; exit 0; }
 run=$(mktemp -d)

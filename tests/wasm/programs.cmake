@@ -1,5 +1,5 @@
-# Test programs in WebAssembly, which ctest has node run: with the system's files, this project's
-# environment variables, the stack that Linux gives, and as much memory as addresses reach.
+# Test programs in WebAssembly, run by ctest with node: with the system's files, this project's
+# environment variables, Linux's stack size, and all addressable memory.
 set(wasm_environment ${CMAKE_CURRENT_LIST_DIR}/environment.js)
 
 function(tapestry_for_node target)
@@ -9,7 +9,7 @@ function(tapestry_for_node target)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${wasm_environment})
 endfunction()
 
-# What left_out names: sources, relative to tests/, and patterns of test cases.
+# The entries of left_out: sources, relative to tests/, and patterns of test cases.
 set(wasm_left_out)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/left_out lines REGEX "^[^#]")
 foreach(line IN LISTS lines)

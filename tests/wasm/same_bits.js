@@ -1,9 +1,9 @@
-// Trains in WebAssembly and prints, for each training, "NAME STEPS DIGEST" and its seconds.
+// Trains in WebAssembly and prints, for each run, "NAME STEPS DIGEST" and its seconds.
 //
 //     node same_bits.js DIRECTORY CHROMIUM NAME:STEPS...
 //
-// DIRECTORY holds playground.js and playground.wasm; CHROMIUM is a program, or "node", where the
-// trainings run in node itself.
+// DIRECTORY holds playground.js and playground.wasm; CHROMIUM is a program, or "node" to train in
+// node itself.
 const { inBrowser, inNode } = require('./places.js');
 
 const [,, directory, chromium, ...trainings] = process.argv;

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A ctest of the preset wasm: a training in WebAssembly, by node and by Debian's chromium, ends in the
-# parameters that the native library has under TAPESTRY_ISA=baseline, to the last bit. For the short
-# form these stand in fixtures/bits.json, where tests/frame/bits.sh finds them again.
+# A ctest of the preset wasm: training in WebAssembly, in node and in Debian's chromium, gives the
+# native library's parameters under TAPESTRY_ISA=baseline, to the last bit. For the short form these
+# are in fixtures/bits.json, which tests/frame/bits.sh also checks.
 #
 #     same_bits.sh [--long TAPESTRY WRITE_STORIES] SOURCE_DIR BUILD_DIR
 #
-# With --long (.ci/long wasm) 2000 steps, against what the native command TAPESTRY makes of the same.
+# With --long (.ci/long wasm) 2000 steps, compared with the native command TAPESTRY.
 set -euo pipefail
 tapestry=
 [[ ${1:-} != --long ]] || { tapestry=$2 write_stories=$3; shift 3; }
@@ -20,7 +20,7 @@ trap 'rm -rf "$temporary"' EXIT
 trainings=(two_layers:100 recipe:25)
 expected=$source/tests/fixtures/bits.json
 
-# native NAME OPTION...: the line of bits.json that 2000 steps give.
+# native NAME OPTION...: prints the line of bits.json after 2000 steps.
 native() {
     local out=$temporary/$1 length
     TAPESTRY_ISA=baseline "$tapestry" train --steps 2000 "${@:2}" --no-report --eval-every 0 \

@@ -1,7 +1,7 @@
-// The site, opened as files and from a server, at two widths and in both colours: every kind of page
-// draws itself without a word on the console and without asking for anything that is not the site's;
-// axe-core finds nothing; a program of the course runs, with other numbers, and by keyboard; the page of a
-// step takes another prompt.
+// The site, opened as files and from a server, at two widths and in both colour schemes: every kind
+// of page renders with an empty console and without requests outside the site; axe-core finds
+// nothing; a program of the course runs, with other numbers, and by keyboard; the page of a step
+// takes another prompt.
 //
 //     node site.js CHROMIUM SITE [SCREENSHOTS]
 const assert = require('node:assert');
@@ -52,8 +52,8 @@ async function runIn(page, bar) {
   return bar.locator('.status').textContent();
 }
 
-// Every program of a chapter prints what the page shows; the first of them something else with another
-// number, in the Chinese chapter as well.
+// Every program of a chapter prints the output on the page; the first one something else for
+// another number, in the Chinese chapter as well.
 async function checkChapter(page, base, shoot) {
   await page.goto(`${base}/${CHAPTER}.html`);
   const bars = page.locator('[data-program]');
@@ -90,8 +90,8 @@ async function checkChapter(page, base, shoot) {
 const waitForText = (page, selector, pattern) => until(page, ([at, source]) =>
   new RegExp(source).test(document.querySelector(at)?.textContent ?? ''), [selector, pattern]);
 
-// The page of a step answers to another prompt, and without a head; the library in the page comes to the
-// loss of the native one.
+// The page of a step responds to another prompt, and to removing a head; the library in the page
+// reaches the native one's loss.
 async function checkTyping(page, base, shoot) {
   await page.goto(`${base}/inspect.html`);
   const subtitle = '[data-readout="subtitle"]';

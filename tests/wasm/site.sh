@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The site that examples/school/site/build wrote, in Debian's chromium (.ci/long site). Skipped, with a message,
-# where there is no chromium, no npm or nothing to install.
+# The site written by examples/school/site/build, in Debian's chromium (.ci/long site). Skipped,
+# with a message, without chromium, npm or npm's packages.
 #
 #     site.sh SOURCE_DIR SITE
 set -euo pipefail
@@ -9,7 +9,7 @@ directory=$source/build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 
-# First that the links' checker finds what it looks for.
+# First checks that planted broken links are found.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 echo '<h1 id="a">A</h1><a href="#a">a</a> <a href="b.html#b">b</a> <a href="c.html">c</a>' >"$planted/a.html"

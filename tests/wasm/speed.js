@@ -1,10 +1,11 @@
-// How fast a text is learned in chromium: by hand, with speed.sh, which asks the native library for the same.
+// How fast a text is learned in Chromium: run by hand, with speed.sh, which measures the native
+// library.
 //
 //     node speed.js CHROMIUM DIRECTORY TEXT NAME STEPS
 //     node speed.js CHROMIUM DIRECTORY TEXT page STEPS [GOAL]
 //
-// Prints the seconds of all steps of the training NAME in a worker; or those of two layers of 64 in the
-// playground's own page, which draws and evaluates meanwhile, and with a GOAL those until its validation
+// Prints the seconds of all steps of the run NAME in a worker; or those of two layers of 64 in the
+// playground's page, which also draws and evaluates, and with a GOAL those until its validation
 // loss was reached, at a rate of 5e-3.
 const fs = require('node:fs');
 const { chromium } = require('playwright-core');
@@ -21,7 +22,7 @@ async function inWorker() {
   return [seconds];
 }
 
-// The slider's places go by half decades: to the right until the rate is the one wanted.
+// The slider moves by half decades: to the right until the rate is reached.
 async function setRate(page, rate) {
   await page.focus('[data-control="lr"]');
   while (Number(await readout(page, 'lr')) < rate) await page.keyboard.press('ArrowRight');

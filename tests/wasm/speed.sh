@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# How fast a page trains, in chromium, and the native baseline with one thread, in turn: by hand, on a
-# machine that does nothing else. The figures are quoted in docs/playground.md.
+# The speed of training in a page in chromium, alternating with the native baseline with one thread:
+# by hand, on an otherwise idle machine. docs/playground.md quotes the figures.
 #
 #     speed.sh TAPESTRY TEXT SOURCE_DIR BUILD_DIR [PART...]
 #
-# TAPESTRY is the native command, TEXT what is learned, Shakespeare say; BUILD_DIR is the preset wasm's. PART
-# is steps_in_page, loss_in_page or recipe; without one, all.
+# TAPESTRY is the native command, TEXT the training text, such as Shakespeare; BUILD_DIR is the
+# preset wasm's. PART is steps_in_page, loss_in_page or recipe; without one, all.
 set -euo pipefail
 tapestry=$1 text=$2 source=$3 build=$4
 parts=("${@:5}")
@@ -24,7 +24,7 @@ in_chromium() {
         "$build/examples/school/playground" "$text" "$@"
 }
 
-# native STEPS: the recipe's seconds, without those of reading the text and of starting.
+# native STEPS: the recipe's seconds, without reading the text and starting.
 native() {
     local out
     out=$(mktemp -d "$temporary/XXXXXX")

@@ -1,7 +1,8 @@
-// Trains in WebAssembly as tests/frame/bits.sh has `tapestry train` do it. In node this is a module;
-// in a browser its text goes into a worker.
+// Trains in WebAssembly with the settings of `tapestry train` in tests/frame/bits.sh. In node this
+// is a module; in a browser its text is put into a worker.
 
-// In node: makes the module of DIRECTORY/playground.js. Left to itself, that would fetch the rest.
+// In node: creates the module of DIRECTORY/playground.js, which would otherwise fetch its other
+// file.
 function moduleFactory(directory) {
   const file = require('node:path').resolve(directory, 'playground');
   const wasmBinary = require('node:fs').readFileSync(`${file}.wasm`);
@@ -13,9 +14,9 @@ const TRAININGS = {
   recipe: { layers: 4, heads: 4, dim: 128, context: 64, batch: 12 },
 };
 
-// Trains so many steps: { digest, SHA-256 of the parameters; seconds; reached, the seconds after which the
-// validation loss was at most `goal` }. `factory` makes the module of playground.js; without a text it is
-// the stories of tests/frame/bits.sh.
+// Trains `steps` steps: { digest, SHA-256 of the parameters; seconds; reached, the seconds after
+// which the validation loss was at most `goal` }. `factory` creates the module of playground.js;
+// the default text is the stories of tests/frame/bits.sh.
 async function train(factory, name, steps, { text, lr = 1e-3, evaluateEvery = 0, goal = 0 } = {}) {
   const module = await factory();
   const call = (f, result, ...args) => module.cwrap(`playground_${f}`, result,

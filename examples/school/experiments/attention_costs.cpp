@@ -1,4 +1,4 @@
-// Read attention_costs.h first.
+// Implements attention_costs.h.
 #include <tapestry/examples/school/experiments/attention_costs.h>
 
 #include <tapestry/core/clock.h>
@@ -20,7 +20,7 @@
 namespace tapestry::experiments {
 namespace {
 
-// "VmRSS" (now) or "VmHWM" (at the most) of this process, in bytes.
+// "VmRSS" (current) or "VmHWM" (peak) of this process, in bytes.
 double status(const std::string& field) {
     std::ifstream file("/proc/self/status");
     for (std::string line; std::getline(file, line);) {
@@ -31,15 +31,15 @@ double status(const std::string& field) {
     return std::nan("");
 }
 
-// A forked child has its parent's memory, and "at the most" begins at that. What the parent keeps
-// for reuse, and scratch that belongs to its threads, must not serve f unnoticed.
+// A forked child starts with its parent's memory, and its peak starts there. Memory cached by the
+// parent, or scratch of its threads, must not serve f unnoticed: hence the fresh thread.
 double growth(const std::function<void()>& f) {
     const double before = status("VmRSS");
     std::exception_ptr error;
     std::thread([&] {
         try {
             f();
-        } catch (...) {  // a thread that throws would end the process
+        } catch (...) {  // an exception leaving the thread would end the process
             error = std::current_exception();
         }
     }).join();
@@ -61,7 +61,7 @@ double peak_resident(const std::function<void()>& f) {
         double bytes = std::nan("");
         try {
             bytes = growth(f);
-        } catch (...) {  // the parent is told that nothing was measured
+        } catch (...) {  // the parent receives NaN
         }
         const bool told = ::write(ends[1], &bytes, sizeof bytes) == sizeof bytes;
         ::_exit(told ? 0 : 1);
@@ -80,7 +80,7 @@ namespace {
 
 constexpr std::int64_t kHeads = 2, kHeadDim = 32;
 
-/// softmax(q k^T / sqrt(D)) v in plain ops, which keep the weights [T, S] for the way back.
+/// softmax(q k^T / sqrt(D)) v in plain ops, which store the weights [T, S] for backward.
 class KeptWeights : public AttentionForm {
 public:
     KeptWeights() : AttentionForm("KeptWeights") {}
@@ -90,7 +90,7 @@ public:
     }
 };
 
-// Near sqrt(n): as cheap as strided attention can be.
+// Near sqrt(n), the cheapest stride.
 std::int64_t best_stride(std::int64_t length) {
     return std::max<std::int64_t>(1, std::llround(std::sqrt(static_cast<double>(length))));
 }
@@ -121,7 +121,7 @@ std::vector<Form> make_forms() {
             {"linear, causal", linear, 1, 1, true},    {"performer 64", performer, 1, 1}};
 }
 
-/// The inputs of one attention, and a pass through it and back.
+/// The inputs of one attention, and a forward and backward pass through it.
 struct Pass {
     Tensor q, k, v;
     const AttentionForm& form;
@@ -134,7 +134,7 @@ struct Pass {
             *x = randn({1, kHeads, length, kHeadDim}, generator).set_requires_grad();
         }
     }
-    /// Returns the operations of the way there.
+    /// Returns the operations of the forward pass.
     double operator()() const {
         Tape tape;
         const Tensor loss = sum(form(q, k, v, {.causal = causal}));
@@ -173,7 +173,7 @@ Measured costs_of(const Form& form, std::int64_t longest, int repetitions) {
     for (std::int64_t length = 128; length <= longest; length *= 2) {
         measure(form, length, repetitions, m);
     }
-    // Starting threads takes some megabytes at every length.
+    // Subtracts the few megabytes that starting threads takes at any length.
     const auto grown = [&](std::int64_t length) {
         const auto made = form.make(length);
         return peak_resident([&] { Pass(*made, length, form.causal)(); }) / 1e6;
@@ -182,7 +182,7 @@ Measured costs_of(const Form& form, std::int64_t longest, int repetitions) {
     std::vector<double> lengths;
     std::map<std::string, std::vector<double>> tail;
     for (std::int64_t length = longest / 4; length <= longest; length *= 2) {
-        // At the least what its tensors take, or noise would have no logarithm.
+        // at least the tensors' memory, because noise could make the difference negative
         m.numbers[fmt::format("process MB {}", length)] =
             std::max(grown(length) - start, m.numbers[fmt::format("MB {}", length)]);
         lengths.push_back(static_cast<double>(length));

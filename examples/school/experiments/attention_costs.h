@@ -1,5 +1,5 @@
-// Forms of attention, and what one of them costs at a length: operations, time, memory; and what it
-// can still do: copy symbols over a distance. What experiment quadratic_cost asks of each.
+// Forms of attention, what each costs at a length (operations, time, memory), and whether it can
+// still copy symbols over a distance. Used by experiment quadratic_cost.
 #pragma once
 
 #include <tapestry/examples/school/experiments/experiment.h>
@@ -10,29 +10,28 @@
 
 namespace tapestry::experiments {
 
-/// By how many bytes the resident memory of a process that has nothing else to do grows at most
-/// while it runs f; a forked child runs it, on threads of its own. Everything is in it, scratch of
-/// kernels as well, which the library's own statistics (core/storage.h) do not see. NaN where the
-/// system does not tell.
+/// Peak growth in bytes of the resident memory of a process while it runs f and nothing else,
+/// measured in a forked child with its own threads. Includes everything, also kernel scratch, which
+/// the library's statistics (core/storage.h) do not see. NaN if the system does not report it.
 double peak_resident(const std::function<void()>& f);
 
 struct Form {
     std::string name;
     std::function<std::unique_ptr<AttentionForm>(std::int64_t length)> make;
-    double work;    ///< a of n^a, in theory: operations
-    double memory;  ///< the same of memory
+    double work;    ///< theoretical exponent of n: operations
+    double memory;  ///< theoretical exponent of n: memory
     bool causal = false;
 };
 
 const std::vector<Form>& attention_forms();
 
 /// One attention over 128, 256, ... positions up to `longest`, 2 heads of 32, forward and backward.
-/// Numbers, for each length: "GFLOP 128" of the forward pass, "ms 128" the best of `repetitions`,
-/// "MB 128" of tensors at the most; for the three longest "process MB 512"; and the exponents over
+/// Numbers for each length: "GFLOP 128" of the forward pass, "ms 128" the best of `repetitions`,
+/// "MB 128" the peak of the tensors; for the three longest "process MB 512"; and the exponents over
 /// these three: "work", "time", "memory", "process".
 Measured costs_of(const Form& form, std::int64_t longest, int repetitions);
 
-/// The share of 8 symbols that a small encoder with this form copies right over 128 positions.
+/// Fraction of 8 symbols that a small encoder with this form copies correctly over 128 positions.
 Measured copies(const Form& form, std::int64_t steps, std::uint64_t seed);
 
 }  // namespace tapestry::experiments

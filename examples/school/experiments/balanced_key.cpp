@@ -1,5 +1,5 @@
 // Can one head pick the balanced key among (10, 0), (0, 10), (5, 5), (2, 2)? A score is linear in
-// the key, and (5, 5) lies half way between the first two. And among random keys: can heads and a
+// the key, and (5, 5) is halfway between the first two. And among random keys: can heads and a
 // feed-forward network find the one whose smaller number is largest?
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kBalanced = 2;
 constexpr std::int64_t kKeys = 4;
 
-// The weights that queries of each direction and length give to the four keys, by the library: the
-// largest weight the balanced key ever has, and how often it is the key with the largest one.
+// The weights that the library's attention gives the four keys for queries of every direction and
+// length: the largest weight of the balanced key, and how often it has the largest one.
 struct Scan {
     std::int64_t queries = 0, won = 0;
     double largest = 0;
@@ -57,14 +57,13 @@ Scan scan(std::int64_t directions) {
 
 struct Keys {
     Tensor keys;   // [B, 4, 2]
-    Tensor where;  // [B]: the place of the key whose smaller number is largest
+    Tensor where;  // [B]: index of the key whose smaller number is largest
 };
 
 enum class Kind { lines, random };
 
-// Of kind lines: (a, 0), (0, a), (a/2, a/2), (b, b) with a about 10 and b about 2, in any order.
-// They lie so that one projection tells which is which. Random ones are drawn from the square [0,
-// 10]^2.
+// Kind `lines`: (a, 0), (0, a), (a/2, a/2), (b, b) with a about 10 and b about 2, in any order, so
+// one projection can identify each key. Kind `random`: drawn from the square [0, 10]^2.
 Keys draw_keys(Kind kind, std::int64_t batch, Generator& generator) {
     Tensor keys({batch, kKeys, 2}, DType::f32);
     Tensor where({batch}, DType::i64);
@@ -89,8 +88,8 @@ Keys draw_keys(Kind kind, std::int64_t batch, Generator& generator) {
     return {keys, where};
 }
 
-// One query, learned, attends to the keys; each key's value says at which place it stands. What
-// the heads found is read by a linear layer, with or without a feed-forward network before it.
+// A learned query attends to the keys; each key's value gives its position. A linear layer reads
+// the heads' output, with or without a feed-forward network before it.
 class Picker : public Module {
 public:
     Tensor query;  // [1, 1, C]
@@ -123,7 +122,7 @@ public:
     }
 };
 
-/// One row: which keys, how many heads, what reads them.
+/// A row of the table: the kind of keys, the number of heads, what reads them.
 struct Recipe {
     Kind kind;
     std::int64_t heads;
@@ -152,7 +151,7 @@ examples::Score score(const Picker& picker, Kind kind, Generator generator) {
     return {sum(right).item<std::int64_t>(), 2000};
 }
 
-// How often a trained model picks the right key among keys it never saw.
+// How often a trained model picks the right one of unseen keys.
 Measured learned(const Recipe& recipe, std::int64_t steps, std::uint64_t seed) {
     Generator generator(seed);
     Picker picker(recipe.heads, recipe.feed_forward, generator);

@@ -1,4 +1,4 @@
-// One attention step on "The robot hit the ball", with numbers so small that a person can redo it
+// One attention step on "The robot hit the ball", with numbers so small that you can check them
 // with a calculator: every table is one line of the formula.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -17,10 +17,10 @@ const std::vector<std::string> kWords{"the", "robot", "hit", "the (2)", "ball"};
 const std::vector<std::string> kFeatures{"article", "thing", "action", "alive"};
 constexpr std::size_t kHit = 2;
 
-// What the words are: [5 words][4 features].
+// The words' features: [5 words][4 features].
 const Matrix kX{{1, 0, 0, 0}, {0, 1, 0, 1}, {0, 0, 1, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}};
-// What each feature asks for, answers to, and has to say: [4 features][4]. An action asks for
-// things (2) and for what is alive (1); that is all that hit needs.
+// What each feature queries, what it matches as a key, and its value: [4 features][4]. An action
+// queries things (2) and living beings (1); that is all that "hit" needs.
 const Matrix kWq{{0, 1, 0, 0}, {0, 0, 1, 0}, {0, 2, 0, 1}, {1, 0, 0, 0}};
 const Matrix kWk{{0, 0, 1, 0}, {0, 2, 0, 0}, {1, 0, 0, 1}, {0, 0, 0, 2}};
 const Matrix kWv{{0.5, 0, 0, 0}, {0, 3, 1, 0}, {1, 0, 0, 2}, {0, 1, 0, 4}};
@@ -46,14 +46,14 @@ Matrix product(const Matrix& a, const Matrix& b) {
     return result;
 }
 
-// The step for the query "hit", one line of the formula after the other.
+// The step for the query "hit", line by line of the formula.
 struct Steps {
     Matrix q, k, v;                                // [5][4]
     Vector scores, scaled, exponentials, weights;  // [5]
     Vector output;                                 // [4]
 };
 
-// A person writes down so many decimals of the exponentials and of the weights.
+// Rounds to the decimals usual by hand, for exponentials and weights.
 double written(double value, int decimals) {
     const double unit = std::pow(10.0, decimals);
     return decimals < 0 ? value : std::round(value * unit) / unit;
@@ -84,8 +84,8 @@ Tensor as_tensor(const Matrix& m, bool transposed) {
     return (transposed ? transpose(x, 0, 1) : x).clone();
 }
 
-// The same through a MultiHeadAttention of one head that has these matrices: {weights, output} of
-// the query "hit".
+// The same through a MultiHeadAttention of one head with these matrices: {weights, output} of the
+// query "hit".
 struct Library {
     Vector weights, output;
 };
@@ -93,7 +93,7 @@ struct Library {
 Library through_library() {
     MultiHeadAttention attention({.dim = 4, .bias = false});
     attention.to(DType::f64);
-    // Linear computes x W^T with W_Q, W_K and W_V below one another.
+    // Linear computes x W^T with W_Q, W_K and W_V stacked by rows.
     attention.qkv->weight.copy_(
         concat({as_tensor(kWq, true), as_tensor(kWk, true), as_tensor(kWv, true)}));  // [12, 4]
     attention.output.weight.copy_(eye(4));

@@ -1,5 +1,5 @@
-// What does checkpointing buy? Memory and time of a GPT's training step, with and without, as
-// layers are added.
+// What does recomputing activations save? Memory and time of a GPT's training step, with and
+// without it, as layers are added.
 #include <tapestry/core/clock.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
@@ -14,9 +14,9 @@ constexpr std::int64_t kBatch = 4, kContext = 128, kDim = 64, kVocab = 64;
 
 struct Step {
     double kept = 0;              // bytes on the tape after the forward pass
-    double peak = 0;              // bytes at the highest, besides parameters and their gradients
-    double seconds = 0;           // the best of a few
-    std::vector<float> gradient;  // of the first parameter, the last one that is reached
+    double peak = 0;              // peak bytes beyond parameters and their gradients
+    double seconds = 0;           // best of a few repetitions
+    std::vector<float> gradient;  // of the first parameter, the last one that backward reaches
 };
 
 Step step_of(std::int64_t layers, bool recompute, std::uint64_t seed, int repetitions) {
@@ -31,7 +31,7 @@ Step step_of(std::int64_t layers, bool recompute, std::uint64_t seed, int repeti
     const Tensor targets = randint(0, kVocab, {kBatch, kContext}, generator);
     Step step;
     step.seconds = 1e30;
-    for (int i = 0; i <= repetitions; ++i) {  // the first one makes room for the gradients
+    for (int i = 0; i <= repetitions; ++i) {  // the first one allocates the gradients
         for (Tensor& parameter : model.parameters()) {
             if (parameter.grad().defined()) Tensor(parameter.grad()).fill_(0);
         }
@@ -59,7 +59,7 @@ std::string of_layers(const char* what, std::int64_t layers) {
 
 constexpr const char* kTrial = "with and without";
 
-// Both ways at every depth, one after the other, so that whatever else the machine does meets both.
+// Both ways at each depth, alternating, so other load on the machine affects both equally.
 Measured compare(const std::vector<std::int64_t>& depths, int repetitions, std::uint64_t seed) {
     Measured m;
     std::vector<double> layers, kept, kept_with;
@@ -76,7 +76,7 @@ Measured compare(const std::vector<std::int64_t>& depths, int repetitions, std::
         m.numbers[of_layers("slower", depth)] = slower;
         m.numbers["slower"] += slower / static_cast<double>(depths.size());
         m.numbers["wrong bits"] += plain.gradient == with.gradient ? 0 : 1;
-        m.numbers["peaks"] = plain.peak / with.peak;  // of the deepest at the end
+        m.numbers["peaks"] = plain.peak / with.peak;  // after the loop, at the greatest depth
         layers.push_back(static_cast<double>(depth));
         kept.push_back(plain.kept);
         kept_with.push_back(with.kept);

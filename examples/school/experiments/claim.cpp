@@ -1,5 +1,4 @@
-// Student's and Wilson's intervals; rules in words, and what follows from an interval. Read claim.h
-// first.
+// Student's and Wilson's intervals, rules as text, and verdicts. Implements claim.h.
 #include <tapestry/examples/school/experiments/claim.h>
 
 #include <tapestry/core/error.h>
@@ -13,10 +12,10 @@
 namespace tapestry::experiments {
 namespace {
 
-constexpr double kNormal = 1.959963984540054;  // of a standard normal, 95 % lie within +- this
+constexpr double kNormal = 1.959963984540054;  // 95% of a standard normal is within +- this
 
-// Of Student's distribution with `freedom` degrees of freedom, 95 % lie within +- this. Tabulated
-// as far as the series in 1 / freedom (Abramowitz and Stegun 26.7.5) is off by more than 0.001.
+// 95% of Student's distribution with `freedom` degrees of freedom is within +- this. Tabulated
+// where the series in 1 / freedom (Abramowitz and Stegun 26.7.5) is off by more than 0.001.
 double student_quantile(std::size_t freedom) {
     constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
     if (freedom <= std::size(kTable)) return kTable[freedom - 1];

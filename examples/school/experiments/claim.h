@@ -1,7 +1,7 @@
 // A claim: one sentence, one number that decides it, and the rule, written before anything runs. An
-// experiment that has four things to say makes four claims. The number is an interval: what several
-// seeds say of it, its mean, and where the true mean lies with 95 % confidence. Read next:
-// experiment.h, where numbers come from.
+// experiment with four results makes four claims. The number is an interval: the mean over the
+// seeds, and the 95% confidence interval of the true mean. Read next: experiment.h, where numbers
+// come from.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,35 @@ namespace tapestry::experiments {
 
 struct Interval {
     double mean = 0;
-    double low = 0, high = 0;  ///< equal to the mean where nothing is random
-    std::int64_t count = 0;    ///< how many values it rests on; 0: computed exactly, without a draw
+    double low = 0, high = 0;  ///< equal to the mean if nothing is random
+    std::int64_t count = 0;    ///< number of values; 0: computed exactly, without sampling
 
     double half_width() const { return (high - low) / 2; }
     bool operator==(const Interval&) const = default;
 };
 
-/// Student's interval: mean +- t s / sqrt(n) with the t of n - 1 degrees of freedom. Right if the
-/// values are roughly normal. One value has an infinite interval, for it says nothing of its
-/// spread. Throws ValueError for none.
+/// Student's interval: mean +- t s / sqrt(n) with the t of n - 1 degrees of freedom. Valid if the
+/// values are roughly normal. Infinite for a single value, which shows no spread. Throws ValueError
+/// if there are no values.
 Interval student(const std::vector<double>& values);
 
-/// Wilson's interval for a share, of which Student's says too much when all cases agree: of 10
-/// cases out of 10 it says 72 % at least. Throws ValueError unless 0 <= hits <= cases and cases >
+/// Wilson's interval for a proportion. Student's would be too narrow when all cases agree; for 10
+/// hits in 10 cases this one starts at 72%. Throws ValueError unless 0 <= hits <= cases and cases >
 /// 0.
 Interval share(std::int64_t hits, std::int64_t cases);
 
-/// A number that no seed changes.
+/// A number that does not depend on seeds.
 Interval exactly(double value);
 
-/// One that was not measured, as in a short form; no rule holds for it, and none is broken.
+/// A number that was not measured, for example in a quick run; no rule holds or is broken.
 Interval unmeasured();
 
-/// a_i - b_i and a_i / b_i: with the same seed on both sides, what the seeds have in common
-/// cancels. Throws ValueError unless there are as many of each.
+/// a_i - b_i and a_i / b_i, paired by seed, so the variation they share cancels. Throws ValueError
+/// unless a and b have the same length.
 std::vector<double> differences(const std::vector<double>& a, const std::vector<double>& b);
 std::vector<double> ratios(const std::vector<double>& a, const std::vector<double>& b);
 
-/// The numbers with which a claim is true: those above, below, or between.
+/// The range of numbers for which a claim is true: above, below, or between bounds.
 struct Rule {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
@@ -59,15 +59,14 @@ enum class Verdict { holds, does_not_hold, not_shown };
 /// "holds", "does not hold", "not shown".
 std::string text_of(Verdict verdict);
 
-/// Holds if the whole interval obeys the rule, does not hold if all of it breaks the rule; where it
-/// lies on both sides, so many seeds have not shown either.
+/// `holds` if the whole interval satisfies the rule, `does not hold` if none of it does; otherwise
+/// these seeds have shown neither.
 Verdict judge(const Rule& rule, const Interval& measured);
 
 struct Claim {
     std::string name;      ///< short, for tests and docs/claims.md: "gradient_at_q"
-    std::string sentence;  ///< what is said, as a sentence that may turn out wrong
-    std::string
-        number;  ///< what decides, in words: "rms of dL/dq, undivided over divided, d_k = 64"
+    std::string sentence;  ///< the claim, as a sentence that may turn out false
+    std::string number;  ///< the deciding number: "rms of dL/dq, undivided over divided, d_k = 64"
     Rule rule;
 };
 

@@ -1,5 +1,5 @@
-// Where do gradients go in a deep stack? Transformer layers before any training, wired in four
-// ways: the gradient's norm in each layer, over 2 to 32 layers.
+// How do gradients travel through a deep stack? The gradient norm in each layer of untrained
+// Transformers, wired in four ways, with 2 to 32 layers.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -29,7 +29,7 @@ const std::vector<Way>& ways() {
     return all;
 }
 
-// x through the parts of a layer, joined in another way than the layer would.
+// Passes x through the parts of a layer, wired differently from the layer itself.
 Tensor pass(const EncoderLayer& layer, const Tensor& x, Wiring wiring) {
     const auto attend = [&](const Tensor& h) { return layer.attention(h); };
     const auto work = [&](const Tensor& h) { return layer.feed_forward(h); };
@@ -48,8 +48,8 @@ Tensor pass(const EncoderLayer& layer, const Tensor& x, Wiring wiring) {
     return {};
 }
 
-// Matrices uniform as Glorot's, as theory supposes: +-sqrt(6 / (in + out)); the packed W_Q, W_K,
-// W_V are three.
+// Glorot's uniform initialization, which the theory assumes: +-sqrt(6 / (in + out)); the packed
+// W_Q, W_K, W_V count as three matrices.
 void initialise(Module& module, Generator& generator) {
     for (auto& [name, parameter] : module.named_parameters()) {
         if (parameter.rank() != 2) continue;
@@ -60,14 +60,14 @@ void initialise(Module& module, Generator& generator) {
     }
 }
 
-// ||d loss / d W|| for the last matrix of each layer, from the first layer on: [depth].
+// ||d loss / d W|| for the last matrix of each layer, starting with the first layer: [depth].
 std::vector<double> gradient_norms(Wiring wiring, std::int64_t depth, std::uint64_t seed) {
     Generator generator(seed);
     Encoder encoder({.layers = depth, .layer = {.dim = kDim, .heads = 4}}, generator);
     Linear head(kDim, kClasses, true, generator);
     initialise(encoder, generator);
     initialise(head, generator);
-    encoder.to(DType::f64);  // what is left after 32 layers may be very small
+    encoder.to(DType::f64);  // gradients after 32 layers may be tiny
     head.to(DType::f64);
     const Tensor x = randn({kBatch, kLength, kDim}, generator, DType::f64);
     const Tensor targets = randint(0, kClasses, {kBatch, kLength}, generator);
@@ -84,7 +84,7 @@ std::vector<double> gradient_norms(Wiring wiring, std::int64_t depth, std::uint6
     return norms;
 }
 
-// The geometric mean over four stacks, whose gradients differ by chance.
+// The geometric mean over four random stacks.
 std::vector<double> mean_norms(Wiring wiring, std::int64_t depth, std::uint64_t seed) {
     constexpr int kStacks = 4;
     std::vector<double> mean(static_cast<std::size_t>(depth), 1);
@@ -99,7 +99,7 @@ std::vector<double> depths(const Setting& setting) {
     return setting.pick<std::vector<double>>({2, 4, 8, 16, 32}, {2, 4, 8, 16});
 }
 
-// Logarithms, whose means over the seeds are those of geometric means.
+// Logarithms: their means over the seeds give geometric means.
 Measured measure(Wiring wiring, const std::vector<double>& depths, std::uint64_t seed) {
     Measured m;
     std::vector<double> last, back, lows;
@@ -133,7 +133,7 @@ std::vector<Trial> trials(const Setting& setting) {
     return all;
 }
 
-// The geometric mean, and its interval, of a number whose logarithm was measured.
+// Geometric mean and interval of a number whose logarithm was measured.
 Interval geometric(const Interval& logs, double base = std::exp(1)) {
     return {std::pow(base, logs.mean), std::pow(base, logs.low), std::pow(base, logs.high),
             logs.count};

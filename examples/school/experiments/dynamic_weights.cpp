@@ -1,6 +1,5 @@
-// One word, two sentences, other weights: what attention weighs with is made anew from every
-// sentence, where a dense layer has weights that are learnt once. Two trainings show the
-// difference.
+// One word, two sentences, different weights: attention computes its weights from every sentence,
+// while a dense layer's weights are learned once. Two training runs show the difference.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/recall.h>
@@ -14,7 +13,7 @@ using examples::Riddle;
 
 // ---- one word, two sentences --------------------------------------------------------------------
 
-// Riddles i and j whose sentences are the same up to the pronoun and mean different nouns.
+// Pairs of riddles (i, j) with the same sentence up to the pronoun and different answers.
 std::vector<std::pair<std::size_t, std::size_t>> twins(const std::vector<Riddle>& riddles) {
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t i = 0; i < riddles.size(); ++i) {
@@ -30,8 +29,8 @@ std::vector<std::pair<std::size_t, std::size_t>> twins(const std::vector<Riddle>
     return pairs;
 }
 
-// By how much the weight of a noun, seen from the pronoun, falls if the end of the sentence makes
-// the pronoun mean another one: the mean over pairs of sentences, of the head where it is largest.
+// How much less the pronoun attends to a noun if the sentence's ending makes it refer to another
+// one: the mean over pairs of sentences, for the head where it is largest.
 double weight_that_moves(const MaskedLanguageModel& model, const std::vector<Riddle>& riddles,
                          const Tensor& ids) {
     const auto pairs = twins(riddles);
@@ -82,9 +81,9 @@ Measured read_riddles(std::uint64_t seed, std::int64_t steps) {
     return m;
 }
 
-// ---- weights that are learnt once ---------------------------------------------------------------
+// ---- weights that are learned once --------------------------------------------------------------
 
-/// softmax(scores) v: the scores are parameters, the same for every sentence.
+/// softmax(scores) v, where the scores are parameters, the same for every sentence.
 class LearntOnce : public AttentionForm {
 public:
     Tensor scores;  // [1, 1, 1, S]

@@ -1,5 +1,5 @@
-// Trials, run for every seed, and one experiment from its trials to its verdicts. Read experiment.h
-// first.
+// Runs trials for every seed, and an experiment from its trials to its verdicts. Implements
+// experiment.h.
 #include <tapestry/examples/school/experiments/experiment.h>
 
 #include <tapestry/core/error.h>
@@ -73,7 +73,7 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
         seconds[static_cast<std::size_t>(job)] =
             timed([&] { entries[trial].seeds[seed] = trials[trial].run(first_seed + seed); });
     };
-    // Loops within a chunk run on its thread (core/parallel.h): a trial keeps to one core.
+    // Loops inside a chunk run on its thread (core/parallel.h), so each trial uses one core.
     std::vector<std::int64_t> beside, alone;
     for (std::int64_t job = 0; job < static_cast<std::int64_t>(seconds.size()); ++job) {
         (trials[static_cast<std::size_t>(job / seeds)].timed ? alone : beside).push_back(job);

@@ -1,7 +1,6 @@
-// Is head dropout an ensemble? The mean of H heads of which each is dropped with probability p is
-// said to vary like the mean of N_eff = H (1 - p) heads. Its formula on random heads, whether
-// trained heads are as the formula wants them, and whether training with it makes heads easier to
-// miss.
+// Is head dropout an ensemble? The mean of H heads, each dropped with probability p, is said to
+// vary like the mean of N_eff = H (1 - p) heads. Tests the formula on random heads, whether trained
+// heads meet its assumptions, and whether training with head dropout makes heads less critical.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kHeads = 16;
 
-// How the outputs of single heads are distributed.
+// The distribution of single heads' outputs.
 struct Heads {
     const char* name;
     double mean;         // mu; the variance is 1
@@ -28,8 +27,8 @@ constexpr Heads kKinds[] = {{"independent, mean 0", 0, 0},
                             {"independent, mean 1", 1, 0},
                             {"correlated 0.5, mean 0", 0, 0.5}};
 
-// Attention whose heads hand on one number of the input each, and whose output is their mean: W_V =
-// I, W_O = 1/H, and one position, so that every weight is 1.
+// Attention in which each head passes on one number of the input, and the output is their mean: W_V
+// = I, W_O = 1/H, and one position, so every weight is 1.
 MultiHeadAttention& averaging(MultiHeadAttention& attention) {
     attention.qkv->weight.fill_(0);
     views::slice(attention.qkv->weight, 0, 2 * kHeads, 3 * kHeads).copy_(eye(kHeads));
@@ -37,7 +36,7 @@ MultiHeadAttention& averaging(MultiHeadAttention& attention) {
     return attention;
 }
 
-// [B, 1, H]: what the heads of B sequences find.
+// [B, 1, H]: sampled head outputs for B sequences.
 Tensor head_outputs(const Heads& kind, std::int64_t batch, Generator& generator) {
     const Tensor own = randn({batch, 1, kHeads}, generator);
     const Tensor common = randn({batch, 1, 1}, generator);
@@ -76,7 +75,7 @@ constexpr double kRates[] = {0, 0.1, 0.3, 0.5, 0.7};
 std::string random_name(const Heads& kind, double p) { return fmt::format("{}, {}", kind.name, p); }
 std::string trained_name(double p) { return fmt::format("trained with p = {}", p); }
 
-/// A GPT of stories with 2 layers of 8 heads, trained with head dropout p.
+/// Trains a GPT on stories with 2 layers of 8 heads and head dropout p.
 Measured trained(double p, const StoryText& text, std::int64_t steps, std::uint64_t seed) {
     Generator generator(seed);
     StoryReader model(

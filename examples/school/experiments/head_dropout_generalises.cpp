@@ -1,6 +1,6 @@
-// Does dropping whole heads make a model generalise? A language model with little to read is
-// trained with head dropout and without: the loss on what it has read and has not, and how much
-// depends on the head that matters most.
+// Does dropping whole heads help generalisation? A language model with little training text is
+// trained with and without head dropout: training and held-out loss, and how much depends on the
+// most important head.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -13,8 +13,8 @@ constexpr std::int64_t kLayers = 2, kHeads = 4;
 
 struct Way {
     const char* name;
-    double heads;    // probability of a head's dropout
-    double numbers;  // of ordinary dropout
+    double heads;    // probability of dropping a head
+    double numbers;  // ordinary dropout probability
 };
 constexpr Way kWays[] = {{"nothing dropped", 0, 0},
                          {"heads, 0.1", 0.1, 0},
@@ -32,7 +32,7 @@ double loss_on(const StoryReader& model, const StoryText& text, Split split) {
         .item();
 }
 
-// What the loss rises by without the head that is missed most.
+// The largest increase in loss from removing a single head.
 double dearest_head(const StoryReader& model, const StoryText& text, double whole) {
     double dearest = 0;
     for (std::int64_t layer = 0; layer < kLayers; ++layer) {

@@ -1,4 +1,4 @@
-// Read head_figures.h first.
+// Implements head_figures.h.
 #include <tapestry/examples/school/experiments/head_figures.h>
 
 #include <tapestry/core/error.h>
@@ -14,7 +14,7 @@ namespace {
 
 struct LinkInText {
     Link link;
-    std::size_t end, earlier_end;  // bytes
+    std::size_t end, earlier_end;  // byte offsets
 };
 
 std::vector<LinkInText> links_of(const examples::Stories& stories) {
@@ -46,7 +46,7 @@ std::vector<Piece> story_pieces(std::uint64_t seed, std::size_t bytes, const Enc
         if (static_cast<std::int64_t>(piece.ids.size()) > context) {
             piece.ids.resize(static_cast<std::size_t>(context));
         }
-        const auto place = [&](std::size_t end) {  // of the token that ends there
+        const auto place = [&](std::size_t end) {  // index of the token that ends there
             return static_cast<std::int64_t>(
                        encode(std::string_view(story).substr(0, end - begin)).size()) -
                    1;
@@ -67,18 +67,18 @@ std::vector<Piece> story_pieces(std::uint64_t seed, std::size_t bytes, const Enc
 
 namespace {
 
-/// Weights of one head in one piece: [T, T].
+/// Attention weights of one head on one piece: [T, T].
 struct Weights {
     const float* data;
     std::int64_t length;
     double at(std::int64_t from, std::int64_t to) const { return data[from * length + to]; }
-    /// Over what a head has that looks at all words alike.
+    /// Weight relative to uniform attention over the visible words.
     double over_uniform(std::int64_t from, std::int64_t to) const {
         return at(from, to) * static_cast<double>(from + 1);
     }
 };
 
-/// Sums over pieces, of one head.
+/// Sums over pieces for one head.
 struct Sums {
     double distance = 0, entropy = 0, previous = 0, words = 0;
     double linked[kLinks] = {};                  // weight over uniform, on linked words

@@ -1,5 +1,5 @@
-// Do heads take roles? First by construction, with subspaces that have nothing in common; then as
-// training makes them, when two relations are to be served at once.
+// Do heads take roles? First by construction, with orthogonal subspaces; then as training forms
+// them, when a model must serve two relations at once.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kDim = 8, kHalf = 4, kTokens = 16;
 
-// I - 2 v v^T / v^T v for a random v: orthogonal, and no axis stays what it was.
+// I - 2 v v^T / v^T v for a random v: orthogonal, and mixes all axes.
 Tensor reflection(Generator& generator) {
     const Tensor v = randn({kDim, 1}, generator, DType::f64);
     return eye(kDim, DType::f64) - matmul(v, transpose(v, 0, 1)) * (2 / sum(v * v).item());
@@ -31,8 +31,9 @@ Tensor weights_of(const Tensor& w, const Tensor& x) {
     return record.weights;  // [1, 2, T, T]
 }
 
-// The largest change of any weight of head 0 when only the second half of what tokens are changes,
-// and of head 1 when only the first does. Tokens are [a b] U^T, [a b] of mean 0 and variance 1.
+// The largest change in any weight of head 0 when only the second half of the tokens' features
+// changes, and of head 1 when only the first half does. Tokens are [a b] U^T, with [a b] of mean 0
+// and variance 1.
 double leakage(const Tensor& u, const Tensor& w, Generator& generator) {
     const auto draw = [&] { return randn({1, kTokens, kHalf}, generator, DType::f64); };
     const Tensor a = draw(), b = draw(), other_a = draw(), other_b = draw();
@@ -60,8 +61,8 @@ Table leakage_table(std::uint64_t seed) {
 // What one head of a trained model does.
 struct Head {
     double weight[2];   // mean weight on the record that each relation asks for
-    double without[2];  // right answers for each relation when the head is removed
-    // Serves a relation when most of its weight goes there and little to where the other points.
+    double without[2];  // accuracy on each relation when the head is removed
+    // A head serves a relation if most of its weight goes to that target and little to the other's.
     int role() const {
         constexpr double kMuch = 0.5, kLittle = 0.25;
         if (weight[0] > kMuch && weight[1] < kLittle) return 0;
@@ -71,7 +72,7 @@ struct Head {
     bool is_needed() const { return std::min(without[0], without[1]) < 0.95; }
 };
 
-// One head for each relation, without which that relation alone is lost.
+// One head per relation, and removing it loses only that relation.
 bool is_divided(const std::vector<Head>& heads) {
     if (heads.size() != 2 || heads[0].role() < 0 || heads[1].role() < 0) return false;
     if (heads[0].role() == heads[1].role()) return false;
@@ -146,12 +147,12 @@ Table roles_table(const Outcomes& o) {
     return table;
 }
 
-// A point for each head of each model.
+// A point per head of each model.
 Plot roles_plot(const Outcomes& o) {
     Plot plot{.title = "Where the heads of trained models look",
               .x = {.label = "weight on the record of the query's colour", .low = 0, .high = 1.05},
               .y = {.label = "on the record of its shape", .low = 0, .high = 1.05}};
-    for (const std::int64_t heads : {4, 2}) {  // fewer heads are drawn on top
+    for (const std::int64_t heads : {4, 2}) {  // so models with fewer heads are drawn on top
         Series s{.name = name_of(heads), .mark = Mark::points};
         for (const Measured& seed : o.seeds(name_of(heads))) {
             const auto &x = seed.curves.at("colour"), &y = seed.curves.at("shape");

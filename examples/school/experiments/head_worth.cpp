@@ -1,4 +1,4 @@
-// Read head_worth.h first.
+// Implements head_worth.h.
 #include <tapestry/examples/school/experiments/head_worth.h>
 
 #include <tapestry/tapestry.h>

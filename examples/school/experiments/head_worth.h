@@ -1,5 +1,5 @@
-// How experiments find out what a head is good for: what a model is without it, what a language
-// model loses, and how many dimensions the outputs of heads fill together.
+// Measures of a head's worth: a model without the head, the increase in a language model's loss,
+// and the number of dimensions that the heads' outputs span together.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -17,8 +17,8 @@
 
 namespace tapestry::experiments {
 
-/// Until this leaves scope, what head `head` found does not reach the output: the columns of W_O
-/// that read it are 0. Several heads may be away at once.
+/// Removes the output of head `head` while in scope, by zeroing the columns of W_O that read it.
+/// Several heads may be removed at once.
 class WithoutHead {
 public:
     WithoutHead(const MultiHeadAttention& attention, std::int64_t head)
@@ -41,8 +41,8 @@ private:
     Tensor kept_;
 };
 
-/// The same, but what the head finds on average stays: its mean output [dim / heads], through W_O,
-/// is added to the bias. What is lost is only what the head makes of each input.
+/// Like WithoutHead, but keeps the head's average: its mean output [dim / heads], through W_O, is
+/// added to the bias. Only the head's dependence on the input is lost.
 class WithMeanOfHead {
 public:
     WithMeanOfHead(const MultiHeadAttention& attention, std::int64_t head, const Tensor& mean)
@@ -63,15 +63,14 @@ private:
 struct Rank {
     double numerical = 0;            ///< singular values above 1e-4 of the largest
     double effective = 0;            ///< e^entropy of their shares of the sum
-    double similarity = 0;           ///< mean |cos| of two heads' outputs
-    std::vector<double> spectrum{};  ///< singular values over the largest
+    double similarity = 0;           ///< mean |cos| between two heads' outputs
+    std::vector<double> spectrum{};  ///< singular values divided by the largest
 };
 
-/// Of heads [B, H, T, D] side by side.
+/// Rank of the heads [B, H, T, D], concatenated.
 Rank rank_of(const Tensor& heads);
 
-/// A language model and what it is asked about; `batches` of 16 pieces of `context` tokens, the
-/// same ones always.
+/// A language model and fixed evaluation data: `batches` of 16 pieces of `context` tokens.
 struct AskedModel {
     std::function<Tensor(const Tensor& ids, std::vector<AttentionRecord>* records)> logits;
     const TransformerStack& blocks;
@@ -80,16 +79,16 @@ struct AskedModel {
     std::int64_t batches;
 
     double loss() const;
-    std::vector<Rank> ranks() const;  ///< of each layer
-    /// What the heads do in a batch; another `seed`, another batch.
+    std::vector<Rank> ranks() const;  ///< one per layer
+    /// The attention of a batch; another `seed` gives another batch.
     std::vector<AttentionRecord> look(std::int64_t batch, std::uint64_t seed) const;
 };
 
 AskedModel asked_gpt(const GPT& model, const TextData& data, std::int64_t context,
                      std::int64_t batches);
 
-/// How much the loss grows without a head, as a share: by putting zeros in the place of its output,
-/// and by putting its mean there. [layers x heads], layer by layer.
+/// Relative increase in loss without each head: with its output set to zero, and set to its mean.
+/// [layers x heads], layer by layer.
 struct Removals {
     double loss = 0;  ///< with all heads
     std::vector<double> zeroed{}, averaged{};
@@ -97,12 +96,12 @@ struct Removals {
 
 Removals remove_each(const AskedModel& asked);
 
-/// How many independent heads of mean 0 the heads of a layer are worth, mean over the layers: H
-/// times the sum of the mean squares of what each adds to the output, over the mean square of their
-/// sum.
+/// The number of independent zero-mean heads that a layer's heads are worth, averaged over the
+/// layers: H times the sum of the mean squares of each head's contribution to the output, divided
+/// by the mean square of their sum.
 double heads_worth(const AskedModel& asked);
 
-/// The share of heads that cost less than 1 %.
+/// The share of heads that cost less than 1%.
 double share_to_spare(const std::vector<double>& costs);
 
 }  // namespace tapestry::experiments

@@ -1,5 +1,5 @@
-// Are h heads of d/h as cheap as one of d? Parameters and operations counted, time measured at two
-// sizes, and what the heads are good for: the loss of small language models.
+// Are h heads of d/h as cheap as one of d? Counts parameters and operations, measures time at two
+// sizes, and compares the losses of small language models.
 #include <tapestry/core/clock.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -19,8 +19,8 @@ std::string with_heads(const char* what, std::int64_t heads) {
     return fmt::format("{} with {}", what, heads);
 }
 
-// One attention over kPositions, forward and backward, with each number of heads in turn, so that
-// whatever else the machine does meets all alike.
+// One attention over kPositions, forward and backward, alternating between numbers of heads, so
+// other load on the machine affects all equally.
 Measured costs(std::int64_t dim, int repetitions, std::uint64_t seed) {
     Generator generator(seed);
     const Tensor x = randn({1, kPositions, dim}, generator).set_requires_grad();

@@ -1,6 +1,6 @@
-// How far does information travel? Five kinds of networks with the same number of parameters copy
-// symbols over 8 to 128 positions, each at the best of two rates; and how far a gradient reaches in
-// new ones.
+// How far does information travel? Five kinds of network with the same number of parameters copy
+// symbols over 8 to 128 positions, each at the better of two learning rates; and how far gradients
+// reach in untrained networks.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
@@ -22,19 +22,18 @@ using examples::CopyModel;
 using examples::LongCopyOptions;
 
 // ---- networks that copy, all with the same number of parameters. The task and the Transformer are
-// those of tasks/long_copy.h; the recurrent networks read with one RNN or LSTM and write with
-// another
+// in tasks/long_copy.h; the recurrent networks read with one RNN or LSTM and write with another
 
 constexpr std::int64_t kBudget = 20'000;  // parameters
 
-// From a batch to logits [B, symbols, alphabet].
+// A model that maps a batch to logits [B, symbols, alphabet].
 struct Copier {
     std::shared_ptr<Module> module;
     std::function<Tensor(const CopyBatch&)> logits;
 };
 
-// Adds `value` to the bias of an LSTM's forget gate: at 1 it begins at sigmoid(1) = 0.73 instead
-// of 1/2. Nothing for other networks.
+// Adds `value` to the bias of an LSTM's forget gate: at 1, the gate starts at sigmoid(1) = 0.73
+// instead of 1/2. Does nothing for other networks.
 void set_forget_bias(Recurrent& network, double value) {
     if (!network.has_cell() || value == 0) return;
     const std::int64_t hidden = network.config().hidden;
@@ -44,8 +43,8 @@ void set_forget_bias(Recurrent& network, double value) {
     }
 }
 
-// Reads symbols and silence, in one direction; then writes. Each symbol is asked for after the
-// true ones before it, which say nothing of it.
+// Reads symbols and silence in one direction, then writes. The decoder gets the preceding true
+// symbols, which carry no information about the next.
 Copier recurrent_copier(const LongCopyOptions& o, RecurrentCell cell, Alignment alignment,
                         double forget_bias, std::int64_t width, Generator& generator) {
     const auto model = std::make_shared<Seq2Seq>(Seq2SeqConfig{.source_vocab = o.alphabet + 1,
@@ -86,7 +85,7 @@ const std::vector<std::string>& copier_names() {
     return names;
 }
 
-// As wide as 20,000 parameters allow.
+// As wide as the budget of 20,000 parameters allows.
 Copier widest_copier(const std::string& name, const LongCopyOptions& o) {
     Copier best = make_copier(name, o, 4);
     for (std::int64_t width = 6;; width += 2) {
@@ -98,7 +97,7 @@ Copier widest_copier(const std::string& name, const LongCopyOptions& o) {
 
 // ---- the experiment
 
-constexpr std::int64_t kReach = 129;  // positions of the new networks
+constexpr std::int64_t kReach = 129;  // positions of the untrained networks
 const std::vector<std::string> kNew{"RNN", "LSTM, forget bias 0", "LSTM, forget bias 1",
                                     "Transformer"};
 
@@ -116,7 +115,7 @@ std::string copy_name(const std::string& network, std::int64_t distance, double 
 
 std::string new_name(const std::string& network) { return "new " + network; }
 
-// Trains until all is right, or the steps are over.
+// Trains until every symbol is right, or the steps run out.
 Measured copied(const std::string& name, const LongCopyOptions& o) {
     const Copier copier = widest_copier(name, o);
     AdamW optimizer(decay_groups(*copier.module, 0), {.lr = o.rate, .beta2 = 0.99});
@@ -138,9 +137,9 @@ Measured copied(const std::string& name, const LongCopyOptions& o) {
              {"parameters", static_cast<double>(copier.module->parameter_count())}}};
 }
 
-// The largest |d (what comes out last) / d x_t| of a new network, for t counted from the end, over
-// that at t = 1: [length]. In f64, for it may be as small as 1e-200. The Transformer's input has
-// positions in it, or all that is far would be the same to it.
+// The largest |d (last output) / d x_t| of an untrained network, for t counted from the end,
+// relative to t = 1: [length]. In f64, since it may be as small as 1e-200. The Transformer's input
+// includes positions, without which all distant inputs would look alike.
 std::vector<double> reach(const std::string& name, std::uint64_t seed) {
     constexpr std::int64_t width = 32;
     Generator generator(seed);
@@ -206,7 +205,7 @@ std::vector<Trial> trials(const Setting& setting) {
     return all;
 }
 
-// The trial with the rate that is better on average.
+// The trial whose learning rate is better on average.
 std::string best(const std::string& network, std::int64_t distance, const Setting& setting,
                  const Outcomes& o) {
     std::string result;

@@ -1,6 +1,6 @@
-// Attention as statistics knew it in 1964: the Nadaraya-Watson estimate of a curve is a weighted
-// mean of what was observed, weighted by how near it was. The library's attention computes it, and
-// gradient descent finds the width of the kernel.
+// Attention as known in statistics since 1964: the Nadaraya-Watson estimate of a curve is a mean of
+// the observations, weighted by their nearness. The library's attention computes it, and gradient
+// descent finds the width of the kernel.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -25,15 +25,15 @@ Sample observe(std::int64_t n, Generator& generator) {
     return {x, sin(2 * x) + 0.5 * x + kNoise * randn({n, 1}, generator, DType::f64)};
 }
 
-// -w (x - x_i)^2 / 2 = (w x) x_i - w x_i^2 / 2 - w x^2 / 2, whose last term no softmax sees: the
-// query is w [x, -1/2], the key [x_i, x_i^2]. w = 1 / h^2, h the kernel's width.
+// -w (x - x_i)^2 / 2 = (w x) x_i - w x_i^2 / 2 - w x^2 / 2, where softmax ignores the last term:
+// the query is w [x, -1/2], the key [x_i, x_i^2]. w = 1 / h^2, h the kernel's width.
 Tensor attend(const Tensor& asked, const Sample& seen, const Tensor& w, const Tensor& mask = {}) {
     const Tensor q = w * concat({asked, full_like(asked, -0.5)}, 1);
     const Tensor k = concat({seen.x, seen.x * seen.x}, 1);
     return scaled_dot_product_attention(q, k, seen.y, {.mask = mask, .scale = 1});
 }
 
-// The same by the formula of 1964, observation by observation.
+// The same by the formula of 1964, one observation at a time.
 double nadaraya_watson(double x, const Sample& seen, double h) {
     const auto xs = seen.x.to_vector<double>(), ys = seen.y.to_vector<double>();
     double above = 0, below = 0;
@@ -47,7 +47,7 @@ double nadaraya_watson(double x, const Sample& seen, double h) {
 
 Tensor grid() { return reshape(linspace(0, 4, kAsked, DType::f64), {kAsked, 1}); }
 
-// Mean squared distance from the curve itself, which the observations hide behind their noise.
+// Mean squared distance from the true curve, without the observations' noise.
 double error(const Sample& seen, double h) {
     const auto y = attend(grid(), seen, full({1}, 1 / (h * h), DType::f64)).to_vector<double>();
     const auto x = grid().to_vector<double>();
@@ -58,8 +58,8 @@ double error(const Sample& seen, double h) {
     return sum;
 }
 
-// The width for which every observation is best told by the others, by gradient descent on its
-// logarithm: the mask hides each from itself.
+// The width with the least leave-one-out error, by gradient descent on its logarithm: the mask
+// hides each observation from itself.
 double learn_width(const Sample& seen, int steps) {
     const std::int64_t n = seen.x.size(0);
     const Tensor others = eq(eye(n), 0.0);
@@ -73,7 +73,7 @@ double learn_width(const Sample& seen, int steps) {
     return std::exp(log_h.item());
 }
 
-// The smallest error of any width, which only somebody who knows the curve could choose.
+// The smallest error of any width: an oracle that knows the true curve.
 void with_the_truth(const Sample& seen, double share, Measured& m) {
     double best = 1e9, best_width = 0;
     for (double h = 0.04; h < 1.2; h *= 1.08) {
@@ -90,7 +90,7 @@ void learn(const Sample& seen, double share, Measured& m) {
     const double width = learn_width(seen, 60);
     m.numbers["width"] += share * width;
     m.numbers["learnt"] += share * error(seen, width);
-    m.numbers["mean"] += share * error(seen, 1e3);  // so wide that all weigh the same
+    m.numbers["mean"] += share * error(seen, 1e3);  // so wide that all weights are equal
     const auto library = attend(grid(), seen, full({1}, 1 / (width * width), DType::f64));
     std::vector<double>& curve = m.curves["estimate"];
     curve.resize(kAsked);
@@ -102,13 +102,13 @@ void learn(const Sample& seen, double share, Measured& m) {
     }
 }
 
-// Means over several samples, since one is much like chance.
+// Means over several samples, because single samples vary too much.
 Measured estimate(std::int64_t n, std::uint64_t seed) {
     constexpr int kSamples = 40;
     const int learnt = n <= 256 ? 20 : 4;
     Generator generator(seed);
     Measured m;
-    double best = 0;  // of the samples that are learnt from
+    double best = 0;  // over the samples used for learning
     for (int i = 0; i < kSamples; ++i) {
         const Sample seen = observe(n, generator);
         with_the_truth(seen, 1.0 / kSamples, m);
@@ -133,8 +133,8 @@ std::vector<Trial> trials(const Setting& s) {
     return all;
 }
 
-// The exponent of the best error over the number of observations, seed by seed, from 128 on: the
-// law is one for many, and with 32 there are gaps as wide as the kernel.
+// The exponent of the best error over the number of observations, per seed, from 128 on: the law is
+// asymptotic, and with 32 observations there are gaps as wide as the kernel.
 Interval rate(const Setting& s, const Outcomes& o) {
     std::vector<double> exponents;
     for (std::size_t i = 0; i < static_cast<std::size_t>(s.seeds); ++i) {

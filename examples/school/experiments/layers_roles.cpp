@@ -1,5 +1,5 @@
-// Local, syntactic, global: which layer? Small language models of stories, or a GPT in a directory,
-// asked of every layer: how far it looks, at how many words, and whether words find their subject,
+// Local, syntactic, global: which layer? For every layer of small language models of stories, or of
+// a GPT in a directory: how far it looks, at how many words, and whether words find their subject,
 // verb, modifier and antecedent.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_figures.h>
@@ -13,7 +13,7 @@
 namespace tapestry::experiments::layers_roles {
 namespace {
 
-constexpr std::size_t kAsked = 60'000;  // bytes of stories, some hundred
+constexpr std::size_t kAsked = 60'000;  // bytes of stories, about a hundred
 
 using Layers = std::vector<std::vector<HeadFigures>>;
 
@@ -24,8 +24,9 @@ double mean_of(const std::vector<HeadFigures>& heads,
     return sum;
 }
 
-// How many times what is expected a layer's best head gives to linked words. Which head is best is
-// asked of other stories than how good it is, or the best of many would look better than it is.
+// How many times the expected weight a layer's best head puts on linked words. The best head is
+// chosen on different stories than it is scored on; otherwise the best of many would look better
+// than it is.
 double times_of(const std::vector<HeadFigures>& chosen_by, const std::vector<HeadFigures>& heads,
                 Link link) {
     const auto at = static_cast<std::size_t>(link);
@@ -47,7 +48,7 @@ std::size_t best_layer(const Layers& chosen_by, Link link) {
     return best;
 }
 
-// Where in the stack, from 0 to 1, a figure of the layers is largest.
+// Where in the stack, from 0 to 1, a per-layer figure is largest.
 double peak(const std::vector<double>& layers) {
     const auto at = std::max_element(layers.begin(), layers.end()) - layers.begin();
     return static_cast<double>(at) / static_cast<double>(layers.size() - 1);
@@ -119,7 +120,7 @@ Measured trained(std::int64_t depth, const StoryText& text, std::int64_t steps,
     return m;
 }
 
-// A model that learned elsewhere; what differs between seeds are the stories it is asked about.
+// A pretrained model; seeds differ only in the stories that it is evaluated on.
 Trial asked(const std::string& directory) {
     auto loaded = std::make_shared<const LoadedModel>(load_model(directory));
     const Tokenizer& tokenizer = require_tokenizer(*loaded, directory);
@@ -150,7 +151,7 @@ std::vector<Trial> trials(const Setting& setting) {
     return all;
 }
 
-// A mean over seeds of what is the same for all: it may miss the whole number by a rounding.
+// The mean over seeds of a constant integer, rounded because it may be off by rounding errors.
 long layers_of(const std::string& trial, const Outcomes& o) {
     return std::lround(o.of(trial, "layers").mean);
 }
@@ -191,7 +192,7 @@ Plot links_plot(const std::string& trial, const Outcomes& o) {
 
 Report report(const Setting&, const Outcomes& o) {
     Report report;
-    // A figure of a seed is the mean over the depths.
+    // A seed's figure is the mean over the depths.
     const auto pooled = [&](const char* what) {
         std::vector<double> mean(o.entries().front().seeds.size(), 0);
         for (const Outcomes::Entry& trial : o.entries()) {

@@ -1,4 +1,4 @@
-// Straight lines through measured points: what a power law or a decay is, in one number.
+// Least squares lines: the exponent of a power law or the rate of a decay in one number.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ struct Line {
     double intercept = 0;
 };
 
-/// The line that minimises sum_i (slope x_i + intercept - y_i)^2, for at least two different x.
+/// The line that minimises sum_i (slope x_i + intercept - y_i)^2; needs at least two different x.
 inline Line fit_line(const std::vector<double>& x, const std::vector<double>& y) {
     const auto n = static_cast<double>(x.size());
     double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
@@ -32,7 +32,7 @@ inline std::vector<double> logs(std::vector<double> values) {
     return values;
 }
 
-/// a in y = c x^a, the line through the logarithms; x and y are positive.
+/// a in y = c x^a, by a line through the logarithms; x and y must be positive.
 inline double exponent(const std::vector<double>& x, const std::vector<double>& y) {
     return fit_line(logs(x), logs(y)).slope;
 }

@@ -1,7 +1,6 @@
-// One step after the other, or all at once? An RNN, an LSTM and a Transformer with as many
-// parameters read the same characters: how long the chain of operations is that must wait for one
-// another, what a token costs by length and by threads, and what each has learnt after the same
-// time.
+// One step after another, or all at once? An RNN, an LSTM and a Transformer with equally many
+// parameters read the same characters: the length of the chain of dependent operations, the cost of
+// a token by length and by threads, and what each has learned after the same time.
 #include <tapestry/core/clock.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
@@ -14,10 +13,10 @@ namespace tapestry::experiments::parallel_or_serial {
 namespace {
 
 constexpr std::int64_t kLongest = 512, kDim = 64;
-constexpr double kRate = 1e-2;  // for all three the best of 1e-3, 3e-3 and 1e-2, with seed 100
+constexpr double kRate = 1e-2;  // the best of 1e-3, 3e-3 and 1e-2 for all three, with seed 100
 const std::vector<std::string> kNetworks{"RNN", "LSTM", "Transformer"};
 
-/// Characters in, logits of the next out: a recurrent network between an embedding and a head.
+/// Maps characters to logits of the next: a recurrent network between an embedding and a head.
 class RecurrentReader : public Module {
 public:
     Embedding characters;
@@ -53,7 +52,7 @@ Network transformer(std::int64_t vocab, Generator& g) {
     return {model, [model](const Tensor& ids) { return (*model)(ids); }};
 }
 
-// A recurrent network is as wide as the Transformer's number of parameters allows.
+// A recurrent network gets as many parameters as the Transformer, or just fewer.
 Network make_network(const std::string& name, std::int64_t vocab, std::uint64_t seed) {
     Generator generator(seed);
     Network reference = transformer(vocab, generator);
@@ -82,8 +81,8 @@ Characters characters() {
     return {tokenizer.vocab_size(), std::make_shared<const TextData>(tokenizer.encode(text))};
 }
 
-// The longest chain of recorded operations each of which needs the one before it, from characters
-// to logits: what no number of processors shortens.
+// The longest chain of dependent recorded operations from characters to logits, which no number of
+// processors shortens.
 std::int64_t longest_chain(const Network& network, std::int64_t length) {
     Tape tape;
     network.logits(zeros({1, length}, DType::i64));
@@ -111,7 +110,7 @@ Tensor loss_of(const Network& network, const Characters& text, std::int64_t leng
     return cross_entropy(network.logits(batch.inputs), batch.targets);
 }
 
-// Microseconds per character of forward and backward, the best of several.
+// Microseconds per character, forward and backward, the best of `repetitions`.
 double cost(const Network& network, const Characters& text, std::int64_t length, int repetitions) {
     Generator generator(1);
     double best = 1e9;
@@ -138,7 +137,7 @@ Measured costs(const std::string& name, const Characters& text, const Setting& s
     return m;
 }
 
-// What is learnt in so many seconds; the rate falls as the time runs out.
+// The loss after `seconds` of training; the learning rate decays with the time left.
 Measured learn(const std::string& name, const Characters& text, double seconds,
                std::uint64_t seed) {
     const Network network = make_network(name, text.vocab, seed);
@@ -173,7 +172,7 @@ std::vector<Trial> trials(const Setting& s) {
     return all;
 }
 
-// Of the chain over the length of the text.
+// The exponent of the chain's length over the text's length.
 double chain_exponent(const std::string& name) {
     const Network network = make_network(name, 64, 1);
     std::vector<double> chains;
@@ -228,7 +227,7 @@ std::vector<Table> tables_of(const Setting& s, const Outcomes& o) {
 
 Report report(const Setting& s, const Outcomes& o) {
     const std::string longest = fmt::format("us, {}", lengths(s).back());
-    const auto gain = [&](const std::string& name) {  // by all threads, over one
+    const auto gain = [&](const std::string& name) {  // speedup of all threads over one
         return student(ratios(o.values(name + ", cost", "us, one thread"),
                               o.values(name + ", cost", longest)));
     };

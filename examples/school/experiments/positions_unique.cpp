@@ -1,5 +1,5 @@
-// Has every position a code of its own? How far apart sinusoidal codes are, and whether word and
-// place can both be read from their sum.
+// Does every position have a unique code? How far apart sinusoidal codes are, and whether word and
+// position can both be recovered from their sum.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/tapestry.h>
@@ -10,10 +10,10 @@
 namespace tapestry::experiments::positions_unique {
 namespace {
 
-/// |P(pos) - P(pos + k)| depends on k alone (experiment word_order), so that k = 1, 2, ... are all
-/// pairs there are.
+/// |P(pos) - P(pos + k)| depends only on k (experiment word_order), so k = 1, 2, ... covers all
+/// pairs.
 struct Nearest {
-    double distance = 1e9;  // as a share of a code's length, sqrt(dim / 2)
+    double distance = 1e9;  // as a fraction of a code's length, sqrt(dim / 2)
     std::int64_t apart = 0;
 };
 
@@ -32,7 +32,7 @@ Nearest nearest(const Tensor& table) {
     return found;
 }
 
-// One wave, [sin, cos](2 pi pos / 64): a clock with a single hand.
+// One wave, [sin, cos](2 pi pos / 64): a clock with one hand.
 Tensor one_wave(std::int64_t length) {
     std::vector<double> codes;
     for (std::int64_t pos = 0; pos < length; ++pos) {
@@ -43,7 +43,7 @@ Tensor one_wave(std::int64_t length) {
     return tensor(codes, {length, 2});
 }
 
-// Words and codes of the same length, added: of how many sums are both still the nearest?
+// Adds words and codes of equal length: for what share of the sums are both still the nearest?
 double told_from_sums(std::int64_t dim, bool sinusoidal, std::uint64_t seed) {
     constexpr std::int64_t words = 200, places = 128, sums = 500;
     Generator generator(seed);
@@ -53,7 +53,7 @@ double told_from_sums(std::int64_t dim, bool sinusoidal, std::uint64_t seed) {
                                 : deviation * randn({places, dim}, generator);
     const Tensor all = reshape(reshape(w, {words, 1, dim}) + p, {words * places, dim});
     const Tensor which = randint(0, words * places, {sums}, generator);
-    // |s - a|^2 = |a|^2 - 2 s.a + ...; a little noise, as if a layer had been through it
+    // |s - a|^2 = |a|^2 - 2 s.a + ...; with a little noise, as a layer would add
     const Tensor s = index_select(all, 0, which) + 0.1 * randn({sums, dim}, generator);
     const Tensor score = 2 * matmul(s, transpose(all, 0, 1)) - sum(all * all, {1});
     return mean(to(eq(argmax(score), which), DType::f64)).item();

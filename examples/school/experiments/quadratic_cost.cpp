@@ -1,6 +1,6 @@
 // What does n^2 cost? One attention over n positions, forward and backward, in ten forms: counted
-// operations, measured time, memory of tensors and of the process, the exponents of the power laws
-// they follow; and what the cheaper forms can no longer do.
+// operations, measured time, memory of tensors and of the process, the exponents of their power
+// laws; and what the cheaper forms can no longer do.
 #include <tapestry/examples/school/experiments/attention_costs.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -16,7 +16,7 @@ std::int64_t longest(const Setting& setting) { return setting.pick(4096, 1024); 
 
 std::string copy_name(const Form& form) { return form.name + ", copying"; }
 
-// Copying has no need of a causal mask: each form copies once.
+// Copying needs no causal mask, so each form copies once.
 std::vector<Form> copying_forms(const Setting& setting) {
     std::vector<Form> all;
     for (const Form& form : attention_forms()) {
@@ -44,7 +44,7 @@ std::vector<Trial> trials(const Setting& setting) {
     return all;
 }
 
-// The first length from which on a form takes less time than softmax.
+// The shortest length from which a form is faster than softmax.
 Cell faster_from(const std::string& form, std::int64_t most, const Outcomes& o) {
     for (std::int64_t length = 128; length <= most; length *= 2) {
         const std::string what = fmt::format("ms {}", length);
@@ -104,7 +104,7 @@ Plot plot_of(const std::string& title, const std::string& unit, const std::strin
               .x = {.label = "positions n", .log = true},
               .y = {.label = unit, .log = true}};
     for (const Form& form : attention_forms()) {
-        if (form.causal) continue;  // parallel lines
+        if (form.causal) continue;  // skip parallel lines
         Series s{.name = form.name, .mark = Mark::line_and_points};
         for (std::int64_t n = 128; n <= longest(setting); n *= 2) {
             s.x.push_back(static_cast<double>(n));

@@ -1,4 +1,4 @@
-// Batches, model and training of the recall task. Read recall.h first.
+// Batches, model and training of the recall task. Implements recall.h.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/recall.h>
 #include <tapestry/tapestry.h>
@@ -10,7 +10,8 @@ RecallBatch recall_batch(const RecallConfig& c, std::int64_t batch, Generator& g
     result.content = randint(0, c.contents, {batch, c.records}, generator);
     Tensors signs, asked, where, answers;
     for (std::int64_t r = 0; r < c.relations; ++r) {
-        // The order of random numbers is a random order: the first S of it are S different signs.
+        // Sorting random numbers gives a random permutation; its first S entries are S distinct
+        // signs.
         std::vector<std::int64_t> drawn;
         for (std::int64_t b = 0; b < batch; ++b) {
             const auto order = randperm(c.signs, generator).to_vector<std::int64_t>();

@@ -1,6 +1,7 @@
-// A small task that attention alone can do, and a model of nothing but attention that learns it:
-// find the record with the same sign as the query and say what it holds. With several relations
-// (colour and shape, say) a record has a sign for each, and the query asks for several records.
+// A small task that attention can solve without other layers, and an attention-only model that
+// learns it: find the record with the query's sign and answer with its content. With several
+// relations (colour and shape, say) a record has a sign for each, and the query asks for several
+// records.
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -12,9 +13,9 @@ namespace tapestry::experiments {
 
 struct RecallConfig {
     std::int64_t relations = 1;
-    std::int64_t records = 8;    ///< S; in each relation every record has another sign
-    std::int64_t signs = 16;     ///< in each relation
-    std::int64_t contents = 16;  ///< what a record may hold
+    std::int64_t records = 8;    ///< S; distinct signs in each relation
+    std::int64_t signs = 16;     ///< number of signs in each relation
+    std::int64_t contents = 16;  ///< number of possible contents
     std::int64_t dim = 64;
     std::int64_t heads = 1;
     AttentionFormFactory form = {};
@@ -24,13 +25,13 @@ struct RecallBatch {
     Tensor signs;    ///< [R, B, S]
     Tensor content;  ///< [B, S]
     Tensor asked;    ///< [R, B]: the query's sign
-    Tensor where;    ///< [B, R]: the record that has it
-    Tensor answers;  ///< [B, R]: what that holds
+    Tensor where;    ///< [B, R]: index of the record with that sign
+    Tensor answers;  ///< [B, R]: that record's content
 };
 
 RecallBatch recall_batch(const RecallConfig& config, std::int64_t batch, Generator& generator);
 
-/// Query and records are sums of embeddings; attention; a linear layer.
+/// Query and records are sums of embeddings, then attention and a linear layer.
 class RecallModel : public Module {
 public:
     std::vector<std::unique_ptr<Embedding>> signs;  // one per relation
@@ -42,7 +43,7 @@ public:
     /// Logits [B, R, contents].
     Tensor operator()(const RecallBatch& batch, AttentionRecord* record = nullptr) const;
     Tensor loss(const RecallBatch& batch) const;
-    /// The share of right answers per relation: [R].
+    /// Fraction of right answers per relation: [R].
     std::vector<double> accuracy(const RecallBatch& batch) const;
 
     const RecallConfig& config() const { return config_; }
@@ -51,7 +52,7 @@ private:
     RecallConfig config_;
 };
 
-/// Steps of AdamW at a learning rate that warms up and falls; returns the loss of each.
+/// Trains with AdamW and a learning rate that warms up and decays; returns the loss of each step.
 std::vector<double> train_recall(RecallModel& model, std::int64_t steps, double rate,
                                  Generator& generator);
 

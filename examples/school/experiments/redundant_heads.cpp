@@ -1,6 +1,6 @@
-// Are heads redundant? How many dimensions the outputs of all heads together use, for heads that
-// differ, heads that are copies or nearly so, and the heads of trained models; and what a removed
-// head costs, zeros in its place or its mean.
+// Are heads redundant? How many dimensions the outputs of all heads span together, for different
+// heads, exact or noisy copies, and the heads of trained models; and what removing a head costs,
+// with zeros or with its mean in its place.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t kDim = 64, kHeads = 8, kWidth = kDim / kHeads, kLayers = 2, kContext = 64;
 constexpr const char* kTrained = "trained";
 
-// What new heads find in 128 random vectors. With copies every second head has the weights of the
-// one before, give or take `noise` of their size.
+// What untrained heads output for 128 random vectors. With `copies`, every second head has the
+// weights of the one before, up to `noise` relative to their size.
 Measured untrained(bool copies, double noise, std::uint64_t seed) {
     Generator generator(seed);
     MultiHeadAttention attention({.dim = kDim, .heads = kHeads, .bias = false}, generator);
@@ -54,7 +54,7 @@ void add_removals(const std::string& when, const Removals& r, Measured& m) {
 
 void add_ranks(const std::vector<Rank>& ranks, Measured& m) {
     for (const char* what : {"numerical", "effective"}) m.numbers[what] = 1e30;
-    for (const Rank& rank : ranks) {  // the layer with the least
+    for (const Rank& rank : ranks) {  // the layer with the lowest rank
         m.numbers["numerical"] = std::min(m.numbers["numerical"], rank.numerical);
         m.numbers["effective"] = std::min(m.numbers["effective"], rank.effective);
         m.numbers["similarity"] = std::max(m.numbers["similarity"], rank.similarity);
@@ -64,7 +64,7 @@ void add_ranks(const std::vector<Rank>& ranks, Measured& m) {
 
 std::string moment(int quarters) { return fmt::format("{}/4 of the steps: ", quarters); }
 
-// A GPT that learns stories letter by letter, asked after a quarter, a half and all of its steps.
+// A GPT that learns stories character by character, examined after 25%, 50% and 100% of its steps.
 Measured trained(const TextData& data, std::int64_t vocab, const Setting& setting,
                  std::uint64_t seed) {
     Generator generator(seed);
@@ -99,7 +99,7 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
     return m;
 }
 
-// A model that learned elsewhere; what differs between seeds are the stories it is asked about.
+// A pretrained model; seeds differ only in the stories that it is evaluated on.
 Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
                          std::uint64_t seed) {
     const TextData data(tokenizer.encode(examples::write_stories(1000 + seed, 100'000).text));
@@ -116,7 +116,7 @@ Trial trained_trial(const Setting& setting) {
     if (!setting.model.empty()) {
         const auto loaded = std::make_shared<const LoadedModel>(load_model(setting.model));
         const Tokenizer& tokenizer = require_tokenizer(*loaded, setting.model);
-        // Heads are taken away in the one model there is: no two seeds at a time.
+        // Removing heads modifies the one shared model, so seeds must not run in parallel.
         return {kTrained,
                 [loaded, &tokenizer](std::uint64_t seed) {
                     return asked_elsewhere(*loaded, tokenizer, seed);

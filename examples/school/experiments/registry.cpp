@@ -1,5 +1,5 @@
-// The list of experiments. A new one: its file, its declaration, its line in the list. Each has a
-// namespace of its own, because the helpers of most have the same names: trials, report.
+// The list of experiments. A new one needs its file, a declaration and a line in the list. Each has
+// its own namespace, because most use the same names for helpers: trials, report.
 #include <tapestry/examples/school/experiments/registry.h>
 
 #include <tapestry/core/cpu.h>
@@ -98,13 +98,13 @@ fs::path figures_folder(const RunOptions& options) {
     return fs::path(options.markdown).replace_extension();
 }
 
-// How the Markdown file calls that folder.
+// The folder's path as seen from the Markdown file.
 std::string link_to(const fs::path& folder, const fs::path& markdown) {
     const auto from = fs::absolute(markdown).parent_path();
     return fs::absolute(folder).lexically_normal().lexically_proximate(from.lexically_normal());
 }
 
-// As it would be typed, but for the threads, on which nothing depends.
+// The command line that reproduces the run, without the threads, which do not affect the results.
 std::string command_of(const RunOptions& o) {
     std::string command = fmt::format(
         "TAPESTRY_ISA={} tapestry experiment {}{} --seed {} --seeds {}", name_of(current_isa()),
@@ -116,7 +116,7 @@ std::string command_of(const RunOptions& o) {
     return command;
 }
 
-// Asked before the work begins, which may take minutes.
+// Fails before the work begins, which may take minutes.
 void check_place(const fs::path& file) {
     if (file.empty()) return;
     const auto folder = fs::absolute(file).parent_path();

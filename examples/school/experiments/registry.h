@@ -1,7 +1,6 @@
-// All experiments, in the order in which docs/experiments.md shows them, and how they are run one
-// after the other: their pictures go into a folder, what they found into words and, if that is
-// asked for, into a page of Markdown. What `tapestry experiment` does. Read next: render.h, how a
-// report is written.
+// All experiments, in the order of docs/experiments.md, and how to run them one after another:
+// their figures go into a folder, their results into text and, on request, into a Markdown page.
+// The work behind `tapestry experiment`. Read next: render.h, how a report is written.
 #pragma once
 
 #include <tapestry/examples/school/experiments/experiment.h>
@@ -15,30 +14,30 @@ namespace tapestry::experiments {
 
 const std::vector<Experiment>& all_experiments();
 
-/// Those that are run by name alone, and have pages of their own: what they measure is half an hour
-/// of both cores.
+/// Experiments that run only by name and have their own pages: they take half an hour of both
+/// cores.
 const std::vector<Experiment>& experiments_apart();
 
-/// Of either list. Throws ValueError, naming those there are, if there is none of this name.
+/// From either list. Throws ValueError, listing the names, if there is none of this name.
 const Experiment& find_experiment(std::string_view name);
 
 struct RunOptions {
-    std::string name = "all";  ///< which one, or all
+    std::string name = "all";  ///< name of an experiment, or "all"
     Setting setting = {};
-    /// For the pictures; empty: DIR/NAME for the page DIR/NAME.md, or else "experiments".
+    /// Folder for the figures; empty: DIR/NAME for the page DIR/NAME.md, or else "experiments".
     std::filesystem::path out = {};
     std::filesystem::path markdown = {};  ///< the page; empty: none
     std::filesystem::path json = {};      ///< all numbers; empty: none
 };
 
-/// `told` hears of each experiment, when it has run, what it found, where its pictures are and how
-/// long it took; at last, where there was more than one, the table of all claims. Throws ValueError
-/// for a name that is none and a model that an experiment cannot ask, IoError for a page or JSON in
-/// no directory, before anything runs, and as write_figures does.
+/// Calls `told` after each experiment with its results, the place of its figures and its duration;
+/// if there was more than one, last with the table of all claims. Throws, before anything runs,
+/// ValueError for an unknown name or a model that an experiment cannot examine and IoError for a
+/// page or JSON file in a missing directory; later as write_figures does.
 void run_experiments(const RunOptions& options,
                      const std::function<void(const std::string&)>& told);
 
-/// A line for each: its name and its question.
+/// One line per experiment: its name and its question.
 std::string list_of_experiments();
 
 }  // namespace tapestry::experiments

@@ -1,4 +1,4 @@
-// Reports as text and as Markdown. Read render.h first.
+// Reports as text and as Markdown. Implements render.h.
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
@@ -26,8 +26,8 @@ std::string filled(const std::string& paragraph) {
     return result + line + "\n";
 }
 
-// Each line of `text` is a paragraph and is filled; those set in by four spaces, formulas, and
-// empty ones stay as they are.
+// Each line of `text` is a paragraph to wrap; empty lines and formulas, indented by four spaces,
+// stay as they are.
 std::string wrapped(const std::string& text) {
     std::istringstream lines(text);
     std::string result;

@@ -1,4 +1,4 @@
-// Results to JSON and back. Read results.h first.
+// Results to JSON and back. Implements results.h.
 #include <tapestry/examples/school/experiments/results.h>
 
 #include <tapestry/core/error.h>
@@ -12,7 +12,7 @@
 namespace tapestry::experiments {
 namespace {
 
-// JSON has no NaN and no infinity: null is the one, the words are the other.
+// JSON has neither NaN nor infinity: writes NaN as null and infinities as strings.
 void write_number(JsonWriter& json, std::string_view name, double value) {
     if (std::isinf(value)) {
         json.member(name, value > 0 ? "inf" : "-inf");
@@ -161,7 +161,7 @@ Found found_of(const JsonNode& node) {
 }  // namespace
 
 std::string to_json(const Results& results) {
-    JsonWriter json(1, 3);  // a line for each member of an experiment
+    JsonWriter json(1, 3);  // one line for each member of an experiment
     json.object([&] {
         json.member("command", results.command);
         json.member("version", results.version);

@@ -1,6 +1,6 @@
-// Are rotary heads frequency filters? A head whose queries and keys live in one pair of numbers
-// attends by the cosine of the distance: near it, and again one wavelength away. And which
-// frequencies do heads use that were trained to look near, or wide?
+// Are rotary heads frequency filters? A head whose queries and keys use a single pair of dimensions
+// attends by the cosine of the distance: strongly nearby, and again one wavelength away. And which
+// frequencies do heads use when trained to look near, or wide?
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -14,19 +14,19 @@ namespace tapestry::experiments::rotary_filters {
 namespace {
 
 constexpr std::int64_t kWidth = 32;  // of a head: 16 pairs
-constexpr double kPeak = 4;          // score at distance 0, whichever pairs are used
+constexpr double kPeak = 4;          // score at distance 0, for any choice of pairs
 
 double frequency(std::int64_t pair) {
     return std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(kWidth));
 }
 
-// The weights [S] that a query in the middle of S positions gives to all of them, when all queries
-// and keys are the same vector, which lives in pairs first .. last - 1. Through the library's
-// rotary() and attention.
+// The weights [S] that a query in the middle of S positions gives to all of them, if all queries
+// and keys are the same vector, nonzero only in pairs first .. last - 1. Computed with the
+// library's rotary() and attention.
 std::vector<double> weights_by_position(std::int64_t first, std::int64_t last,
                                         std::int64_t positions) {
     Tensor x = zeros({positions, kWidth}, DType::f64);
-    // Each pair adds |x_pair|^2 / sqrt(D) to the score at distance 0; together that is kPeak.
+    // Each pair adds |x_pair|^2 / sqrt(D) to the score at distance 0; they sum to kPeak.
     const double size = std::sqrt(kPeak * std::sqrt(static_cast<double>(kWidth)) /
                                   static_cast<double>(last - first));
     views::slice(views::slice(x, 1, 2 * first, 2 * last), 1, 0, 2 * (last - first), 2).fill_(size);
@@ -36,8 +36,8 @@ std::vector<double> weights_by_position(std::int64_t first, std::int64_t last,
         .to_vector<double>();
 }
 
-// The distance at which the weight is half of what it is at distance 0, between positions by
-// straight lines; infinite if it is so nowhere.
+// The distance at which the weight falls to half of that at distance 0, interpolated linearly
+// between positions; infinite if it never does.
 double half_width(const std::vector<double>& weights) {
     const std::size_t middle = weights.size() / 2;
     const double half = weights[middle] / 2;
@@ -53,7 +53,7 @@ double half_width_theory(std::int64_t pair) {
     return std::acos(1 - std::numbers::ln2 / kPeak) / frequency(pair);
 }
 
-// What is left of the amplitude of cos(omega j) at distance j = 0, when the head averages it.
+// The amplitude that remains of cos(omega j) at distance j = 0 after the head averages it.
 double gain(const std::vector<double>& weights, double omega) {
     const auto middle = static_cast<double>(weights.size() / 2);
     double result = 0;
@@ -63,7 +63,7 @@ double gain(const std::vector<double>& weights, double omega) {
     return result;
 }
 
-// e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): what a wave of n theta keeps.
+// e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): the gain for a wave of n theta.
 double gain_theory(int n) {
     return std::cyl_bessel_i(static_cast<double>(n), kPeak) / std::cyl_bessel_i(0.0, kPeak);
 }
@@ -124,7 +124,7 @@ Series band_series(const Band& band, std::int64_t positions) {
     return s;
 }
 
-// ---- one rotary head, trained to look near or to look wide: which frequencies does it use?
+// ---- one rotary head, trained to look near or wide: which frequencies does it use?
 
 constexpr std::int64_t kSymbols = 16, kDim = 32, kLength = 64, kBatch = 16;
 
@@ -149,7 +149,7 @@ public:
     }
 };
 
-// [T, T]: row i has the same share for each of the positions asked for, 0 elsewhere.
+// [T, T]: row i has equal shares for its target positions, 0 elsewhere.
 Tensor asked_positions(std::int64_t first, std::int64_t last) {
     Tensor matrix = zeros({kLength, kLength});
     float* m = matrix.mutable_data<float>();
@@ -161,14 +161,14 @@ Tensor asked_positions(std::int64_t first, std::int64_t last) {
     return matrix;
 }
 
-// Mean squared error of the shares, at the positions that have all they are asked for.
+// Mean squared error of the shares, at positions that have all their targets.
 Tensor error_of(const Looker& model, const Tensor& ids, const Tensor& asked, std::int64_t last) {
     const Tensor shares = matmul(asked, one_hot(ids, kSymbols));  // [B, T, V]
     return mean(square(slice(model(ids) - shares, 1, last, kLength)));
 }
 
-// |mean q| |mean k| of every pair, over all symbols: what the pair adds to a score whatever stands
-// there.
+// |mean q| |mean k| of every pair, over all symbols: the pair's content-independent part of a
+// score.
 std::vector<double> parts_of_pairs(const Looker& model) {
     const Tensor symbol = mean(model.token.weight.detach(), {0}, true);  // [1, C]
     const Tensor all = (*model.attention.qkv)(symbol);                   // [1, 3 C]
@@ -182,9 +182,9 @@ std::vector<double> parts_of_pairs(const Looker& model) {
     return parts;
 }
 
-// Learns to say which symbols stood `first` to `last` positions before, as shares. Numbers:
-// "pair", the mean number of the pairs it uses, each weighted by what it adds to the scores;
-// "error", of the shares, over that of knowing nothing; "weight", what it gives to those
+// Trains the head to predict, as shares, which symbols stood `first` to `last` positions before.
+// Numbers: "pair", the mean index of the pairs it uses, weighted by their part of the scores;
+// "error", of the shares, relative to a constant prediction; "weight", its weight on those
 // positions. Curves: "profile", weight by distance; "pairs", each pair's part.
 Measured train_rotary_head(std::int64_t first, std::int64_t last, std::int64_t steps,
                            std::uint64_t seed) {
@@ -221,7 +221,7 @@ Measured train_rotary_head(std::int64_t first, std::int64_t last, std::int64_t s
     return m;
 }
 
-/// What a head is trained to look at.
+/// The positions that a head is trained to look at.
 struct Task {
     const char* name;
     std::int64_t first, last;

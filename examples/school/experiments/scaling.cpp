@@ -1,4 +1,4 @@
-// Do losses fall as powers of size? Small language models of stories, at the scale of a CPU: more
+// Does the loss fall as a power of size? Small language models of stories on a CPU: more
 // parameters, more data, more compute, and the three exponents.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 16;
 
-/// What is varied, and its values; the others are as in Size.
+/// The quantity that varies, and its values; the others are as in Size.
 struct Dimension {
     const char* name;
     std::vector<std::int64_t> values;
@@ -18,7 +18,7 @@ struct Dimension {
 
 struct Size {
     std::int64_t dim = 32;
-    std::int64_t words = 0;  // to learn from; 0: all there are
+    std::int64_t words = 0;  // words to train on; 0: all
     std::int64_t steps = 0;
 };
 
@@ -44,7 +44,7 @@ std::string name_of(const char* axis, std::int64_t value) {
     return fmt::format("{}, {}", axis, value);
 }
 
-// Only the first so many words; what is held out is that of the whole text.
+// Trains on the first `words` words; the held-out part is that of the whole text.
 StoryText part_of(const StoryText& text, std::int64_t words) {
     const std::vector<std::int64_t> first = text.data.ids(Split::train).read(0, words);
     return {text.table, TextData(first, {.train_fraction = 0.95})};
@@ -57,7 +57,7 @@ Measured learn(const StoryText& text, const Size& size, std::uint64_t seed) {
     GPT model(config, generator);
     learn_stories(model, size.words == 0 ? text : part_of(text, size.words),
                   {.steps = size.steps, .batch = kBatch, .rate = 5e-3, .seed = seed});
-    // Parameters without the table of words, as Kaplan et al. count; 6 operations for each and
+    // Parameters without the embedding table, as in Kaplan et al.; 6 operations per parameter and
     // word.
     const auto parameters = static_cast<double>(12 * config.layers * size.dim * size.dim);
     const auto seen = static_cast<double>(size.steps * kBatch * config.context);
@@ -81,7 +81,7 @@ std::vector<Trial> trials(const Setting& s) {
     return all;
 }
 
-// Seed by seed.
+// Fitted per seed.
 Interval fitted(const Setting& s, const Outcomes& o, const Dimension& axis) {
     std::vector<double> exponents;
     for (std::size_t seed = 0; seed < static_cast<std::size_t>(s.seeds); ++seed) {
@@ -95,7 +95,7 @@ Interval fitted(const Setting& s, const Outcomes& o, const Dimension& axis) {
     return student(exponents);
 }
 
-// Does the fall slow down? The exponent of the last two sizes less that of the first two, of means.
+// Does the fall slow down? The exponent of the last two sizes minus that of the first two.
 Interval bend(const Outcomes& o, const Dimension& axis, std::int64_t seeds) {
     std::vector<double> bends;
     const std::size_t n = axis.values.size();

@@ -1,5 +1,5 @@
-// What makes a training fast? The fast recipe without each of its ingredients, and with each of
-// those that were left out of it: the loss after as many steps, and what a step takes.
+// What makes training fast? The fast recipe without each of its ingredients, and with each that was
+// rejected: the loss after the same number of steps, and the time per step.
 #include <tapestry/core/clock.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -19,19 +19,19 @@
 namespace tapestry::experiments::speedrun {
 namespace {
 
-// ---- trainings: a configuration's steps on a text, its loss on a part that was looked at while
-// the recipe was made and on one that was not, and what a step takes
+// ---- training runs: a configuration's steps on a text, its loss on a part that was used to
+// develop the recipe and on one that was not, and the time per step
 
 constexpr std::size_t kStories = 1000000;  // bytes
-constexpr std::size_t kPieces = 40;        // of a curve
+constexpr std::size_t kPieces = 40;        // points per curve
 
-// Its characters as ids. The last twentieth is for testing, the one before it for validation.
+// The text's characters as ids. The last twentieth is the test part, the one before it validation.
 struct SpeedrunText {
     std::int64_t vocab;
     TextData data;
 };
 
-// A session without its files.
+// A session without files.
 class Training {
 public:
     Training(const SpeedrunText& text, const TrainingConfig& config, std::uint64_t seed)
@@ -81,7 +81,7 @@ private:
     TrainLoop loop_;
 };
 
-// The file's, or that of generated stories if there is none.
+// The text in the file, or generated stories if there is none.
 std::shared_ptr<const SpeedrunText> speedrun_text(const Setting& setting) {
     const std::string text =
         setting.text.empty() ? examples::write_stories(1, kStories).text : read_text(setting.text);
@@ -90,8 +90,8 @@ std::shared_ptr<const SpeedrunText> speedrun_text(const Setting& setting) {
         tokenizer.vocab_size(), TextData(tokenizer.encode(text), {.test_fraction = 0.05})});
 }
 
-// All steps, as `tapestry train --seed SEED` takes them. Numbers: "validation" and "test", the
-// losses at the end. Curve: "loss", of the training, a mean over every fortieth part of the steps.
+// All steps, as in `tapestry train --seed SEED`. Numbers: "validation" and "test", the final
+// losses. Curve: "loss", the training loss averaged over each fortieth of the steps.
 Measured train_on(const SpeedrunText& text, TrainingConfig config, std::uint64_t seed) {
     Training training(text, config, seed);
     Measured m;
@@ -109,14 +109,14 @@ Measured train_on(const SpeedrunText& text, TrainingConfig config, std::uint64_t
     return m;
 }
 
-// The first steps alone. Numbers: "ms", the median of a step.
+// Only the first steps. Numbers: "ms", the median time of a step.
 Measured time_steps(const SpeedrunText& text, TrainingConfig config, std::int64_t steps,
                     std::uint64_t seed) {
     Training training(text, config, seed);
     std::vector<double> ms;
     for (std::int64_t i = 0; i < steps + 5; ++i) {
         const double seconds = training.step().step_seconds;
-        if (i >= 5) ms.push_back(1000 * seconds);  // the first make room
+        if (i >= 5) ms.push_back(1000 * seconds);  // the first ones allocate memory
     }
     const auto middle = ms.begin() + static_cast<std::ptrdiff_t>(ms.size() / 2);
     std::nth_element(ms.begin(), middle, ms.end());
@@ -125,7 +125,7 @@ Measured time_steps(const SpeedrunText& text, TrainingConfig config, std::int64_
     return m;
 }
 
-// The steps and the evaluation at their end. Numbers: "seconds", of both together; "validation".
+// All steps and the final evaluation. Numbers: "seconds" for both, "validation".
 Measured time_training(const SpeedrunText& text, TrainingConfig config, std::uint64_t seed) {
     Training training(text, config, seed);
     const auto start = Clock::now();
@@ -141,12 +141,12 @@ Measured time_training(const SpeedrunText& text, TrainingConfig config, std::uin
 constexpr const char *kFast = "the recipe", *kStandard = "the standard recipe, all its steps";
 constexpr const char* kClock = "the recipe by the clock";
 
-// A row: the recipe but for one thing.
+// A row: the recipe with one change.
 struct Row {
     const char* name;
     void (*change)(TrainingConfig&);
     const char* claim = nullptr;     // of an ingredient: that it helps
-    const char* sentence = nullptr;  // which says so
+    const char* sentence = nullptr;  // the sentence of that claim
 };
 
 const std::vector<Row>& ingredients() {
@@ -174,7 +174,7 @@ const std::vector<Row>& ingredients() {
     return all;
 }
 
-// What was tried and left out.
+// Ingredients that were tried and rejected.
 const std::vector<Row>& left_out() {
     using C = TrainingConfig;
     static const std::vector<Row> all{
@@ -194,7 +194,7 @@ std::vector<Row> rows() {
     return all;
 }
 
-// The short form is a model, and a number of steps, that tell nothing of the long one's verdicts.
+// The quick form uses a smaller model and fewer steps, which do not predict the full verdicts.
 TrainingConfig sized(const Setting& setting, TrainingConfig config) {
     if (!setting.quick) return config;
     config.model.context = 16;
@@ -243,7 +243,7 @@ std::vector<Trial> trials(const Setting& setting) {
     return all;
 }
 
-// Of what is with and without, seed by seed.
+// The difference between without and with, per seed.
 Interval lead(const Outcomes& o, const char* without, const char* with, const char* part) {
     return student(differences(o.values(without, part), o.values(with, part)));
 }

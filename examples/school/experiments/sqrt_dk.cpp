@@ -1,7 +1,7 @@
-// Why divide by sqrt(d_k)? The scores of random vectors grow with their length. What becomes of the
-// softmax, of its gradient, and of the gradient that reaches q and W_Q, which is what trains; and
-// what becomes of the training: the same model with its scores divided and not, from the same start
-// and from the one that makes up for it.
+// Why divide by sqrt(d_k)? The scores of random vectors grow with d_k. What happens to the softmax,
+// its gradient, and the gradient that reaches q and W_Q, which are trained; and to training itself:
+// the same model with and without division, from the same initialization and from one that
+// compensates for it.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -13,9 +13,9 @@
 namespace tapestry::experiments::sqrt_dk {
 namespace {
 
-// ---- trainings
+// ---- training runs
 
-// Attention whose scores are not divided.
+// Attention with undivided scores.
 class UnscaledAttention : public AttentionForm {
 public:
     UnscaledAttention() : AttentionForm("UnscaledAttention") {}
@@ -34,7 +34,7 @@ const char* name_of(Way way) {
     return way == Way::undivided ? "not divided" : "not divided, W_Q and W_K rescaled";
 }
 
-/// One row.
+/// A row of the table.
 struct Recipe {
     std::int64_t d;
     Way way = Way::divided;
@@ -66,14 +66,15 @@ std::vector<Recipe> recipes(const Setting& setting) {
             {256, Way::undivided, 3e-4}};
 }
 
-// Rows of W_Q and W_K, in the matrix for all three, times d^(-1/4): q . k is what it was divided.
+// Scales the rows of W_Q and W_K in the packed matrix by d^(-1/4), so q . k equals the divided
+// score.
 void rescale(RecallModel& model, std::int64_t d) {
     const Tensor queries_and_keys = views::slice(model.attention.qkv->weight.detach(), 0, 0, 2 * d);
     Tensor smaller = queries_and_keys;
     smaller.copy_(queries_and_keys.clone() * std::pow(static_cast<double>(d), -0.25));
 }
 
-// One head of width d; the same numbers at the start, the same batches.
+// One head of width d; the same initialization and the same batches.
 Measured learned(const Recipe& recipe, std::int64_t steps, std::uint64_t seed) {
     Generator generator(seed);
     RecallConfig config{.dim = recipe.d};
@@ -111,7 +112,7 @@ Plot plot_of(const Outcomes& o) {
     return plot;
 }
 
-// Right answers with the division less those of another way, seed by seed.
+// Accuracy with the division minus that of another way, per seed.
 Interval lead(const Outcomes& o, const Recipe& other) {
     return student(
         differences(o.values(Recipe{other.d}.name(), "right"), o.values(other.name(), "right")));
@@ -120,7 +121,7 @@ Interval lead(const Outcomes& o, const Recipe& other) {
 std::vector<Trial> scaling_trainings(const Setting& setting) {
     std::vector<Trial> all;
     for (const Recipe& recipe : recipes(setting)) {
-        // Narrow heads are cheap and slow; wide ones learn this in forty steps.
+        // Narrow heads are cheap and learn slowly; wide ones learn this in forty steps.
         const std::int64_t steps = setting.pick(300, recipe.d > 64 ? 40 : 200);
         all.push_back(
             {recipe.name(), [=](std::uint64_t seed) { return learned(recipe, steps, seed); }});
@@ -140,7 +141,7 @@ std::vector<Claim> training_claims() {
          below(0.02)}};
 }
 
-// Their table, their picture, and their claims' numbers.
+// Adds the runs' table, figure and claims.
 void add_trainings(const Setting& setting, const Outcomes& o, Report& report) {
     Table table{"The same model trained both ways (find the record with the same sign)",
                 {"training", "loss, last tenth", "right"},
@@ -164,7 +165,7 @@ constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 512, 1024};
 
 std::string random_name(std::int64_t d) { return fmt::format("random, d_k = {}", d); }
 
-// The variance of q . k over pairs of vectors whose numbers have mean 0 and variance 1.
+// The variance of q . k over pairs of vectors with components of mean 0 and variance 1.
 double score_variance(std::int64_t d, std::int64_t pairs, Generator& generator) {
     const Tensor q = randn({pairs, d}, generator);
     const Tensor k = randn({pairs, d}, generator);
@@ -177,14 +178,14 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-// The norm of each row of a gradient: its median and its root mean square over queries.
+// The norm of each row of a gradient: median and root mean square over queries.
 void add_norms(const std::string& name, const Tensor& gradient, Measured& measured) {
     const Tensor squares = sum(square(gradient), {1});
     measured.numbers[name + ", median"] = median(sqrt(squares).to_vector<double>());
     measured.numbers[name + ", rms"] = std::sqrt(mean(squares).item());
 }
 
-// Queries x W_Q against kKeys random keys, and what comes back when numbers of mean 0 and variance
+// Queries x W_Q against kKeys random keys, and the gradients when cotangents of mean 0 and variance
 // 1 arrive at the weights: at the scores (after the division), at q, and at W_Q.
 void measure_softmax(const std::string& way, std::int64_t d, double scale, std::int64_t queries,
                      Generator generator, Measured& measured) {
@@ -212,7 +213,7 @@ Trial random_trial(std::int64_t d, const Setting& setting) {
                 const auto size = static_cast<double>(d);
                 Measured m{{{"variance", score_variance(d, pairs, generator)}}};
                 m.numbers["deviation"] = std::sqrt(m.numbers["variance"]);
-                // The same queries, keys and cotangents both ways.
+                // The same queries, keys and cotangents for both ways.
                 measure_softmax("divided", d, 1 / std::sqrt(size), queries, generator, m);
                 measure_softmax("undivided", d, 1, queries, generator, m);
                 for (const char* what : {"q, median", "q, rms", "W_Q"}) {

@@ -1,5 +1,5 @@
-// Small language models that learn children's stories word by word: what several experiments train.
-// The stories are those of stories.h, the words those of masked_words.h.
+// Small word-level language models of children's stories, shared by several experiments. The
+// stories are those of stories.h, the words those of masked_words.h.
 #pragma once
 
 #include <tapestry/examples/school/tasks/masked_words.h>
@@ -23,7 +23,7 @@ inline StoryText story_text(std::size_t bytes) {
     return {table, TextData(std::move(ids))};
 }
 
-/// What the experiments have in common; they change what they are about.
+/// The settings that the experiments share; each changes what it studies.
 inline GPTConfig story_config(const StoryText& text) {
     return {.vocab = text.table.size(),
             .context = 32,
@@ -40,7 +40,7 @@ struct StoryTraining {
     std::uint64_t seed = 1;
 };
 
-/// Trains on random pieces, as long as the model's context; nothing is printed.
+/// Trains on random pieces of the model's context length; prints nothing.
 inline void learn_stories(GPT& model, const StoryText& text, const StoryTraining& training) {
     Generator generator(training.seed);
     examples::fit(
@@ -54,14 +54,14 @@ inline void learn_stories(GPT& model, const StoryText& text, const StoryTraining
         [] { return examples::Score{}; });
 }
 
-/// Nats per word on what was held out; the same pieces every time.
+/// Nats per word on the held-out part; the same pieces every time.
 inline double held_out_loss(GPT& model, const StoryText& text) {
     Generator generator(1);
     return evaluate(model, text.data, Split::validation, {.batches = 10, .batch = 32}, generator);
 }
 
-/// A GPT of stories built from its parts, so that its layers may lack what makes it one, or have
-/// what a GPT's configuration does not name: token and position vectors, a stack of layers, logits.
+/// A GPT assembled from parts, so its layers may lack or add what GPTConfig cannot express: token
+/// and position vectors, a stack of layers, logits.
 class StoryReader : public Module {
 public:
     static constexpr std::int64_t kContext = 32;

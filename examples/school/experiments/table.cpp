@@ -1,4 +1,4 @@
-// Cells and tables as text and as Markdown. Read table.h first.
+// Cells and tables as text and as Markdown. Implements table.h.
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/text_table.h>
 #include <tapestry/examples/school/experiments/table.h>
@@ -46,7 +46,7 @@ Cell fixed(double number, int decimals) {
 
 namespace {
 
-// A single seed has a mean, and no width that could be said.
+// A single seed has a mean but no interval to show.
 Cell with_width(const Interval& interval, const std::string& mean, const std::string& half,
                 const std::string& unit) {
     const bool known = interval.count > 0 && std::isfinite(interval.half_width());

@@ -1,5 +1,5 @@
-// Tables of a report: cells know their text and, where they are numbers, the number itself, so that
-// a test asks for exactly what a reader sees.
+// Tables of a report. A cell keeps its number along with its text, so tests check exactly what a
+// reader sees.
 #pragma once
 
 #include <tapestry/examples/school/experiments/claim.h>
@@ -16,9 +16,9 @@ namespace tapestry::experiments {
 
 struct Cell {
     std::string text;
-    double value = std::numeric_limits<double>::quiet_NaN();  ///< NaN where the cell is no number
-    std::optional<Interval> interval = {};  ///< where the number is a mean over seeds
-    bool timed = false;                     ///< measured by a clock, and different in every run
+    double value = std::numeric_limits<double>::quiet_NaN();  ///< NaN if the cell is not a number
+    std::optional<Interval> interval = {};  ///< if the number is a mean over seeds
+    bool timed = false;                     ///< measured by a clock, so different in every run
 
     Cell(std::string words) : text(std::move(words)) {}
     Cell(const char* words) : text(words) {}
@@ -28,17 +28,17 @@ struct Cell {
     Cell(I number) : text(std::to_string(number)), value(static_cast<double>(number)) {}
 };
 
-/// A share as "97.5 %"; its value stays 0.975.
+/// Formats a share as "97.5 %"; the value stays 0.975.
 Cell percent(double share, int decimals = 1);
 /// A number with a fixed number of decimals.
 Cell fixed(double number, int decimals);
 
-/// The same of several seeds: "97.5 +- 1.2 %", "0.83 +- 0.02"; the value is the mean.
+/// The same over several seeds: "97.5 +- 1.2 %", "0.83 +- 0.02"; the value is the mean.
 Cell percent(const Interval& share, int decimals = 1);
 Cell fixed(const Interval& number, int decimals);
 Cell significant(const Interval& number, int digits = 3);
 
-/// A cell whose number a clock or the system measured.
+/// Marks a cell as measured by a clock or the system.
 Cell timed(Cell cell);
 
 struct Table {
@@ -46,7 +46,7 @@ struct Table {
     std::vector<std::string> columns;
     std::vector<std::vector<Cell>> rows;  ///< the first cell of a row is its name
 
-    /// The number in the row whose first cell reads `row`, in the column called `column`. Throws
+    /// The number in the row whose first cell is `row` and the column named `column`. Throws
     /// ValueError if there is none.
     double number(std::string_view row, std::string_view column) const;
 };

@@ -1,5 +1,5 @@
-// Are queries, keys and values three copies of one thing? Attention is trained with any two of
-// their matrices tied, with all three, and with none at all, on a relation that has a direction.
+// Are queries, keys and values three copies of one thing? Trains attention with any two of its
+// matrices tied, with all three tied, and with no matrices, on a relation that has a direction.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/tasks/task.h>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kRecords = 8, kSigns = 16, kContents = 16, kDim = 64;
 
-/// Which matrix is W_Q, which W_K, which W_V; -1: none, x itself.
+/// Which matrix serves as W_Q, W_K and W_V; -1: none, x itself.
 struct Way {
     const char* name;
     int query, key, value;
@@ -18,10 +18,10 @@ constexpr Way kWays[] = {{"three matrices", 0, 1, 2}, {"W_K = W_V", 0, 1, 1},
                          {"W_Q = W_V", 0, 1, 0},      {"W_Q = W_K", 0, 0, 1},
                          {"one matrix", 0, 0, 0},     {"no matrix", -1, -1, -1}};
 
-/// Records with a sign of their own, the sign of another record to which they point, and a content.
+/// Records with their own sign, the sign of the record they point to, and a content.
 struct Records {
     Tensor own, goal, content;  // [B, S]
-    Tensor answers;             // [B, S]: what stands in the record that this one points to
+    Tensor answers;             // [B, S]: content of the record that this one points to
 };
 
 Records draw_records(std::int64_t batch, Generator& generator) {

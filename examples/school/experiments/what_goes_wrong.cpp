@@ -1,6 +1,5 @@
-// What if training goes wrong? Mistakes made on purpose in the training of a small language model
-// of stories, beside the same training without them; the missing warm-up at several depths and
-// rates.
+// What if training goes wrong? Deliberate mistakes in training a small language model of stories,
+// compared with the same run without them; and a missing warm-up at several depths and rates.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/story_model.h>
@@ -10,7 +9,7 @@
 namespace tapestry::experiments::what_goes_wrong {
 namespace {
 
-/// A training, right or wrong.
+/// A training run, with or without a mistake.
 struct Recipe {
     std::string name;
     double rate = 0;
@@ -22,8 +21,8 @@ struct Recipe {
     std::int64_t steps = 200;
 };
 
-// The loss of the word after each beginning of a piece, where the model is given that beginning
-// alone: what it would have to do to write. With a causal model it is the ordinary loss.
+// The loss on the next word when the model gets only the words before it, as in generation. For a
+// causal model this is the ordinary loss.
 double loss_alone(const StoryReader& model, const StoryText& text) {
     const NoGradGuard no_grad;
     Generator generator(1);
@@ -54,7 +53,7 @@ Measured train_as(const Recipe& recipe, const StoryText& text, std::int64_t dim,
     TrainStep train_step(optimizer, {.clip = 0});
     std::vector<double> losses;
     double norm = 0;
-    for (std::int64_t step = 0; step < recipe.steps; ++step) {  // phase by phase, to leave one out
+    for (std::int64_t step = 0; step < recipe.steps; ++step) {  // explicit phases, to skip some
         if (recipe.zero_grad) train_step.zero_grad();
         const double loss = train_step.gradients(batch_loss);
         norm = train_step.norm();
@@ -76,7 +75,7 @@ Measured train_as(const Recipe& recipe, const StoryText& text, std::int64_t dim,
 }
 
 std::vector<Recipe> mistakes(const Setting& setting) {
-    const double rate = setting.pick(3e-3, 1e-2);  // few steps have to be large
+    const double rate = setting.pick(3e-3, 1e-2);  // fewer steps need a larger rate
     const std::int64_t steps = setting.pick(200, 120);
     return {{.name = "right", .rate = rate, .steps = steps},
             {.name = "rate 10 times as high", .rate = 10 * rate, .steps = steps},
@@ -185,7 +184,7 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
     return plot;
 }
 
-// The rate with the lowest mean loss, for each way separately: what a tuned training has.
+// The learning rate with the lowest mean loss, for each way separately, as in tuned training.
 std::string best(const Setting& setting, const Outcomes& o, bool warmup) {
     std::string result;
     for (const double rate : rates(setting)) {
@@ -198,7 +197,7 @@ std::string best(const Setting& setting, const Outcomes& o, bool warmup) {
 }
 
 Report report(const Setting& setting, const Outcomes& o) {
-    // Of another training than the right one, seed by seed.
+    // Compared with another run, per seed.
     const auto more = [&](const std::string& name, const std::string& than, const char* what) {
         return student(differences(o.values(name, what), o.values(than, what)));
     };

@@ -1,5 +1,6 @@
-// "The dog didn't cross the street because it was too tired", or "too wide": who is "it"? A small
-// encoder is taught to say it. Which head looks, how hard, and what if it is taken away?
+// "The dog didn't cross the street because it was too tired", or "too wide": what is "it"? A small
+// encoder learns the answer. Which head attends to it, how strongly, and what if that head is
+// removed?
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -23,16 +24,16 @@ using examples::WordTable;
 constexpr std::int64_t kLength = 18, kDim = 64, kHeads = 2, kLayers = 2, kBatch = 32;
 constexpr const char* kShown = "dog street";  // this pair of nouns is always held out
 
-/// One sentence with two nouns that the pronoun could stand for; the end decides.
+/// A sentence with two nouns that the pronoun could refer to; the ending decides.
 struct Riddle {
     Words words;
-    std::size_t pronoun, antecedent, rival;  // places of words
+    std::size_t pronoun, antecedent, rival;  // word indices
     std::string nouns() const {
         return words[std::min(antecedent, rival)] + " " + words[std::max(antecedent, rival)];
     }
 };
 
-// The riddle of a reference, if its sentence is of the shape "The x ... the y because it ...".
+// The riddle of a reference, if its sentence has the form "The x ... the y because it ...".
 std::optional<Riddle> riddle_of(const std::string& text, const examples::Reference& r) {
     const std::size_t before = text.find_last_of(".!?\"\n", r.pronoun_begin);
     const std::size_t begin = before == std::string::npos ? 0 : before + 1;
@@ -57,8 +58,8 @@ struct Riddles {
     std::vector<Riddle> train, test;
 };
 
-// All different riddles in so much text. Some pairs of nouns are held out, whatever is said of
-// them; not asked for are words that were never an answer in the other part.
+// All distinct riddles in `bytes` of text. Some pairs of nouns are held out, in every sentence;
+// test answers that were never an answer in training are dropped.
 Riddles find_riddles(std::size_t bytes) {
     const examples::Stories stories = examples::write_stories(1, bytes);
     std::set<Words> seen;
@@ -78,7 +79,7 @@ Riddles find_riddles(std::size_t bytes) {
 
 struct Questions {
     Tensor ids;      // i64 [N, T]
-    Tensor targets;  // i64 [N, T]: at the pronoun the word it stands for, elsewhere -100
+    Tensor targets;  // i64 [N, T]: the antecedent at the pronoun, -100 elsewhere
 };
 
 Questions pack(const std::vector<Riddle>& riddles, const WordTable& table) {
@@ -96,7 +97,7 @@ Questions pack(const std::vector<Riddle>& riddles, const WordTable& table) {
     return q;
 }
 
-// The share of pronouns whose word the model names, out of all words there are.
+// The fraction of pronouns whose antecedent the model predicts, from the whole vocabulary.
 double accuracy(const MaskedLanguageModel& model, const Questions& q) {
     const Tensor asked = to(ge(q.targets, 0), DType::f64);
     const Tensor right = to(eq(argmax(model(q.ids)), q.targets), DType::f64);
@@ -114,7 +115,7 @@ void teach(MaskedLanguageModel& model, const Questions& q, std::int64_t steps, s
         [] { return examples::Score{}; });
 }
 
-// Heads are counted through all layers: head h of layer l is number l kHeads + h.
+// Heads are numbered across layers: head h of layer l is l kHeads + h.
 using Heads = std::vector<std::size_t>;
 
 double accuracy_without(const MaskedLanguageModel& model, const Questions& q,
@@ -127,7 +128,7 @@ double accuracy_without(const MaskedLanguageModel& model, const Questions& q,
     return accuracy(model, q);
 }
 
-/// What one head does at the pronoun, and what becomes of the model without it.
+/// What one head does at the pronoun, and how the model does without it.
 struct HeadFigures {
     double antecedent = 0, rival = 0;  // mean weights
     double accuracy_without = 0;
@@ -156,7 +157,7 @@ std::vector<HeadFigures> look_at_heads(const MaskedLanguageModel& model,
     return heads;
 }
 
-// What a head sees from "it" in the sentence of the title, which the model has not been trained on.
+// What a head attends to from "it" in the title's sentence, which the model was not trained on.
 Words shown_words(const std::string& end) {
     return words_of("The dog didn't cross the street because it was too " + end + ".");
 }
@@ -174,13 +175,13 @@ std::vector<double> shown_weights(const MaskedLanguageModel& model, const WordTa
     return row;
 }
 
-/// The sentences and their words, the same for all seeds.
+/// The sentences and their vocabulary, the same for all seeds.
 struct Corpus {
     Riddles riddles = find_riddles(2'000'000);
     WordTable table = words_in(riddles);
     Questions train = pack(riddles.train, table), test = pack(riddles.test, table);
-    double first_noun = 0;  // right of somebody who always says the first noun
-    double chance = 0;      // the weight of one word if all had the same
+    double first_noun = 0;  // accuracy of always naming the first noun
+    double chance = 0;      // the weight of one word under uniform attention
 
     Corpus() {
         const double share = 1 / static_cast<double>(riddles.test.size());
@@ -200,8 +201,8 @@ struct Corpus {
 
 std::string ranked(std::size_t rank, const char* what) { return fmt::format("{} {}", rank, what); }
 
-// Heads in the order of their weight on the antecedent; what is left without each, and without all
-// down to it.
+// Ranks heads by their weight on the antecedent, and measures the accuracy without each one and
+// without all ranked up to it.
 Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
     const std::vector<HeadFigures> heads = look_at_heads(model, corpus.riddles.test, corpus.test);
     Heads order(heads.size()), removed;
@@ -221,7 +222,7 @@ Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
         m.numbers[ranked(rank, "without all")] = left;
         m.numbers["missed"] += left > corpus.first_noun ? 1 : 0;
     }
-    m.numbers["missed"] += 1;  // so many heads must go until guessing is as good
+    m.numbers["missed"] += 1;  // the number of heads to remove until accuracy drops to guessing
     m.numbers["times chance"] = heads[order[0]].antecedent / corpus.chance;
     m.numbers["times the other"] = heads[order[0]].antecedent / heads[order[0]].rival;
     m.numbers["more than guessing"] = m.numbers["right"] - corpus.first_noun;

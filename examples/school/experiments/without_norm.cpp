@@ -1,5 +1,5 @@
-// What does LayerNorm do for training? Stacks of layers without norms, with norms after each part,
-// and with norms before it learn stories, shallow and deep, at a low rate and at high ones.
+// What does LayerNorm do for training? Stacks without norms, with norms after each sublayer and
+// before it learn stories, shallow and deep, at low and high learning rates.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/story_model.h>
@@ -29,7 +29,7 @@ std::string name_of(const Way& way, std::int64_t depth, double rate) {
     return fmt::format("{}, {} layers, rate {}", way.name, depth, rate);
 }
 
-// A layer's parts, joined in the order of Vaswani et al. 2017, of GPT-2, or without norms.
+// A layer's parts in the order of Vaswani et al. 2017, of GPT-2, or without norms.
 Tensor pass(const EncoderLayer& layer, const Tensor& x, Norms norms) {
     if (norms == Norms::after) {
         const Tensor h = layer.attention_norm(x + layer.attention(x));
@@ -48,13 +48,13 @@ Tensor loss_of(const StoryReader& model, Norms norms, const Batch& batch) {
     return cross_entropy(model.head(norms == Norms::before ? layer_norm(x) : x), batch.targets);
 }
 
-// The loss of the last tenth of the steps; of a training that is lost, that of guessing, ln(words).
+// The loss over the last tenth of the steps; for a diverged run, that of guessing, ln(words).
 Measured learn(const StoryText& text, Norms norms, std::int64_t depth, double rate,
                std::int64_t steps, std::uint64_t seed) {
     Generator generator(seed), data(seed + 1);
     StoryReader model(text, {.dim = 32, .heads = 4, .causal = true}, depth, generator);
     AdamW optimizer(decay_groups(model, 0), {.lr = rate, .beta2 = 0.99});
-    TrainStep step(optimizer, {.clip = 0});  // clipping would steady it as well
+    TrainStep step(optimizer, {.clip = 0});  // clipping would stabilise it as well
     const double guessing = std::log(static_cast<double>(text.table.size()));
     std::vector<double> losses;
     for (std::int64_t i = 0; i < steps; ++i) {
@@ -94,7 +94,7 @@ std::vector<Trial> trials(const Setting& s) {
     return all;
 }
 
-// Seed by seed, at the rate that is best for it.
+// Per seed, at its best learning rate.
 std::vector<double> best(const Setting& s, const Outcomes& o, const Way& way, std::int64_t depth) {
     std::vector<double> losses;
     for (const double rate : rates(s)) {

@@ -1,4 +1,4 @@
-// "dog bites man" or "man bites dog"? Attention sees a set; only positions make a sequence of it.
+// "dog bites man" or "man bites dog"? Attention sees a set; only positions make it a sequence.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/nn/layers/embedding.h>
@@ -13,11 +13,11 @@ namespace {
 constexpr std::int64_t kDim = 32;
 const std::vector<std::string> kWords{"dog", "bites", "man"};
 
-// Words of "man bites dog", counted from the other end, are those of "dog bites man".
+// The words of "man bites dog" in reverse order are those of "dog bites man".
 Tensor turned_round(const Tensor& x) { return index_select(x, 1, tensor<std::int64_t>({2, 1, 0})); }
 
-// An encoder with one of the ways to say where words stand, or none; in f64, so that what is left
-// of a difference is rounding.
+// An encoder with one of the position encodings, or none; in f64, so any remaining difference is
+// rounding.
 class Reader : public Module {
 public:
     Embedding words;
@@ -45,8 +45,8 @@ public:
     }
 };
 
-// How far each word's vector in the one sentence is from the same word's in the other, as a share
-// of the vector's length: [3].
+// The distance between each word's vectors in the two sentences, as a fraction of the vector's
+// length: [3].
 std::vector<double> distances(std::optional<Positions> how, std::uint64_t seed) {
     Generator generator(seed);
     const Reader reader(how, generator);
@@ -57,7 +57,7 @@ std::vector<double> distances(std::optional<Positions> how, std::uint64_t seed) 
     return (length(there - back) / length(there)).to_vector<double>();
 }
 
-// M_k of P(pos + k) = M_k P(pos): pairs (sin a, cos a) turned by b = k / 10000^(2 i / dim), since
+// M_k of P(pos + k) = M_k P(pos): pairs (sin a, cos a) rotated by b = k / 10000^(2 i / dim), since
 // sin(a + b) = cos b sin a + sin b cos a and cos(a + b) = -sin b sin a + cos b cos a.
 Tensor shift_matrix(std::int64_t k, std::int64_t dim) {
     Tensor result = zeros({dim, dim}, DType::f64);

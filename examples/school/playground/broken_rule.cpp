@@ -39,7 +39,7 @@ GPTConfig small(GPTConfig config) {
     config.dim = 4 * config.heads;
     config.hidden = 0;
     config.dropout = 0;
-    config.deviation = 0.3;  // so that no gradient drowns in rounding
+    config.deviation = 0.3;  // so rounding does not swamp any gradient
     config.zero_outputs = false;
     config.recompute = false;
     config.compute = ComputeType::f32;
@@ -50,7 +50,7 @@ Tensor loss_of(const GPT& model) {
     return model.loss(tensor<std::int64_t>({{3, 1, 4, 1}}), tensor<std::int64_t>({{1, 4, 1, 2}}));
 }
 
-// Writes down which rules give which gradients.
+// Records which rules yield which gradients.
 class Listing final : public TapeObserver {
 public:
     explicit Listing(const Module& model) {
@@ -93,7 +93,7 @@ private:
     }
 
     std::map<const Leaf*, std::string> names_;
-    All all_;  // in the order of the tape, and whether it was walked
+    All all_;  // in tape order; true if the rule was run
 };
 
 }  // namespace

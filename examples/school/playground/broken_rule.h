@@ -1,6 +1,6 @@
-// A backward rule broken on purpose, from outside, to see what becomes of a training, and whether
-// the gradient checker finds it. The op is left as it is; what its rule gives is spoilt on the way
-// out. Read next: docs/gradient-checking.md.
+// Breaks a backward rule on purpose, from outside, to see what happens to training and whether the
+// gradient checker finds it. The op is unchanged; the gradient its rule returns is altered. Read
+// next: docs/gradient-checking.md.
 #pragma once
 
 #include <tapestry/autograd/check/report.h>
@@ -15,17 +15,17 @@
 
 namespace tapestry::examples {
 
-/// What is wrong with the gradient.
+/// The error in the gradient.
 enum class Flaw { sign, twice, zero, shifted, transposed };
 
-/// The gradient of one operand of an op, wherever that op is used.
+/// The gradient of one operand of an op, everywhere that op is used.
 struct BrokenRule {
     std::string op;  ///< "layer_norm"
     std::size_t operand = 0;
     Flaw flaw = Flaw::sign;
 };
 
-/// While it lives, the rule is broken on every tape of this thread; of no rule, nothing is.
+/// Breaks the rule on every tape of this thread while it lives; does nothing without a rule.
 class RuleBreaker final : public TapeObserver {
 public:
     explicit RuleBreaker(std::optional<BrokenRule> rule) : rule_(std::move(rule)) {}
@@ -36,18 +36,18 @@ private:
     std::optional<BrokenRule> rule_;
 };
 
-/// A rule of which there is something to break.
+/// A gradient that can be broken.
 struct Breakable {
     std::string op;
     std::size_t operand = 0;
     std::string what = {};  ///< "weight", "input 1"
 };
 
-/// The gradients that a step of such a model computes, in the order of its tape.
+/// The gradients that a step of such a model computes, in tape order.
 std::vector<Breakable> breakable_rules(const GPTConfig& config);
 
-/// The gradient checker's word on a model of this build that is small enough to be checked at once:
-/// the same layers, heads and kinds of parts, but heads 4 wide, 4 tokens to look at, and 5 to know.
+/// Checks the gradients of a small model of the same architecture: the same layers, heads and kinds
+/// of parts, but heads of width 4, 4 tokens of context and a vocabulary of 5.
 GradcheckReport check_build(const GPTConfig& config);
 
 }  // namespace tapestry::examples

@@ -1,7 +1,7 @@
-// The playground as functions that a page can call: numbers and texts in, texts out, no exceptions.
-// Where one fails it returns null or 0, and playground_error() says why. What is returned stands
-// until the next call. live_...() are called by a page of `tapestry inspect`. Compiled for
-// WebAssembly alone. Read next: web/worker.js and nn/pages/web/live_worker.js, which call them.
+// The playground as functions for a page to call: numbers and texts in, texts out, no exceptions.
+// On failure a function returns null or 0, and playground_error() gives the reason. Results stay
+// valid until the next call. The live_...() functions serve pages of `tapestry inspect`. Compiled
+// for WebAssembly only. Read next: web/worker.js and nn/pages/web/live_worker.js, which call them.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/playground/playground.h>
 #include <tapestry/examples/school/playground/taken_away.h>
@@ -39,8 +39,8 @@ using tapestry::examples::Flaw;
 using tapestry::examples::Playground;
 using tapestry::examples::TakenAway;
 
-std::string answer;  ///< what was returned, until the next call
-std::string error;   ///< why a call failed
+std::string answer;  ///< the latest result, until the next call
+std::string error;   ///< why the latest failing call failed
 
 template <class F>
 bool succeeds(const F& f) {
@@ -58,7 +58,7 @@ const char* text_of(const F& f) {
     return succeeds([&] { answer = f(); }) ? answer.c_str() : nullptr;
 }
 
-/// "0,3,5"
+/// Parses "0,3,5".
 std::vector<std::int64_t> numbers_in(std::string_view text) {
     std::vector<std::int64_t> all;
     for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
@@ -89,7 +89,7 @@ extern "C" {
 
 EMSCRIPTEN_KEEPALIVE const char* playground_error() { return error.c_str(); }
 
-/// Children's stories to learn from.
+/// Children's stories as training text.
 EMSCRIPTEN_KEEPALIVE const char* playground_stories(int seed, int bytes) {
     return text_of([&] {
         return tapestry::examples::write_stories(static_cast<std::uint64_t>(seed),
@@ -98,7 +98,7 @@ EMSCRIPTEN_KEEPALIVE const char* playground_stories(int seed, int bytes) {
     });
 }
 
-/// What is not said is as `tapestry train` has it.
+/// Other settings keep the defaults of `tapestry train`.
 EMSCRIPTEN_KEEPALIVE int playground_start(const char* text, int layers, int heads, int dim,
                                           int context, int batch, int steps, int eval_every,
                                           double lr, double dropout, int seed) {
@@ -122,8 +122,8 @@ EMSCRIPTEN_KEEPALIVE int playground_is_finished() {
     return !playground || playground->is_finished();
 }
 
-/// Number of the step, loss, learning rate, norm of the gradient, seconds of the training and of
-/// the step, validation loss (NaN: not evaluated).
+/// Step number, loss, learning rate, gradient norm, total training seconds, seconds of the step,
+/// validation loss (NaN if not evaluated).
 EMSCRIPTEN_KEEPALIVE const double* playground_step() {
     const auto take = [] {
         const StepMetrics m = started().step();
@@ -143,7 +143,7 @@ EMSCRIPTEN_KEEPALIVE const char* playground_sample(const char* prompt, int token
     return text_of([&] { return started().sample(prompt, tokens, temperature); });
 }
 
-/// `state` as TrainingState counts.
+/// `state`: a TrainingState as a number.
 EMSCRIPTEN_KEEPALIVE const char* playground_report(int state, const char* message) {
     return text_of([&] { return started().report(static_cast<TrainingState>(state), message); });
 }
@@ -156,12 +156,12 @@ EMSCRIPTEN_KEEPALIVE const char* playground_digest() {
     return text_of([] { return started().digest(); });
 }
 
-/// The next step, operation by operation: a JSON array.
+/// Takes the next step; its operations as a JSON array.
 EMSCRIPTEN_KEEPALIVE const char* playground_operations() {
     return text_of([] { return started().step_by_operations(); });
 }
 
-/// `layers` and `heads` as numbers with commas between them.
+/// `layers` and `heads`: numbers separated by commas.
 EMSCRIPTEN_KEEPALIVE int playground_take_away(int positions, int norms, int residuals,
                                               const char* layers, const char* heads) {
     return succeeds([&] {
@@ -173,7 +173,7 @@ EMSCRIPTEN_KEEPALIVE int playground_take_away(int positions, int norms, int resi
     });
 }
 
-/// Of each gradient that could be broken a line: op, number of the operand, and what it is.
+/// A line per gradient that can be broken: op, operand index, and its description.
 EMSCRIPTEN_KEEPALIVE const char* playground_rules() {
     return text_of([] {
         std::string lines;
@@ -185,7 +185,7 @@ EMSCRIPTEN_KEEPALIVE const char* playground_rules() {
     });
 }
 
-/// `flaw` as Flaw counts; without an op no rule is broken.
+/// `flaw`: a Flaw as a number; an empty op restores all rules.
 EMSCRIPTEN_KEEPALIVE void playground_break_rule(const char* op, int operand, int flaw) {
     std::optional<BrokenRule> rule;
     if (*op != '\0') rule = {op, static_cast<std::size_t>(operand), static_cast<Flaw>(flaw)};
@@ -210,10 +210,10 @@ EMSCRIPTEN_KEEPALIVE int playground_open(const char* directory, const char* text
     });
 }
 
-/// In what this library differs from the one that took the opened run's steps: "isa version".
+/// How this library differs from the one that trained the opened run: "isa version".
 EMSCRIPTEN_KEEPALIVE const char* playground_differs() { return differs.c_str(); }
 
-/// Where heads look: the weights of all layers and heads, [T, T] each, one after the other.
+/// Attention weights [T, T] of all layers and heads, one after another.
 EMSCRIPTEN_KEEPALIVE const double* playground_heads(const char* sentence) {
     const auto take = [&] {
         weights.clear();
@@ -225,10 +225,10 @@ EMSCRIPTEN_KEEPALIVE const double* playground_heads(const char* sentence) {
     return succeeds(take) ? weights.data() : nullptr;
 }
 
-/// How many numbers playground_heads() returned.
+/// Number of values that playground_heads() returned.
 EMSCRIPTEN_KEEPALIVE int playground_heads_size() { return static_cast<int>(weights.size()); }
 
-/// Of every parameter a line: name, sizes of its values, gradients and updates (root mean squares).
+/// A line per parameter: name, root mean squares of its values, gradients and updates.
 EMSCRIPTEN_KEEPALIVE const char* playground_flow() {
     return text_of([] {
         std::string lines;
@@ -240,7 +240,7 @@ EMSCRIPTEN_KEEPALIVE const char* playground_flow() {
     });
 }
 
-/// Validation loss as the model stands, and of the whole model.
+/// Validation loss with the chosen parts removed, and of the whole model.
 EMSCRIPTEN_KEEPALIVE const double* playground_losses() {
     const auto take = [] {
         const auto losses = started().losses();
@@ -249,7 +249,8 @@ EMSCRIPTEN_KEEPALIVE const double* playground_losses() {
     return succeeds(take) ? numbers.data() : nullptr;
 }
 
-/// Layers, heads of each, context, learning rate, dropout, steps; whether positions are added.
+/// Layers, heads per layer, context, learning rate, dropout, steps, and whether the model adds
+/// position vectors.
 EMSCRIPTEN_KEEPALIVE const double* playground_settings() {
     const auto take = [] {
         const TrainingConfig& config = started().session().config();
@@ -267,13 +268,12 @@ EMSCRIPTEN_KEEPALIVE const double* playground_settings() {
 
 }  // extern "C"
 
-// ---- a trained GPT that answers in a page of `tapestry inspect`: what the page shows is asked for
-// anew for another prompt, or without some of the heads. The model is a directory in the module's
-// memory.
+// ---- a trained GPT behind a page of `tapestry inspect`, which asks for new results for another
+// prompt or without some heads. The model is a directory in the module's memory.
 
 namespace {
 
-/// The model without the heads of these numbers, layer * heads + head, as long as this lives.
+/// Ablates these heads (layer * heads + head) of the model while the result lives.
 std::optional<TakenAway> without(GPT& model, const char* heads) {
     const std::vector<std::int64_t> gone = numbers_in(heads);
     if (gone.empty()) return std::nullopt;
@@ -284,7 +284,7 @@ std::optional<TakenAway> without(GPT& model, const char* heads) {
 
 extern "C" {
 
-/// The page's data (nn/pages/page.h) of one step on the prompt.
+/// Data (nn/pages/page.h) of one step on the prompt.
 EMSCRIPTEN_KEEPALIVE const char* live_look(const char* directory, const char* prompt,
                                            const char* heads) {
     return text_of([&] {
@@ -295,7 +295,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_look(const char* directory, const char* pr
     });
 }
 
-/// The prompt, and what the model writes after it; the same random numbers every time.
+/// The prompt and the model's continuation, with the same random numbers every time.
 EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* prompt, int tokens,
                                              double temperature, const char* heads) {
     return text_of([&] {
@@ -308,7 +308,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* 
     });
 }
 
-/// Layers, and heads of each: "3 4".
+/// Number of layers, and of heads per layer: "3 4".
 EMSCRIPTEN_KEEPALIVE const char* live_shape(const char* directory) {
     return text_of([&] {
         const tapestry::LoadedModel loaded = tapestry::load_model(directory);

@@ -29,7 +29,7 @@ void write_number(JsonWriter& json, double x) {
     if (std::isfinite(x)) {
         json.value(x);
     } else {
-        json.value(fmt::format("{}", x));  // JSON knows no other numbers
+        json.value(fmt::format("{}", x));  // JSON has no NaN or infinity
     }
 }
 
@@ -53,7 +53,7 @@ OpTrace::OpTrace(const Module& model) {
     }
 }
 
-// Of the first tape it is told of: a step whose gradients are averaged over batches has more.
+// Watches only the first tape it sees; a step with gradient accumulation has several.
 bool OpTrace::is_watched(const Tensors& outputs) {
     if (outputs.empty()) return false;
     const std::uint64_t tape = outputs.front().tape_ref().tape;

@@ -1,6 +1,6 @@
-// One step, operation by operation: what each was given and what it made of that, forward and back,
-// with the shapes and the first numbers of every tensor. An Inspector (nn/inspect/inspector.h)
-// knows more of a step, but no numbers to follow with a finger.
+// One step, operation by operation: the inputs and outputs of each, forward and backward, with the
+// shapes and the first numbers of every tensor. An Inspector (nn/inspect/inspector.h) knows more
+// about a step, but has no numbers to follow by hand.
 #pragma once
 
 #include <tapestry/autograd/observer.h>
@@ -13,30 +13,30 @@
 
 namespace tapestry::examples {
 
-/// A tensor's shape and its first matrix, or of that the upper left corner.
+/// A tensor's shape and the upper left corner of its first matrix.
 struct Corner {
-    std::string of;  ///< which it is: "#12 linear", "blocks.0.attention.qkv.weight"
+    std::string of;  ///< source: "#12 linear", "blocks.0.attention.qkv.weight"
     Shape shape = {};
     std::int64_t rows = 0, columns = 0;
     std::vector<double> values = {};  ///< [rows, columns]
-    bool whole = true;                ///< nothing of the tensor lies outside of it
+    bool whole = true;                ///< the corner is the entire tensor
 };
 
-/// An operation that ran, or its rule on the way back.
+/// An operation that ran, forward or backward.
 struct TracedOp {
     int number = 0;  ///< on the tape
     std::string op, attributes, module;
     bool back = false;
-    std::vector<Corner> given = {};  ///< back: the gradients of its outputs
-    std::vector<Corner> made = {};   ///< back: those of its inputs that somebody asked for
+    std::vector<Corner> given = {};  ///< backward: the gradients of its outputs
+    std::vector<Corner> made = {};   ///< backward: the gradients requested of its inputs
 };
 
-/// Watches the tapes of this thread while it lives; what it knows is of the first one's step.
+/// Observes this thread's tapes while it lives; records only the first tape.
 class OpTrace final : public TapeObserver {
 public:
-    static constexpr std::int64_t kMost = 8;  ///< rows, and columns
+    static constexpr std::int64_t kMost = 8;  ///< maximum rows and columns
 
-    /// Parameters get their names from `model`.
+    /// Takes the parameters' names from `model`.
     explicit OpTrace(const Module& model);
 
     const std::vector<TracedOp>& all() const { return all_; }
@@ -53,7 +53,7 @@ private:
     std::uint64_t tape_ = 0;
     std::map<const Leaf*, std::string> parameters_;
     std::map<int, std::string> makers_;                          // "#12 linear", by slot
-    std::map<const Op*, std::vector<std::string>> inputs_ = {};  // their names
+    std::map<const Op*, std::vector<std::string>> inputs_ = {};  // input names
     std::vector<TracedOp> all_;
 };
 

@@ -109,7 +109,7 @@ StepMetrics Playground::step() {
     return metrics;
 }
 
-// In the run and in the report.
+// Adds the step to the run and to the report.
 void Playground::note(const StepMetrics& metrics) {
     run_.steps.push_back(metrics);
     run_.state.seconds = metrics.seconds;
@@ -126,7 +126,7 @@ void Playground::note(const StepMetrics& metrics) {
 }
 
 std::string Playground::step_by_operations() {
-    const RuleBreaker broken(rule_);  // made first, for the trace to see what it does
+    const RuleBreaker broken(rule_);  // before the trace, which then sees its effect
     const OpTrace trace(session_->model());
     note(session_->take_step());
     return trace.to_json();
@@ -138,18 +138,18 @@ void Playground::change(double lr, double dropout) {
     config.lr = lr;
     config.min_lr = decay * lr;
     config.model.dropout = dropout;
-    // A tokenizer of the text's characters is made anew, the same.
+    // A character tokenizer is rebuilt from the text, identically.
     auto next =
         session_->continued(config, directory_.empty() ? nullptr : load_tokenizer(directory_));
     next->set_seconds_before(report_.latest().seconds);
-    taken_away_.reset();  // of a model that is about to go
+    taken_away_.reset();  // its model is about to be destroyed
     session_ = std::move(next);
     if (parts_.any()) taken_away_.emplace(session_->model(), parts_);
     watch();
     note_change();
 }
 
-// A run knows which of its steps were taken under which settings.
+// Records in the run which steps used which settings.
 void Playground::note_change() {
     std::vector<RunSegment>& segments = run_.state.segments;
     const std::string config = to_json(session_->config());
@@ -204,7 +204,7 @@ std::string Playground::look(const std::string& sentence) {
     GPT& model = session_->model();
     model.zero_grad();
     model.eval();
-    const RuleBreaker broken(rule_);  // likewise
+    const RuleBreaker broken(rule_);  // likewise before the Inspector
     Inspector inspector(model);
     {
         Tape tape;

@@ -1,8 +1,8 @@
-// A training of a small GPT that answers back: its learning rate and dropout may change while it
-// goes on, parts of the model may be taken away and backward rules broken, and between any two
-// steps it can be asked for its report, for one step looked at from inside, for a sample. It is a
-// Session as `tapestry train` has: as long as nothing is changed, both come to the same bits, and
-// each goes on with what the other has saved. Read next: exports.cpp, how a page calls it.
+// An interactive training run of a small GPT: its learning rate and dropout can change while it
+// trains, parts of the model can be removed and backward rules broken, and between any two steps it
+// can produce its report, an inspected step, or a sample. It is a Session like `tapestry train`'s:
+// as long as nothing is changed, both give identical bits, and each can resume what the other
+// saved. Read next: exports.cpp, how a page calls it.
 #pragma once
 
 #include <tapestry/examples/school/playground/broken_rule.h>
@@ -21,34 +21,33 @@
 
 namespace tapestry::examples {
 
-// ---- a run as the directory that `tapestry train` keeps (docs/checkpoints.md), so that
-// either goes on with what the other has begun; under TAPESTRY_ISA=baseline to the same bits
-// (nn/train/run_directory.h)
+// ---- a run in the directory format of `tapestry train` (docs/checkpoints.md), so either can
+// resume the other's run; with TAPESTRY_ISA=baseline, bit for bit (nn/train/run_directory.h)
 
-/// How a run went, besides what its session knows.
+/// The history of a run that its session does not store.
 struct RunSoFar {
     RunState state = {};
     std::vector<StepMetrics> steps = {};
 };
 
-/// What `tapestry train --resume --out DIRECTORY` goes on with, but for the text; what was in the
-/// directory is gone. Throws IoError.
+/// Saves everything `tapestry train --resume --out DIRECTORY` needs except the text, replacing the
+/// directory's contents. Throws IoError.
 void save_run(Session& session, const RunSoFar& run, const std::filesystem::path& directory);
 
 struct OpenedRun {
     std::unique_ptr<Session> session;
     RunSoFar run = {};
     std::filesystem::path directory = {};
-    std::vector<std::string> differs = {};  ///< "isa", "version": the steps' bits will, too
+    std::vector<std::string> differs = {};  ///< "isa", "version": so will the next steps' bits
 };
 
-/// Where the latest checkpoint left it. `text` is the file it learns from, wherever that was.
-/// Throws IoError where there is no checkpoint, and as RunDirectory::resume does.
+/// Opens the run at its latest checkpoint. `text` is the training text's path here. Throws IoError
+/// if there is no checkpoint, and as RunDirectory::resume does.
 OpenedRun open_run(const std::filesystem::path& directory, const std::string& text);
 
 // ---- the run
 
-/// With parts taken away, and without.
+/// Validation losses of the model with the chosen parts removed, and of the whole model.
 struct Losses {
     double as_it_stands = 0;
     double whole = 0;
@@ -56,60 +55,60 @@ struct Losses {
 
 class Playground {
 public:
-    /// On a text, which becomes the file config.text. Throws as Session does.
+    /// Starts on a text, which is written to the file config.text. Throws as Session does.
     Playground(const std::string& text, const TrainingConfig& config);
 
-    /// Goes on with a run that was saved.
+    /// Resumes a saved run.
     explicit Playground(OpenedRun opened);
 
     bool is_finished() const { return session_->is_finished(); }
 
-    /// The next step, into the report. Throws DivergedError.
+    /// Takes the next step and adds it to the report. Throws DivergedError.
     StepMetrics step();
 
-    /// The next step, and what its operations did one by one: OpTrace::to_json().
+    /// Takes the next step and returns OpTrace::to_json() of its operations.
     std::string step_by_operations();
 
-    /// From the next step on. The optimiser goes on with its moments, dropout with its random
-    /// numbers. Throws ValueError for numbers out of range; nothing has changed then.
+    /// Takes effect at the next step. The optimiser keeps its moments, dropout its random stream.
+    /// Throws ValueError for numbers out of range, leaving everything unchanged.
     void change(double lr, double dropout);
 
-    /// From now on the model goes without these parts; without none, it is whole. Throws as
-    /// TakenAway does; nothing has changed then.
+    /// Removes these parts of the model, until the next call; empty restores the whole model.
+    /// Throws as TakenAway does, leaving everything unchanged.
     void take_away(const Parts& parts);
 
-    /// From now on this backward rule is broken in every step; nothing: none is.
+    /// Breaks this backward rule in every step from now on; nullopt restores it.
     void break_rule(std::optional<BrokenRule> rule) { rule_ = std::move(rule); }
 
-    /// What the gradient checker says of the model's build, under the rule that is broken.
+    /// Checks the gradients of a small model with the same architecture and the broken rule.
     GradcheckReport check_gradients() const;
 
-    /// As a directory that `tapestry train --resume` goes on with: save_run().
+    /// Saves a directory that `tapestry train --resume` can continue: save_run().
     void save(const std::filesystem::path& directory);
 
-    /// What the model writes after `prompt`, or after the text's first token where that is empty.
-    /// Throws ValueError for a prompt that it cannot read.
+    /// Generates text after `prompt`, or after the text's first token if `prompt` is empty. Throws
+    /// ValueError for a prompt that cannot be tokenized.
     std::string sample(const std::string& prompt, std::int64_t tokens, double temperature);
 
     /// The report page's data (nn/pages/report.h).
     std::string report(TrainingState state, const std::string& message = {}) const;
 
-    /// The inspection page's data of one step on a sentence (nn/pages/page.h), after which nothing
-    /// has changed. Throws ValueError for one that the model cannot read.
+    /// The inspection page's data of one step on a sentence (nn/pages/page.h), leaving the run
+    /// unchanged. Throws ValueError for a sentence that cannot be tokenized.
     std::string look(const std::string& sentence);
 
-    /// Where heads look when the model reads a sentence: of each layer the weights [H, T, T], one
-    /// row for each token. Throws ValueError as look() does.
+    /// Attention weights for a sentence: [H, T, T] per layer, one row per query token. Throws
+    /// ValueError as look() does.
     Tensors heads(const std::string& sentence);
 
-    /// What the latest step that was looked at did to every parameter, and a wish to have the next
-    /// looked at.
+    /// What the latest observed step did to every parameter. Also requests that the next step be
+    /// observed.
     const std::vector<ParameterFlow>& flow();
 
-    /// On the validation part.
+    /// On the validation split.
     Losses losses();
 
-    /// SHA-256 of all parameters, as they follow one another in model.safetensors.
+    /// SHA-256 of all parameters in the order of model.safetensors.
     std::string digest() const;
 
     const Session& session() const { return *session_; }
@@ -123,10 +122,10 @@ private:
 
     std::unique_ptr<Session> session_;
     RunSoFar run_;
-    std::filesystem::path directory_;  // that it was opened from, or none
+    std::filesystem::path directory_;  // that the run was opened from; may be empty
     TrainingReport report_;
-    std::optional<GradientFlow> flow_;  // of a step that is looked at
-    bool flow_is_asked_for_ = false;    // of the next, which no evaluation may follow
+    std::optional<GradientFlow> flow_;  // of an observed step
+    bool flow_is_asked_for_ = false;    // for the next step, evaluated or not
     std::vector<ParameterFlow> latest_flow_;
     Parts parts_;
     std::optional<TakenAway> taken_away_;

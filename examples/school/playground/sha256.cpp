@@ -56,7 +56,7 @@ void Sha256::mix() {
     for (std::size_t i = 0; i < 8; ++i) state_[i] += mixed[i];
 }
 
-// A one, zeros to the end of a block but for eight bytes, and the number of bits.
+// Pads with a one bit and zeros up to the last eight bytes of a block, then the length in bits.
 std::string Sha256::hex() {
     const std::uint64_t bits = 8 * bytes_;
     add_byte(std::byte{0x80});

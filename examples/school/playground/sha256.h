@@ -1,5 +1,5 @@
-// SHA-256, by which two trainings are known to have ended in the same numbers, and by a name that
-// every system's tools print as well.
+// SHA-256: shows that two runs ended in the same numbers, by a digest that every system's tools can
+// print as well.
 //
 // Source: FIPS 180-4, "Secure Hash Standard", section 6.2.
 #pragma once
@@ -16,7 +16,7 @@ class Sha256 {
 public:
     void add(std::span<const std::byte> bytes);
 
-    /// Of all bytes added, as 64 hexadecimal digits. Nothing is to be added after.
+    /// The digest of all bytes added, as 64 hexadecimal digits. Do not add data afterwards.
     std::string hex();
 
 private:

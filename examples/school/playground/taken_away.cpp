@@ -14,7 +14,7 @@ namespace {
 
 Tensor as_it_came(const Module&, const Tensors& inputs, const Tensor&) { return inputs[0]; }
 
-// [C]: ones, and zeros where the heads' numbers stand.
+// [C]: zeros at the columns of `heads`, ones elsewhere.
 Tensor mask_without(const std::vector<std::int64_t>& heads, const GPTConfig& config) {
     const auto width = static_cast<std::size_t>(config.dim / config.heads);
     std::vector<float> mask(static_cast<std::size_t>(config.dim), 1);
@@ -34,7 +34,7 @@ TakenAway::TakenAway(GPT& model, const Parts& parts) {
                 "this model adds no positions: there are none to take away");
         hook(*model.position_embedding, as_it_came);
     }
-    if (parts.residuals) {  // before the norms go: these say what a block's parts were given
+    if (parts.residuals) {  // before the norms' hooks, because these hooks read the norms' inputs
         for (const auto& block : blocks) without_residuals(*block);
     }
     if (parts.norms) {
@@ -55,8 +55,8 @@ void TakenAway::hook(Module& module, ForwardHook f) {
     hooks_.push_back(module.register_forward_hook(std::move(f)));
 }
 
-// The block adds x to what dropout gives it; what dropout gives is made smaller by x. In f32 the
-// sum is the part's own output but for rounding, and its gradient with respect to x is exactly 0.
+// The block adds x to dropout's output, so the hook subtracts x from that output. In f32 the sum is
+// then the sublayer's own output up to rounding, and its gradient with respect to x is exactly 0.
 void TakenAway::without_residuals(TransformerBlock& block) {
     const auto x = std::make_shared<Tensor>();
     const auto note = [x](const Module&, const Tensors& inputs, const Tensor&) {
@@ -70,7 +70,7 @@ void TakenAway::without_residuals(TransformerBlock& block) {
     });
 }
 
-// The matrix that joins the heads is given zeros for those that are gone.
+// Zeroes the removed heads in the input of the output projection.
 void TakenAway::without_heads(GPT& model, const std::vector<std::int64_t>& heads) {
     const GPTConfig& config = model.config();
     std::map<std::int64_t, std::vector<std::int64_t>> by_layer;

@@ -1,6 +1,6 @@
-// Parts of a GPT taken away while it is used: what they compute no longer counts, the parameters
-// stay as they are. A hook on each module does it (Module::register_forward_hook), so the model
-// itself knows nothing of it.
+// Ablates parts of a GPT while it is in use: their output no longer counts, and the parameters stay
+// unchanged. It works by a hook on each module (Module::register_forward_hook), so the model itself
+// is not involved.
 #pragma once
 
 #include <tapestry/nn/models/gpt.h>
@@ -12,9 +12,9 @@
 namespace tapestry::examples {
 
 struct Parts {
-    bool positions = false;  ///< that are added to the vectors
-    bool norms = false;      ///< all of them, the last as well
-    bool residuals = false;  ///< a block's parts pass on what they compute alone
+    bool positions = false;  ///< added to the token vectors
+    bool norms = false;      ///< all of them, including the last
+    bool residuals = false;  ///< a block's sublayers pass on only their own output
     std::vector<std::int64_t> layers = {};
     std::vector<std::int64_t> heads = {};  ///< layer * config.heads + head
 
@@ -25,8 +25,8 @@ struct Parts {
 
 class TakenAway {
 public:
-    /// As long as this lives; the model must live longer. Throws ValueError for what the model
-    /// does not have.
+    /// Ablates while this object lives; the model must outlive it. Throws ValueError for parts that
+    /// the model does not have.
     TakenAway(GPT& model, const Parts& parts);
 
 private:

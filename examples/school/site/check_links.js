@@ -1,5 +1,5 @@
-// Every link of the site leads to a file of the site, and where it names a place, to a place that is
-// there. Prints those that do not; exit 1 if there are any.
+// Checks that every link of the site leads to a file of the site, and every fragment to an existing
+// id. Prints those that do not; exits with 1 if there are any.
 //
 //     node check_links.js SITE
 const fs = require('node:fs');
@@ -9,7 +9,7 @@ const site = path.resolve(process.argv[2]);
 const pages = fs.readdirSync(site, { recursive: true }).filter((name) => name.endsWith('.html'))
   .map((name) => path.join(site, name));
 
-// What a page shows; scripts and styles of pages that hold everything are none of it.
+// The visible text of a page, without the scripts and styles of self-contained pages.
 const textOf = (file) => fs.readFileSync(file, 'utf8').replace(/<script\b(?![^>]*\bsrc=)[^>]*>[^]*?<\/script>/g, '');
 const unescaped = (text) => text.replaceAll('&amp;', '&').replaceAll('&quot;', '"');
 

@@ -1,5 +1,5 @@
-// The course's programs as functions that a page can call; what they print goes to the standard
-// output. Compiled for WebAssembly alone. Read next: web/course_worker.js, which calls them.
+// The course's programs as functions for a page to call; they print to standard output. Compiled
+// for WebAssembly only. Read next: web/course_worker.js, which calls them.
 #include <tapestry/examples/school/site/number.h>
 
 #include <emscripten.h>
@@ -9,14 +9,14 @@
 
 extern "C" {
 
-/// Number k of the next program to run shall be `value`.
+/// Sets number k of the next program to run.
 EMSCRIPTEN_KEEPALIVE void course_change(int k, double value) {
     const auto place = static_cast<std::size_t>(k);
     if (place >= course::changed.size()) course::changed.resize(place + 1, NAN);
     course::changed[place] = value;
 }
 
-/// Its exit status; 1 after an exception, whose message is printed.
+/// Returns the program's exit status; after an exception, prints its message and returns 1.
 EMSCRIPTEN_KEEPALIVE int course_run(int program) {
     int status = 1;
     try {

@@ -1,5 +1,5 @@
-// What a program of the course is given when it runs in a page: numbers that the reader has
-// changed. Read next: programs.js, which puts calls of number() into the programs; exports.cpp.
+// The numbers that a course program gets when it runs in a page, where the reader can change them.
+// Read next: programs.js, which inserts calls of number() into the programs; exports.cpp.
 #pragma once
 
 #include <cmath>
@@ -8,10 +8,10 @@
 
 namespace course {
 
-/// What the reader has put in place of the program's numbers; NaN, or none: as it stands.
+/// The reader's replacements for the program's numbers; NaN or missing: unchanged.
 inline std::vector<double> changed;
 
-/// Number k of the program that runs; `standard` is what the page shows.
+/// Number k of the running program; `standard` is the one that the page shows.
 template <class T>
 T number(std::size_t k, T standard) {
     return k < changed.size() && !std::isnan(changed[k]) ? static_cast<T>(changed[k]) : standard;

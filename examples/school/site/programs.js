@@ -1,18 +1,19 @@
-// Writes the programs of the course as C++ that one module can hold, and says of each which of its
-// numbers a reader may change:
+// Writes the course's programs as C++ for one module, and lists the numbers that a reader may
+// change in each:
 //
 //     node programs.js OUT CHAPTER.md...
 //
-// OUT gets CHAPTER.cpp, with every program of that chapter as a function of a namespace of its own;
-// table.cpp, with all of them by number; and programs.json, which names those of left_out. A program is what tests/frame/snippets.sh
-// takes for one: a block ```cpp with a main, and a block ```text right after it is what it prints.
+// OUT gets CHAPTER.cpp, with every program of that chapter as a function in a separate namespace;
+// table.cpp, with all of them by number; and programs.json, which also names those in left_out. As
+// in tests/frame/snippets.sh, a program is a block ```cpp with a main, and a block ```text right
+// after it is its output.
 // Read next: number.h, exports.cpp.
 const fs = require('node:fs');
 const path = require('node:path');
 
-// What a reader may change: the elements of tensors, and numbers whose place says what they are. Of each
-// pattern the last group is the number, what it is called the words, or the group before it. Elsewhere a
-// number could be an array's size, or what the text explains.
+// The numbers that a reader may change: elements of tensors, and numbers whose context identifies
+// them. In each pattern the last group is the number, named by the given words or the group before
+// it. Elsewhere a number could be an array's size, or something that the text explains.
 const NUMBER = String.raw`(-?\d+(?:\.\d*)?(?:e-?\d+)?)(?![\w.'])`;
 const EDITABLE = [
   [String.raw`\bGenerator \w+\(`, 'seed'],
@@ -56,7 +57,7 @@ function programsOf(markdown) {
   });
 }
 
-// main becomes a function of another name, which returns as main does without saying so.
+// Renames main to a function that returns 0 at its end, as main does implicitly.
 function asFunction(program, index) {
   let text = program.text;
   for (const [k, { at, text: number, type }] of [...program.numbers.entries()].reverse()) {
@@ -67,7 +68,7 @@ function asFunction(program, index) {
   return `namespace program_${index} {\n${body.trim()}\n}  // namespace program_${index}\n`;
 }
 
-// "CHAPTER N: why program N of a chapter does not run in a page", a line each.
+// "CHAPTER N: why program N of a chapter does not run in a page", one per line.
 const leftOut = new Set(fs.readFileSync(path.join(__dirname, 'left_out'), 'utf8').split('\n')
   .map((line) => line.replace(/:.*/, '')));
 

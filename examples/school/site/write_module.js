@@ -1,6 +1,6 @@
-// Writes what the course's pages load: course_numbers.js, which programs there are and which of their
-// numbers may be changed, and course_module.js, the library with all of them, packed, as text: a page
-// that was opened as a file can read nothing else.
+// Writes the files that the course's pages load: course_numbers.js, with the programs and their
+// changeable numbers, and course_module.js, the library with all programs, compressed, as text: a
+// page opened as a file can read nothing else.
 //
 //     node write_module.js MODULE_DIR OUT
 const fs = require('node:fs');

@@ -1,15 +1,15 @@
 // Addition: a GPT reads 845 and 367, as 845367, and writes 2121, which is 1212 backwards.
-// Backwards, because then each digit depends on two digits of the question and on a carry that the
-// digit just written tells of; the first digit of 1212 would need the whole sum at once. After
-// minGPT's adder. Read digits.h for the training.
+// Backwards, because each digit then depends on two digits of the question and a carry that the
+// previous digit reveals; the first digit of 1212 would need the whole sum at once. After minGPT's
+// adder. Read digits.h for the training.
 #pragma once
 
 #include <tapestry/examples/school/tasks/digits.h>
 
 namespace tapestry::examples {
 
-/// Question: two numbers of equally many digits, zeros in front allowed. Answer: their sum with one
-/// digit more, the last one first.
+/// Question: two numbers of equal length, leading zeros allowed. Answer: their sum with one digit
+/// more, last digit first.
 std::string sum_backwards(const std::string& question);
 
 DigitTask addition_task(std::int64_t digits = 3);

@@ -14,7 +14,7 @@ constexpr std::string_view kPlaces =
     "the box|the old wooden box|the kitchen|the small room|the garden behind the house|the drawer|"
     "the car|the big bag";
 
-/// What somebody put somewhere.
+/// Who put which thing where.
 struct Fact {
     std::string who, what, where;
 };
@@ -28,7 +28,7 @@ std::string draw_thing(bool held_out, Generator& generator) {
     }
 }
 
-// Facts of which no two share anything, so that a question has one answer.
+// Facts with nothing in common, so a question has only one answer.
 std::vector<Fact> draw_facts(bool held_out, Generator& generator) {
     const auto different = [&](std::string_view list) {
         Words all = choices(list);
@@ -55,7 +55,7 @@ void append(Words& words, std::string_view text) {
 
 struct ExerciseRows {
     Tensor ids, types;         // [N, T]: text 0, question 1
-    Tensor begin, last, text;  // [N], [N], [N, T]: may the answer be here? 0, or -inf
+    Tensor begin, last, text;  // [N], [N], [N, T]; text: 0 where an answer may be, else -inf
 };
 
 ExerciseRows pack_exercises(const std::vector<Exercise>& exercises, const WordTable& table,
@@ -79,8 +79,8 @@ ExerciseRows pack_exercises(const std::vector<Exercise>& exercises, const WordTa
     return rows;
 }
 
-/// Two scores for every word: that the answer begins here, and that it ends here. Positions are
-/// rotary: what belongs together stands at the same distance, wherever in the text it stands.
+/// Two scores for every word: that the answer begins there, and that it ends there. Positions are
+/// rotary: related words are at the same distance anywhere in the text.
 class Reader : public Module {
 public:
     Embedding words, types;
@@ -104,7 +104,7 @@ public:
         register_module("encoder", encoder);
         register_module("ends", ends);
     }
-    /// [B, 2, T], -inf outside of the text.
+    /// [B, 2, T], -inf outside the text.
     Tensor operator()(const ExerciseRows& rows) const {
         const Tensor x = words(rows.ids) + types(rows.types);  // [B, T, C]
         const Tensor h = encoder(x, {.mask = padding_mask(rows.ids, kPadding)});
@@ -141,7 +141,7 @@ Exercise draw_exercise(bool held_out, Generator& generator) {
     for (std::size_t i = 0; i < kFacts; ++i) {
         const Fact& fact = facts[i];
         const std::string pieces[] = {fact.who, "put", fact.what, "into", fact.where, "."};
-        const std::size_t answer[] = {4, 0, 2};  // of the three kinds of questions
+        const std::size_t answer[] = {4, 0, 2};  // of the three kinds of question
         for (std::size_t p = 0; p < std::size(pieces); ++p) {
             if (i == asked && p == answer[kind]) e.begin = e.words.size();
             append(e.words, pieces[p]);
@@ -165,7 +165,7 @@ AnswerScores learn_answers(const TaskOptions& options) {
     for (int i = 0; i < 500; ++i) asked.push_back(draw_exercise(true, for_test));
     std::vector<Words> sentences;
     for (const Exercise& e : learnt) sentences.push_back(e.words);
-    for (const Exercise& e : asked) sentences.push_back(e.words);  // for the longest; no new words
+    for (const Exercise& e : asked) sentences.push_back(e.words);  // for the longest; adds no words
     const WordTable table = WordTable::of(sentences);
     const std::int64_t length = columns_for(sentences);
     const ExerciseRows rows = pack_exercises(learnt, table, length),

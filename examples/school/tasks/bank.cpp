@@ -5,9 +5,9 @@
 namespace tapestry::examples {
 namespace {
 
-constexpr std::int64_t kExamples = 400;  // of "bank", half of either meaning
+constexpr std::int64_t kExamples = 400;  // of "bank", half for each meaning
 
-// Nouns of a meaning; the last four never stand beside "bank" where the model learns.
+// Nouns of each meaning; the last four never occur with "bank" in training.
 constexpr std::size_t kKeptApart = 4;
 constexpr std::string_view kNounsByMeaning[] = {
     "frog|fish|boat|raft|reed|willow|stone|wave|otter|heron|canoe|ferry",
@@ -15,7 +15,7 @@ constexpr std::string_view kNounsByMeaning[] = {
 constexpr std::string_view kPlacesByMeaning[] = {"stream|lake|shore|river",
                                                  "office|shop|treasury|market"};
 
-// Templates say nothing of the meaning.
+// Templates do not reveal the meaning.
 constexpr std::string_view kTemplates[] = {"the 1 and the 2 were near the 3",
                                            "we saw a 1 by the 3 and also a 2",
                                            "a 1 was at the 3 with a 2",
@@ -39,7 +39,7 @@ Words draw(Meaning meaning, bool bank, bool apart, Generator& generator) {
                  bank ? "bank" : places[generator.below(places.size())]});
 }
 
-// The last layer's vectors of "bank", each of length 1: [N, C]; the first half means rivers.
+// The last layer's vectors of "bank", normalized to length 1: [N, C]; rivers in the first half.
 Tensor vectors(const MaskedLanguageModel& model, const WordTable& table, bool held_out) {
     Generator generator(held_out ? 2 : 1);
     std::vector<Words> sentences;

@@ -1,7 +1,7 @@
-// "Bank" and "bank": one word of the table, two meanings. A masked language model reads sentences
-// of which only the other nouns tell whether money or a river is meant; nobody tells it that there
-// are two banks. Afterwards its vectors of "bank" are looked at, in sentences whose nouns never
-// stood beside that word: are those of one meaning together, and apart from the other's?
+// "Bank" and "bank": one entry of the vocabulary, two meanings. A masked language model reads
+// sentences in which only the other nouns show whether money or a river is meant; nothing tells it
+// that there are two banks. Afterwards we look at its vectors of "bank" in sentences whose nouns
+// never occurred with it in training: does each meaning form a cluster of its own?
 #pragma once
 
 #include <tapestry/examples/school/tasks/sentences.h>
@@ -12,26 +12,26 @@ enum class Meaning { river, money };
 
 struct BankSentence {
     Words words;
-    std::size_t bank = 0;  ///< where "bank" stands
+    std::size_t bank = 0;  ///< index of "bank"
     Meaning meaning = Meaning::river;
 };
 
-/// "the frog and the otter were near the bank", by nouns that stand beside "bank" in training; or,
-/// `held_out`, by those that stand beside other places alone: "stream", "office".
+/// "the frog and the otter were near the bank", with nouns that occur with "bank" in training; if
+/// `held_out`, with nouns that occur only with other places there: "stream", "office".
 BankSentence draw_bank(Meaning meaning, bool held_out, Generator& generator);
 
-/// What the model learns from: half of the sentences are about a bank of either kind, the others
-/// about a place that is clear.
+/// A training sentence: half are about a bank of either kind, half about an unambiguous place.
 Words draw_sentence(Generator& generator);
 
-/// How well the vectors of a word tell its meanings apart.
+/// How well a word's vectors separate its meanings.
 struct Separation {
-    Score told;  ///< held-out sentences nearer to their own meaning's mean, of sentences seen
-    double same = 0, different = 0;  ///< mean cosine of two held-out ones of a meaning, or of two
+    Score told;  ///< held-out sentences nearer to the mean of their own meaning, taken over
+                 ///< training sentences
+    double same = 0, different = 0;  ///< mean cosine of held-out pairs, by equal meaning
 };
 
 struct BankResult {
-    Separation untrained, trained;  ///< at what the last layer says
+    Separation untrained, trained;  ///< of the last layer's output
 };
 
 inline const TaskOptions kBankOptions{.steps = 1000, .batch = 64, .rate = 3e-3};

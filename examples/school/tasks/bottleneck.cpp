@@ -3,7 +3,7 @@
 namespace tapestry::examples {
 namespace {
 
-// Trains one model; what it then gets right at each of the lengths.
+// Trains one model and returns its score at each length.
 std::vector<Score> learn_to_reverse(Alignment alignment, const BottleneckOptions& options) {
     Generator generator(options.task.seed);
     Seq2Seq model({.source_vocab = kCharacters,
@@ -46,7 +46,7 @@ Pair draw_row(std::int64_t letters, std::int64_t shortest, std::int64_t longest,
     for (;;) {
         std::string row(length, ' ');
         for (char& c : row) c = static_cast<char>('a' + below(letters));
-        if (length > 2 && held_out(row, 4) != for_test) continue;  // of 2 letters there are too few
+        if (length > 2 && held_out(row, 4) != for_test) continue;  // too few rows have 2 letters
         return {row, std::string(row.rbegin(), row.rend())};
     }
 }

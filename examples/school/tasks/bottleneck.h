@@ -1,9 +1,8 @@
 // The bottleneck: what an encoder-decoder cannot pass through a single vector. Two models are
-// taught to write a row of letters backwards, rows of all lengths in one training. Both read with
-// the same LSTM; one writes from the reader's last state alone, the other may also look back, with
-// Bahdanau's attention. Short rows both learn. The longer the row, the more the one vector would
-// have to hold.
-// Read next: translate.h, which does the learning; nn/models/seq2seq.h, the models.
+// trained to reverse rows of letters of all lengths. Both read with the same LSTM; one writes from
+// the encoder's last state only, the other can also look back with Bahdanau's attention. Both learn
+// short rows. The longer the row, the more that one vector would have to hold.
+// Read next: translate.h for the training; nn/models/seq2seq.h for the models.
 #pragma once
 
 #include <tapestry/examples/school/tasks/translate.h>
@@ -12,20 +11,20 @@ namespace tapestry::examples {
 
 struct BottleneckOptions {
     TaskOptions task = {.steps = 1500, .batch = 32, .rate = 3e-3};
-    std::int64_t longest = 30;  ///< trained on rows of 1 letter to so many
-    std::vector<std::int64_t> lengths = {5, 10, 15, 20, 25, 30};  ///< examined on these
+    std::int64_t longest = 30;  ///< trained on rows of 1 to `longest` letters
+    std::vector<std::int64_t> lengths = {5, 10, 15, 20, 25, 30};  ///< tested on these
     std::int64_t questions = 200;                                 ///< of each length
-    std::int64_t letters = 26;                                    ///< of the alphabet
+    std::int64_t letters = 26;                                    ///< size of the alphabet
     std::int64_t hidden = 128;
 };
 
-/// How often each model wrote a whole row of this length without a mistake.
+/// The share of rows of this length that each model wrote without a mistake.
 struct BottleneckRow {
     std::int64_t length;
     Score without, with;
 };
 
-/// Random letters, as many as `shortest` to `longest`, and the same backwards.
+/// A row of random letters, `shortest` to `longest` of them, and its reverse.
 Pair draw_row(std::int64_t letters, std::int64_t shortest, std::int64_t longest, bool for_test,
               Generator& generator);
 

@@ -53,8 +53,8 @@ bool only_held_out(std::string_view adjective, const Noun& noun) {
     return held_out(fmt::format("the {} {}", adjective, noun.english), 6);
 }
 
-/// A part of a sentence in both languages; the parts stand in the order of English, and `place` is
-/// where a part stands in Chinese.
+/// A part of a sentence in both languages. Parts are listed in English order; `place` gives the
+/// part's place in the Chinese sentence.
 struct Part {
     std::string english, chinese;
     int place;
@@ -74,14 +74,14 @@ Translated put_together(const std::vector<Part>& parts) {
             for (const std::string& character : words_of(parts[i].chinese)) {
                 t.chinese.push_back(character);
                 t.origins.push_back(origins[i]);
-                origins[i] = {};  // the characters after the first follow from that
+                origins[i] = {};  // only the first character counts
             }
         }
     }
     return t;
 }
 
-// "a black horse": 一匹黑马. Nouns end in s if there are several.
+// "a black horse": 一匹黑马. Plural nouns end in s.
 void add_object(std::vector<Part>& parts, bool held_out, bool negated, Generator& generator) {
     for (;;) {
         const Noun& noun = kNouns[generator.below(std::size(kNouns))];
@@ -125,7 +125,7 @@ Rows pack_rows(const std::vector<Translated>& all, const Tables& tables) {
         after.back().emplace_back(kEndMark);
     }
     const auto length = columns_for(after);
-    // pack() puts a mark in front, which the target wants and the other two do without
+    // pack() prepends a mark, which the target needs and the other two do not.
     const Tensor next = pack(after, tables.chinese, length);
     const Tensor source = pack(english, tables.english, columns_for(english));
     return {slice(source, 1, 1, source.size(1)),
@@ -141,7 +141,7 @@ std::string decode_characters(const std::vector<std::int64_t>& ids, const WordTa
 
 std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, "")); }
 
-// The right ones among translations by so many beams; one beam without penalty is greedy search.
+// Exact translations with this many beams; one beam without penalty is greedy search.
 Score score_translations(const Transformer& model, const std::vector<Translated>& asked,
                          const Tables& tables, std::int64_t beams) {
     const Tensor source = pack_rows(asked, tables).source;
@@ -161,7 +161,7 @@ Score score_translations(const Transformer& model, const std::vector<Translated>
     return score;
 }
 
-// The mean over the heads of the last layer: [B, T, S].
+// Cross-attention averaged over the heads of the last layer: [B, T, S].
 Tensor looks(const Transformer& model, const Rows& rows) {
     std::vector<DecoderRecord> records;
     model.decode(rows.target, model.encode(rows.source), rows.source, {.records = &records});
@@ -197,7 +197,7 @@ Translated draw_translated(bool held_out, Generator& generator) {
     const auto pick = [&](const auto& list) { return list[generator.below(std::size(list))]; };
     const Verb& verb = kVerbs[generator.below(std::size(kVerbs))];
     const std::string base(verb.base), chinese(verb.chinese);
-    const std::uint64_t kind = generator.below(5);  // said, denied, asked, foretold, not to be
+    const std::uint64_t kind = generator.below(5);  // past, not past, question, future, not future
     const bool past = kind < 3;
     std::vector<Part> parts;
     if (kind == 2) parts.push_back({"did", "吗", 8});

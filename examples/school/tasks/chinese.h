@@ -1,9 +1,9 @@
 // From English into Chinese: "the teacher bought two old books at the market yesterday" is
-// 老师昨天在市场买了两本旧书. What English says last, Chinese says before the verb; things are
-// counted with a word of their own (本 for books, 匹 for horses); "old" is 老 for a horse and 旧
-// for a book. The Transformer learns it from pairs, writes by beam search, and its cross-attention
-// is held against the truth: which English words each character comes from. Some adjectives never
-// meet some nouns where it learns; the held-out sentences have these.
+// 老师昨天在市场买了两本旧书. What English says last, Chinese says before the verb; counting takes
+// a measure word (本 for books, 匹 for horses); "old" is 老 for a horse and 旧 for a book. The
+// Transformer learns from pairs and writes by beam search, and its cross-attention is checked
+// against the truth: which English words each character comes from. Some adjective-noun pairs never
+// occur in training; the held-out sentences have these.
 #pragma once
 
 #include <tapestry/examples/school/tasks/sentences.h>
@@ -17,15 +17,15 @@ struct Origin {
 
 struct Translated {
     Words english, chinese;       ///< words, and characters
-    std::vector<Origin> origins;  ///< of each part's first character; the others' are empty
+    std::vector<Origin> origins;  ///< of each part's first character; empty for its others
 };
 
-/// `held_out`: about a "black horse" or another pair that the other sentences do not have.
+/// `held_out`: contains a "black horse" or another pair that the other sentences never have.
 Translated draw_translated(bool held_out, Generator& generator);
 
 struct ChineseScores {
-    Score beam, greedy;  ///< held-out sentences that are right to the last character
-    Score aligned;       ///< first characters at which attention is greatest on one of their words
+    Score beam, greedy;  ///< held-out sentences translated exactly
+    Score aligned;  ///< first characters whose strongest attention is on one of their source words
 };
 
 inline const TaskOptions kChineseOptions{.steps = 500, .batch = 64, .rate = 3e-3};

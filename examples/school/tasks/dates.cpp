@@ -30,7 +30,7 @@ std::string write_part(char letter, Date date) {
     }
 }
 
-// Small letters, Capitals In Front, or ALL CAPITALS.
+// Lower case, Title Case or UPPER CASE.
 std::string in_case(std::string text, std::uint64_t which) {
     const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -58,7 +58,7 @@ std::string iso(Date date) {
 
 std::string write_date(Date date, std::string_view pattern, std::uint64_t letter_case) {
     std::string text;
-    // The word "of" is no pattern: its letters are not to be replaced.
+    // "of" is literal text, not a pattern: its letters must not be replaced.
     for (std::size_t i = 0; i < pattern.size(); ++i) {
         if (pattern.substr(i, 2) == "of") {
             text += "of";

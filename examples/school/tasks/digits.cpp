@@ -57,8 +57,8 @@ Score examine(const DigitTask& task, const GPT& model, std::int64_t count) {
 
 Score learn_digits(const DigitTask& task, const TaskOptions& options, std::int64_t questions) {
     Generator generator(options.seed);
-    // GPT-2's first weights are made for a width of 768. A narrow model with weights so small says
-    // next to nothing at the start, and on addition it then depends on the seed whether it learns.
+    // GPT-2's initialization is meant for a width of 768. In a narrow model its weights are so
+    // small that the logits start near zero, and whether addition is learned depends on the seed.
     GPT model({.vocab = 10,
                .context = task.context(),
                .layers = 2,

@@ -114,7 +114,7 @@ Cost cost_at(const LongCopyOptions& o, std::size_t which, std::int64_t length) {
     Cost cost{1e30, 0};
     const std::size_t before = memory_statistics().current;
     reset_peak_memory();
-    for (int i = 0; i < 3; ++i) {  // the best of three; the first asks the system for memory
+    for (int i = 0; i < 3; ++i) {  // best of three; the first run allocates memory from the system
         const auto start = Clock::now();
         Tape tape;
         tape.gradient(sum(layer(x)), {x});

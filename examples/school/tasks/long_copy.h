@@ -1,16 +1,17 @@
-// Copying over a long distance: what each form of attention can and cannot do, and what it costs.
+// Copying over a long distance: what each form of attention can and cannot do, and its cost.
 //
-// Some symbols, a long silence, then a place for each symbol, where it has to be said again:
+// The input is some symbols, a long silence, then a place for each symbol, where it must be
+// repeated:
 //
 //     3 1 4 1 . . . . . . . . . . . . . . . . _ _ _ _    ->    3 1 4 1 at the end
 //     `-m -'  `---------- distance ----------------'
 //
-// Place i must look back at position i - distance and nowhere else. Softmax attention does. A
+// Position i must look back at position i - distance and nowhere else. Softmax attention can. A
 // sliding window cannot: through n layers nothing travels further than n windows. Linear attention
-// sums the whole sequence up in a matrix D x D per head: it can be asked for about D things. A
-// Performer estimates softmax with random features, and a sharp look takes many. Linformer mixes
-// all positions into a few summaries, and must learn to leave the silence out. After the copying
-// task of Arjovsky et al. 2015 ("Unitary Evolution Recurrent Neural Networks").
+// sums up the whole sequence in a D x D matrix per head, which can hold about D items. A Performer
+// estimates softmax with random features, and sharp attention takes many of them. Linformer mixes
+// all positions into a few summaries, and must learn to omit the silence. After the copying task of
+// Arjovsky et al. 2015 ("Unitary Evolution Recurrent Neural Networks").
 #pragma once
 
 #include <tapestry/examples/school/tasks/task.h>
@@ -22,8 +23,8 @@ namespace tapestry::examples {
 
 struct LongCopyOptions {
     std::int64_t distance = 512;
-    std::int64_t symbols = 32;   ///< how many are to be copied
-    std::int64_t alphabet = 16;  ///< how many different ones there are
+    std::int64_t symbols = 32;   ///< symbols to copy
+    std::int64_t alphabet = 16;  ///< number of different symbols
     std::int64_t dim = 64;
     std::int64_t heads = 2;
     std::int64_t layers = 1;
@@ -38,20 +39,20 @@ struct LongCopyOptions {
     std::int64_t length() const { return distance + symbols; }
 };
 
-/// A form under the name it has in the table.
+/// A form of attention with its name in the table.
 struct Contender {
     std::string name;
     AttentionFormFactory form;
 };
 
-/// All of them, for sequences of up to `length`. What is random in a form comes from `generator`,
-/// which must outlive them.
+/// All forms, for sequences of up to `length`. Random parts are drawn from `generator`, which must
+/// outlive them.
 std::vector<Contender> contenders(const LongCopyOptions& o, std::int64_t length,
                                   Generator& generator);
 
 std::vector<std::string> contender_names(const LongCopyOptions& o);
 
-/// ids [B, T] -> logits [B, symbols, alphabet] at the last places.
+/// ids [B, T] -> logits [B, symbols, alphabet] at the last positions.
 class CopyModel : public Module {
 public:
     Embedding token;
@@ -59,7 +60,7 @@ public:
     Encoder encoder;
     Linear head;
 
-    /// Throws ValueError for more symbols than there are positions between.
+    /// Throws ValueError if there are more symbols than positions between.
     CopyModel(const LongCopyOptions& o, const AttentionFormFactory& form, Generator& generator);
 
     Tensor operator()(const Tensor& ids) const;
@@ -75,21 +76,21 @@ struct CopyBatch {
 
 CopyBatch copy_batch(const LongCopyOptions& o, Generator& generator);
 
-/// The share of symbols that come out right, in new sequences; `logits` makes [B, symbols, A] of a
-/// CopyBatch.
+/// The fraction of symbols copied correctly in new sequences; `logits` maps a CopyBatch to [B,
+/// symbols, A].
 double copy_accuracy(const std::function<Tensor(const CopyBatch&)>& logits,
                      const LongCopyOptions& o);
 
 struct CopyResult {
     double accuracy = 0;
     double milliseconds = 0;  ///< per step
-    double megabytes = 0;     ///< at the highest, model and optimiser included
+    double megabytes = 0;     ///< peak, including model and optimiser
 };
 
-/// A model with contender number `which` learns to copy.
+/// Trains a model with contender number `which`.
 CopyResult learn_to_copy(const LongCopyOptions& o, std::size_t which);
 
-/// One forward and backward pass of one layer over `length` positions: milliseconds and megabytes.
+/// Time and memory of one forward and backward pass of one layer over `length` positions.
 struct Cost {
     double milliseconds = 0;
     double megabytes = 0;

@@ -13,8 +13,8 @@ MaskingOptions masking(const StoryWords& data) {
         .vocab = data.table.size(), .mask_id = kMask, .special_ids = {kPadding, kStart, kUnknown}};
 }
 
-// Hides one word in seven, all behind [MASK] this time, and counts right guesses: those of the
-// model, and those of somebody who always says the commonest word.
+// Replaces one word in seven by [MASK], with no other corruption, and counts right guesses of the
+// model and of always guessing the commonest word.
 Guesses guess(const MaskedLanguageModel& model, const StoryWords& data, std::int64_t rows) {
     Generator generator(1);  // the same words every time
     MaskingOptions hide = masking(data);
@@ -36,14 +36,14 @@ Guesses guess(const MaskedLanguageModel& model, const StoryWords& data, std::int
     return guesses;
 }
 
-// One held-out window with some words hidden; always the same.
+// One held-out window with some words hidden; always the same one.
 MaskedTokens question(const StoryWords& data) {
     Generator generator(2);
     return mask_tokens(slice(data.test, 0, 0, 1), masking(data), generator);
 }
 
-// That window with what the model says in the place of hidden words, and the truth where
-// that is wrong: "tom had a [red] ball and a <big, not small> dog".
+// That window with the model's guesses in place of the hidden words, and the truth next to wrong
+// guesses: "tom had a [red] ball and a <big, not small> dog".
 std::string show_guesses(const MaskedLanguageModel& model, const StoryWords& data) {
     const MaskedTokens hidden = question(data);
     const auto said = argmax(model(hidden.ids), -1).to_vector<std::int64_t>();

@@ -1,6 +1,6 @@
-// Masked words: a model of BERT's shape reads children's stories of which some words are hidden,
-// and learns to guess them: "tom had a [MASK] ball", from what stands on both sides. The stories
-// are those of stories.h, word by word in small letters; whole stories are held out.
+// Masked words: a BERT-like model reads children's stories with some words hidden and learns to
+// predict them from both sides: "tom had a [MASK] ball". The stories are those of stories.h, split
+// into lower-case words; whole stories are held out.
 #pragma once
 
 #include <tapestry/examples/school/tasks/task.h>
@@ -12,20 +12,20 @@ namespace tapestry::examples {
 
 using Words = std::vector<std::string>;
 
-/// Words in small letters; every other character but white space, an ideograph among them, is a
-/// word of its own. "Don't" is don ' t.
+/// Splits a text into lower-case words. Every other character except white space, ideographs
+/// included, is a separate word. "Don't" becomes don ' t.
 Words words_of(std::string_view text);
 
-/// The stories of a text, which have blank lines between them.
+/// Splits a text into stories at blank lines.
 std::vector<std::string> stories_of(std::string_view text);
 
 constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3;  // then the words
 
 class WordTable {
 public:
-    /// Every word of these stories, in the order of the alphabet.
+    /// Every word of these stories, in alphabetical order.
     explicit WordTable(const std::vector<std::string>& stories);
-    /// The same of sentences that are words already.
+    /// The same for sentences already split into words.
     static WordTable of(const std::vector<Words>& sentences);
     std::int64_t size() const { return static_cast<std::int64_t>(words_.size()); }
     std::int64_t id(const std::string& word) const;
@@ -39,15 +39,15 @@ private:
     std::map<std::string, std::int64_t> ids_;
 };
 
-constexpr std::int64_t kWindow = 32;  ///< tokens the model sees at once
+constexpr std::int64_t kWindow = 32;  ///< the model's context in tokens
 
-/// Rows of [CLS] and up to 31 words, [N, 32], the last of each story filled up with padding.
+/// Rows of [CLS] and up to 31 words, [N, 32]; the last row of each story is padded.
 Tensor windows(const std::vector<std::string>& stories, const WordTable& table);
 
 struct StoryWords {
     WordTable table;
     Tensor train, test;      ///< i64 [N, 32]
-    std::int64_t commonest;  ///< the word that occurs most often in `train`
+    std::int64_t commonest;  ///< the most frequent word in `train`
 };
 
 StoryWords story_words(std::size_t bytes);

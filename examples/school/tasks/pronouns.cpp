@@ -5,11 +5,11 @@
 namespace tapestry::examples {
 namespace {
 
-// A scene: digits stand for nouns. An end has a pronoun, and after its @ the noun that it means (in
+// A scene: digits stand for nouns. An ending has a pronoun followed by @ and its noun's digit (in
 // Chinese after the first character, 他@2们).
 struct Scene {
     std::string_view sentence;
-    std::vector<std::string_view> nouns;  // from which each digit's is chosen
+    std::vector<std::string_view> nouns;  // the choices for each digit
     std::string_view ends;
     std::string_view shown;  // nouns that are always held out
 };
@@ -82,7 +82,7 @@ const std::vector<Scene>& scenes_in(Language language) {
     return language == Language::english ? english() : chinese();
 }
 
-// The riddle of a sentence, from which the mark @ and the digit after it are taken.
+// The riddle of a sentence, without the mark @ and the digit after it.
 Riddle riddle_of(std::string_view sentence, std::string_view end, const Words& nouns) {
     Words words = fill(sentence, nouns);
     Riddle riddle;
@@ -104,7 +104,7 @@ Riddle riddle_of(std::string_view sentence, std::string_view end, const Words& n
     return riddle;
 }
 
-// Every choice of a noun from each list.
+// All combinations of one noun from each list.
 std::vector<Words> casts(const Scene& scene) {
     std::vector<Words> all(1);
     for (const std::string_view list : scene.nouns) {
@@ -126,7 +126,7 @@ std::vector<Question> questions_of(const std::vector<Riddle>& riddles) {
     return questions;
 }
 
-// Which head looks hardest from the pronouns at what they mean?
+// Finds the head that attends most from pronouns to their antecedents.
 void look_at_heads(const MaskedLanguageModel& model, const QuestionRows& asked,
                    const std::vector<Riddle>& riddles, RiddleScores& scores) {
     std::vector<AttentionRecord> records;
@@ -156,7 +156,7 @@ void look_at_heads(const MaskedLanguageModel& model, const QuestionRows& asked,
     }
 }
 
-// What the model says of one sentence, and where that head looks from the pronoun.
+// Prints the model's answer for a sentence, and where that head looks from the pronoun.
 void show(const MaskedLanguageModel& model, const QuestionRows& row, const WordTable& table,
           const Question& question, const RiddleScores& scores) {
     const auto place = static_cast<std::int64_t>(question.place) + 1;
@@ -173,7 +173,7 @@ void show(const MaskedLanguageModel& model, const QuestionRows& row, const WordT
     fmt::print("\n");
 }
 
-// Of the first and the last scene two sentences that begin alike, with different answers.
+// For the first and the last scene, two sentences that begin alike and have different answers.
 std::vector<Question> shown(const std::vector<Scene>& scenes) {
     std::vector<Question> questions;
     for (const Scene& scene : {scenes.front(), scenes.back()}) {

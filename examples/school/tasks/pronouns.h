@@ -1,9 +1,8 @@
-// Which noun does a pronoun mean? The cat chased the mouse because it was hungry, or because it
+// Which noun does a pronoun refer to? The cat chased the mouse because it was hungry, or because it
 // looked tasty; the host poured the guests some wine, but they did not like it. The last words
-// decide. A model of BERT's shape learns to name the noun at the pronoun's place, in English or in
-// Chinese, and is asked about nouns that it never saw together. (experiments/who_is_it.cpp asks the
-// stories of
-// ./demo the same, and takes heads away.)
+// decide. A BERT-like model learns to predict the noun at the pronoun's place, in English or
+// Chinese, and is tested on nouns that it never saw together. (experiments/who_is_it.cpp asks the
+// same of ./demo's stories, and ablates heads.)
 #pragma once
 
 #include <tapestry/examples/school/tasks/sentences.h>
@@ -12,21 +11,21 @@ namespace tapestry::examples {
 
 enum class Language { english, chinese };
 
-/// A question at a pronoun, and where the sentence's nouns stand.
+/// A question about a pronoun, with the positions of the sentence's nouns.
 struct Riddle {
     Question question;
     std::size_t antecedent = 0;
     std::vector<std::size_t> others;
 };
 
-/// All riddles that can be told; `held_out`: those of nouns that never meet in the others. The cat
-/// and the mouse, and the host, the guests and the wine, are among these.
+/// All riddles; `held_out`: those with nouns that never meet in the others. The cat and the mouse,
+/// and the host, the guests and the wine, are among these.
 std::vector<Riddle> riddles(Language language, bool held_out);
 
 struct RiddleScores {
-    Score model, first_noun;  ///< held out; and of somebody who always names the first noun
-    /// Of the head that looks hardest from the pronoun at its antecedent: which it is, its mean
-    /// weight there, and on another noun.
+    Score model, first_noun;  ///< held-out scores; first_noun: of always naming the first noun
+    /// The head with the most attention from pronoun to antecedent, its mean weight there, and its
+    /// mean weight on another noun.
     std::int64_t layer = 0, head = 0;
     double antecedent = 0, other = 0;
 };

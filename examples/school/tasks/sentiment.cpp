@@ -18,8 +18,8 @@ const std::string& pick(const Words& words, Generator& generator) {
     return words[generator.below(words.size())];
 }
 
-// "the film was not very good", which is good or not. An adjective that is held out behind "not"
-// stands there if `held_out` wants it, and never otherwise.
+// "the film was not very good", positive if `good`. Adjectives reserved for held-out "not" are
+// negated if `held_out`, and never otherwise.
 Words draw_clause(bool good, bool held_out, Generator& generator) {
     for (;;) {
         const bool negated = held_out || generator.below(2) == 0;
@@ -60,7 +60,7 @@ std::vector<Review> draw_reviews(bool held_out, int count, Generator& generator)
     return reviews;
 }
 
-// Learns `logits`, of rows of ids -> [N, 2]; the score is of held-out reviews.
+// Trains `logits`, which maps ids to [N, 2]; the score is on held-out reviews.
 Score learn(Module& model, const TaskOptions& options, const ReviewRows& train,
             const ReviewRows& test, Generator& generator,
             const std::function<Tensor(const Tensor&)>& logits) {

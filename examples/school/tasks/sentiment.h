@@ -1,8 +1,7 @@
-// Sentiment: does somebody recommend it? "The film was not boring, but the music was awful." A
-// model of BERT's shape reads the review, and [CLS], its first token, speaks for all of it.
-// Counting words is not enough: "not" turns the next adjective round, and after "but" the second
-// half counts. Some adjectives never follow "not" where the model learns; the held-out reviews have
-// them there.
+// Sentiment: is the review positive? "The film was not boring, but the music was awful." A
+// BERT-like model reads the review, and a classifier reads the vector of [CLS], its first token.
+// Counting words is not enough: "not" reverses the next adjective, and after "but" the second half
+// counts. Some adjectives never follow "not" in training; in the held-out reviews they do.
 #pragma once
 
 #include <tapestry/examples/school/tasks/sentences.h>
@@ -14,11 +13,11 @@ struct Review {
     bool good = false;
 };
 
-/// `held_out`: with a "not" before an adjective that has none in the other reviews.
+/// `held_out`: "not" precedes an adjective that it never precedes in the other reviews.
 Review draw_review(bool held_out, Generator& generator);
 
 struct SentimentScores {
-    Score model, counting;  ///< held out; of the model, and of the best weights for counted words
+    Score model, counting;  ///< held-out scores of the model and of a bag-of-words classifier
 };
 
 inline const TaskOptions kSentimentOptions{.steps = 1000, .batch = 64, .rate = 3e-3};

@@ -8,7 +8,7 @@
 namespace tapestry::examples {
 namespace {
 
-// Numbers that the last stage leaves of an image.
+// Number of features that the last stage yields for an image.
 std::int64_t features(const ConvolutionalConfig& c) {
     const auto halvings = static_cast<int>(c.channels.size()) - 1;
     return c.channels.back() * (c.height >> halvings) * (c.width >> halvings);
@@ -51,7 +51,7 @@ std::string ConvolutionalNetwork::settings() const {
 
 namespace {
 
-// Adds the shape to the pixels, kImageSize^2 of them; each is the mean of 3 x 3 points in it.
+// Adds the shape to kImageSize^2 pixels; each pixel is the mean of 3 x 3 samples.
 void draw_shape(std::int64_t shape, float* pixels, Generator& generator) {
     const auto between = [&](double low, double high) {
         return low + (high - low) * generator.uniform();
@@ -83,7 +83,7 @@ Score classify(const Model& model, const LabelledImages& test) {
     return score;
 }
 
-// The tokens of a Vision Transformer: the one for the class, and its patches by row and column.
+// Names of a Vision Transformer's tokens: the class token, then its patches by row and column.
 std::vector<std::string> patch_names(const VisionTransformerConfig& config) {
     std::vector<std::string> names{"[class]"};
     for (std::int64_t row = 0; row < config.height / config.patch; ++row) {
@@ -94,7 +94,7 @@ std::vector<std::string> patch_names(const VisionTransformerConfig& config) {
     return names;
 }
 
-// What both models go through. `texts` and `patch`, its pixels a side, are for the page.
+// Trains and scores either model. `texts` and `patch` (side in pixels) are for the page.
 template <class Model>
 Score learn(Model& model, const DrawImages& draw, const LabelledImages& test,
             const TaskOptions& options, std::span<const std::string_view> names,

@@ -1,7 +1,7 @@
-// Shapes: a Vision Transformer, or a convolutional network, tells circles, rings, squares,
-// triangles and crosses apart, drawn small in an image of 16 x 16 pixels: anywhere, in any size,
-// turned a little, under noise. What it learns from is endless, and what it is tested on was never
-// seen. Read next: shapes_csv.h, which reads handwritten digits instead.
+// Shapes: a Vision Transformer or a convolutional network classifies circles, rings, squares,
+// triangles and crosses in noisy images of 16 x 16 pixels, at any position and size and slightly
+// rotated. Training images are generated endlessly, and the test images are never trained on. Read
+// next: shapes_csv.h, which reads handwritten digits instead.
 #pragma once
 
 #include <tapestry/examples/school/tasks/task.h>
@@ -11,18 +11,18 @@
 
 namespace tapestry::examples {
 
-// ---- a convolutional network, what saw images before Transformers did ---------------------------
+// ---- a convolutional network, the standard image model before Transformers ---------------------
 
 struct ConvolutionalConfig {
     std::int64_t height = 0;
     std::int64_t width = 0;
     std::int64_t classes = 0;
-    std::vector<std::int64_t> channels = {16, 32, 64};  ///< of each stage
+    std::vector<std::int64_t> channels = {16, 32, 64};  ///< per stage
 };
 
-/// images [B, 1, H, W] -> logits [B, classes]. Each stage is a convolution of 3 x 3, batch norm and
-/// relu; each but the first then halves height and width, by the maximum. Its idea is LeCun et al.
-/// 1989, its pieces are of Ioffe and Szegedy 2015.
+/// images [B, 1, H, W] -> logits [B, classes]. Each stage is a 3 x 3 convolution, batch norm and
+/// ReLU; every stage but the first then halves height and width by max pooling. After LeCun et al.
+/// 1989, with batch norm from Ioffe and Szegedy 2015.
 class ConvolutionalNetwork : public Module {
 public:
     Sequential stages;  // [B, 1, H, W] -> [B, C, H', W']
@@ -45,7 +45,7 @@ struct LabelledImages {
     Tensor labels;  ///< i64 [B]
 };
 
-/// Images to learn from, `count` of them.
+/// Draws `count` training images.
 using DrawImages = std::function<LabelledImages(std::int64_t count, Generator& generator)>;
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -54,20 +54,20 @@ constexpr std::int64_t kImageSize = 16;
 constexpr std::string_view kShapeNames[] = {"circle", "ring", "square", "triangle", "cross"};
 constexpr std::int64_t kShapes = 5;
 
-/// Is the point (u, v) inside the shape, whose centre is (0, 0) and whose radius is about 1?
+/// Is the point (u, v) inside the shape, centred at (0, 0) with a radius of about 1?
 bool inside_shape(std::int64_t shape, double u, double v);
 
 LabelledImages draw_shapes(std::int64_t count, Generator& generator);
 
-/// Two characters for each pixel of an image [1, H, W].
+/// An image [1, H, W] as text, two characters per pixel.
 std::string picture(const Tensor& image);
 
-// ---- learning -----------------------------------------------------------------------------------
+// ---- training ----------------------------------------------------------------------------------
 
 enum class ImageModel { transformer, convolutional };
 
-/// What the model is told of images and classes is in `config`; the rest of it is for the Vision
-/// Transformer alone. `names` of the classes; without them their numbers serve.
+/// Both models take the image size and classes from `config`; the rest of it is for the Vision
+/// Transformer only. `names`: the classes' names; their numbers if empty.
 Score learn_images(ImageModel model, const VisionTransformerConfig& config, const DrawImages& draw,
                    const LabelledImages& test, const TaskOptions& options,
                    std::span<const std::string_view> names = {});

@@ -7,7 +7,7 @@
 namespace tapestry::examples {
 namespace {
 
-// The number at `place` of a line, 1 the first; errors name the file and line.
+// The number at `place` in a line, counted from 1; errors name the file and line.
 double number_in_line(std::string_view text, const std::string& line_name, std::size_t place) {
     while (!text.empty() && (text.front() == ' ')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
@@ -20,7 +20,7 @@ double number_in_line(std::string_view text, const std::string& line_name, std::
     return value;
 }
 
-// The 65 numbers of a line.
+// The 65 numbers in a line.
 std::vector<double> numbers_in_line(std::string_view line, const std::string& line_name) {
     std::vector<double> numbers;
     for (std::size_t begin = 0; begin <= line.size();) {
@@ -49,7 +49,7 @@ LabelledImages as_images(const std::vector<std::vector<double>>& rows, double br
     return {tensor(pixels, {count, 1, 8, 8}), tensor(labels, {count})};
 }
 
-// Where 8 x 8 pixels are looked at through: turned, stretched and moved a little.
+// A random rotation, scaling and shift of an 8 x 8 image.
 struct Distortion {
     double xx, xy, yx, yy, x, y;
 
@@ -66,7 +66,7 @@ struct Distortion {
         y = some(0.7);
     }
 
-    /// The light at (row, column), between pixels in proportion, 0 outside.
+    /// The brightness at (row, column), interpolated between pixels, 0 outside the image.
     double at(const float* pixels, std::int64_t row, std::int64_t column) const {
         const double r = static_cast<double>(row) - 3.5, c = static_cast<double>(column) - 3.5;
         const double from_row = yx * c + yy * r + y + 3.5, from_column = xx * c + xy * r + x + 3.5;

@@ -1,5 +1,5 @@
-// Digits of 8 x 8 pixels from a file, as scikit-learn and the UCI repository have them: 64 numbers
-// and then the digit on each line, with commas between them.
+// Digits of 8 x 8 pixels from a file in the format of scikit-learn and the UCI repository: 64
+// numbers and the digit on each line, separated by commas.
 #pragma once
 
 #include <tapestry/examples/school/tasks/shapes.h>
@@ -12,13 +12,13 @@ struct DigitFile {
     LabelledImages train, test;  ///< one line in five is held out
 };
 
-/// Reads the file; the brightest of its pixels becomes 1. Throws IoError as read_text does,
-/// ValueError, naming the line, for what is not as above, for a negative pixel, for a file without
-/// any light, and where not both parts hold a line.
+/// Reads the file and scales its brightest pixel to 1. Throws IoError as read_text does;
+/// ValueError, naming the line, for a line in another format or a negative pixel; ValueError also
+/// for a file with only zero pixels, or too few lines for both parts.
 DigitFile read_digits(const std::filesystem::path& path);
 
-/// Each image of [B, 1, 8, 8] in a hand of its own: digits are few, and how they slant, or where
-/// they stand to half a pixel, means nothing.
+/// Distorts each image of [B, 1, 8, 8] at random: digits are few, and their slant or their position
+/// to half a pixel carries no meaning.
 Tensor distorted(const Tensor& images, Generator& generator);
 
 inline const TaskOptions kDigitFileOptions{.steps = 2000, .batch = 64, .rate = 1e-3};

@@ -1,6 +1,6 @@
-// Sorting: a GPT reads 504172 and writes 012457. After minGPT's demo, which has three digits to
-// choose from instead of ten. Looking back at what it has written, it must find the smallest digit
-// that is left: attention does it in one look, by counting. Read digits.h for the training.
+// Sorting: a GPT reads 504172 and writes 012457. After minGPT's demo, with ten digits instead of
+// three. Looking back at what it has written, it must find the smallest remaining digit; attention
+// does that in one layer, by counting. Read digits.h for the training.
 #pragma once
 
 #include <tapestry/examples/school/tasks/digits.h>

@@ -1,7 +1,6 @@
-// What the small tasks share (sort, addition, dates, masked_words, shapes): how they are trained,
-// how answers are counted, what is held out, and how one step on a held-out question becomes a
-// page. Each has a header, which says what it is about, and a program of its name in
-// examples/programs; read sort.h first.
+// What the small tasks share (sort, addition, dates, masked_words, shapes): training, counting
+// right answers, holding out questions, and showing one step on a held-out question as a page. Each
+// task has a header that explains it and a program in examples/programs; read sort.h first.
 #pragma once
 
 #include <tapestry/tapestry.h>
@@ -13,11 +12,11 @@ namespace tapestry::examples {
 struct TaskOptions {
     std::int64_t steps = 1000;
     std::int64_t batch = 64;
-    double rate = 1e-3;  ///< learning rate, after a warm-up; falls to a twentieth of it
+    double rate = 1e-3;  ///< peak learning rate after warm-up; decays to a twentieth
     std::uint64_t seed = 1;
-    bool print = true;      ///< a line now and then
+    bool print = true;      ///< print progress lines
     std::string page = {};  ///< file for a page of one step (write_page); empty: none
-    std::string out = {};   ///< directory for the trained model, where a task saves it; empty: none
+    std::string out = {};   ///< directory for the trained model, in tasks that save it; empty: none
 };
 
 /// How often a model was right.
@@ -34,11 +33,11 @@ struct Score {
     }
 };
 
-/// One in `every` questions is held out, chosen by what it is (FNV-1a): it can never be trained on,
-/// whatever random numbers make it.
+/// Holds out one question in `every`, chosen by its hash (FNV-1a), so a held-out question can never
+/// appear in training, whichever random numbers produce it.
 bool held_out(std::string_view question, std::uint64_t every);
 
-/// Evaluation mode, and no tape, in this scope.
+/// Sets evaluation mode and disables recording in this scope.
 class Answering {
 public:
     explicit Answering(Module& model) : model_(model) { model_.eval(); }
@@ -51,8 +50,8 @@ private:
     NoGradGuard no_grad_;
 };
 
-/// options.steps steps of AdamW on loss(), the loss of another batch each time. `score` counts
-/// right answers to a few held-out questions, for the progress.
+/// Runs options.steps steps of AdamW on loss(), which draws a new batch each time. `score` counts
+/// right answers to a few held-out questions for the progress lines.
 void fit(Module& model, const TaskOptions& options, const std::function<Tensor()>& loss,
          const std::function<Score()>& score);
 
@@ -61,15 +60,15 @@ void fit(Module& model, const TaskOptions& options, const std::function<Tensor()
 struct TaskQuestion {
     std::string what;  ///< "a story with hidden words"
     std::vector<PageText> texts;
-    std::function<std::string(std::int64_t)> name_of;  ///< of what is to be predicted
-    std::function<Tensor()> loss;                      ///< asks it
+    std::function<std::string(std::int64_t)> name_of;  ///< name of a target id
+    std::function<Tensor()> loss;                      ///< computes the loss on the question
     std::optional<PageImage> image = {};
 };
 
-/// Writes the page that options.page asks for, or nothing. Throws IoError.
+/// Writes the page named by options.page, if any. Throws IoError.
 void write_page(const TaskOptions& options, Module& model, const TaskQuestion& question);
 
-/// A text as its characters, a token each.
+/// The characters of a text, one token each.
 std::vector<std::string> characters_of(std::string_view text);
 
 }  // namespace tapestry::examples

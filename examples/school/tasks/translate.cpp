@@ -5,7 +5,7 @@
 namespace tapestry::examples {
 namespace {
 
-// The ids of a saved model.
+// The vocabulary saved with a model.
 MarkedCharacters ascii_characters() {
     std::string all;
     for (char c = ' '; c <= '~'; ++c) all += c;
@@ -122,7 +122,7 @@ template std::string picture(const Seq2Seq&, const Pair&);
 
 namespace {
 
-// Trains the model; the score is of 1000 held-out pairs. `example` is shown as a picture.
+// Trains the model; the score is on 1000 held-out pairs. Prints the attention map of `example`.
 template <class Model>
 Score learn_pairs(Model& model, const DrawPair& draw, const TaskOptions& options,
                   const Pair* example, Generator& generator) {

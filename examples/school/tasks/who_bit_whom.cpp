@@ -9,14 +9,14 @@ constexpr std::string_view kAnimals = "人|狗|猫|马|猴子|老虎|狼|蛇|兔
 
 struct Pattern {
     std::string_view text;
-    std::size_t answer;  // which noun
+    std::size_t answer;  // index of the noun
 };
 constexpr Pattern kPatterns[] = {{"1咬了2，谁受了伤？", 1},
                                  {"1咬了2，是谁咬的？", 0},
                                  {"1被2咬了，谁受了伤？", 0},
                                  {"1被2咬了，是谁咬的？", 1}};
 
-// What the model answers, sentence by sentence.
+// Prints the model's answers, sentence by sentence.
 void show(const MaskedLanguageModel& model, const WordTable& table, std::int64_t length) {
     for (const Words& nouns : {Words{"狗", "人"}, Words{"人", "狗"}}) {
         const Words words = fill(kPatterns[0].text, nouns);
@@ -60,7 +60,7 @@ BiteScores learn_who_bit_whom(const TaskOptions& options) {
     for (const bool with : {true, false}) {
         Generator generator(options.seed);
         MaskedLanguageModel model(sentence_model(table, length), generator);
-        if (!with) {  // every place has the same vector, and keeps it
+        if (!with) {  // all positions share one vector, which stays fixed
             model.position_embedding.weight.fill_(0);
             model.freeze("position_embedding");
         }

@@ -1,4 +1,4 @@
-// The attention tab: the model as small maps, layers by heads; one head as lines or as a heat-map;
+// The attention tab: the model as small maps, layers by heads; one head as lines or as a heat map;
 // one pair of tokens as numbers.
 import { LinesView } from './attention_lines.js';
 import { ChainView } from './attention_chain.js';
@@ -38,7 +38,7 @@ export function attentionTab(panel, data) {
     for (const view of [image, lines, map]) view?.draw();
   }
 
-  // Of {query, key}; without a key the query's heaviest.
+  // Chooses {query, key}; without a key, the query's heaviest one.
   function choose({ query = state.query, key }) {
     const { attention, head } = state;
     const within = (x, count) => Math.max(0, Math.min(count - 1, Math.round(x) || 0));
@@ -85,7 +85,7 @@ export function attentionTab(panel, data) {
   show();
 }
 
-// What the distance is to be compared with stands beside it.
+// A distance, next to the value to compare it with.
 function distanceText(attention, head) {
   if (attention.cross) return '';
   const { weighed, even } = attention.meanDistances(head);
@@ -94,7 +94,7 @@ function distanceText(attention, head) {
     `(${number(even, 3)} if it looked at all alike)`;
 }
 
-// Rows of small maps, one per layer; those of one kind under one heading.
+// Rows of small maps, one per layer, with one heading per kind of attention.
 function modelView(layers, choose) {
   const size = smallSize(Math.max(...layers.map((each) => each.heads)));
   const cells = [];
@@ -131,7 +131,7 @@ function modelView(layers, choose) {
   return { element, mark: (state) => markCell(cells, state) };
 }
 
-// What the maps' colours stand for; their scale is the square root.
+// A legend for the maps' colours, which follow the square root of the weight.
 function colourScale() {
   return h('div', { class: 'scale quiet legend' }, h('span', { class: 'scale-bar' }),
     h('span', {}, h('span', { class: 'key hidden-pair' }), 'hidden from the query'),

@@ -1,5 +1,5 @@
-// How one query comes to weigh one key: q, k, their products, the score, the softmax of the row,
-// the weight; every number that is needed to do it again by hand.
+// Derives one attention weight: q, k, their products, the score, the softmax of the row, the
+// weight; with every number needed to recompute it by hand.
 import { barCell, fixed, h, number, tokenText } from './dom.js';
 import { softmax } from './heads.js';
 import { scrolling } from './table.js';
@@ -34,7 +34,7 @@ export class ChainView {
       h('div', { class: 'columns' }, this.products(), this.steps(scores), this.row(scores)));
   }
 
-  // A number that is only as good as q and k.
+  // A number that is only as precise as q and k.
   about(x, places = 4) {
     return `${this.state.attention.exact || !Number.isFinite(x) ? '' : '\u2248\u00a0'}${place(x, places)}`;
   }
@@ -82,7 +82,7 @@ export class ChainView {
         h('td', {}, value)))));
   }
 
-  // The row's heaviest keys, with the one that was asked for.
+  // The row's heaviest keys, including the chosen one.
   row(scores) {
     const { attention, key } = this.state;
     const { max, weights } = softmax(scores);
@@ -107,7 +107,7 @@ export class ChainView {
   }
 }
 
-// A fixed number of places; a score may be -infinity.
+// A fixed number of decimals; a score may be -infinity.
 function place(x, places = 4) {
   return Number.isFinite(x) ? fixed(x, places) : number(x);
 }

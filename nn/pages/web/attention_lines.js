@@ -1,15 +1,15 @@
-// A head's view: queries on the left, keys on the right, a line for every pair that matters. What
-// is out of sight is not drawn, so that 512 tokens are as quick as 10.
+// A head's view: queries on the left, keys on the right, a line for every significant pair. Draws
+// only what is visible, so 512 tokens are as fast as 10.
 import { shade } from './attention_map.js';
 import { colour, h, number, onTheme, perFrame, sized, tokenText } from './dom.js';
 
 const LINES_ROW = 20;
 const LINES_TOP = 26; // room for the columns' names
-const LEAST = 0.01; // of a weight that has a line
-const LEAST_OF_OTHERS = 0.1; // of another query than the chosen one: more would hide what they show
+const LEAST = 0.01; // smallest weight that gets a line
+const LEAST_OF_OTHERS = 0.1; // for queries other than the chosen one, to avoid clutter
 
 export class LinesView {
-  // choose({query, key}) is called when somebody points at a token.
+  // choose({query, key}) is called when a token is pointed at.
   constructor(choose) {
     this.choose = choose;
     this.hovered = null;
@@ -82,7 +82,7 @@ export class LinesView {
     this.choose({ query });
   }
 
-  // Brings the chosen query into sight, once there is something to see.
+  // Scrolls to the chosen query once it is laid out.
   reveal() {
     this.revealed = this.state.query;
     const y = LINES_TOP + LINES_ROW * this.state.query;
@@ -113,7 +113,7 @@ export class LinesView {
     context.fillText('key', right + 8, 14);
   }
 
-  // All lines that touch the visible part; of the token pointed at, or else the chosen query, in
+  // Draws all lines that touch the visible part; those of the pointed or else the chosen token in
   // the strong colour.
   drawLines(context, { left, right, y, first, last }) {
     const { attention, head, query } = this.state;
@@ -143,7 +143,7 @@ export class LinesView {
     context.globalAlpha = 1;
   }
 
-  // Weights beside the tokens on the other side of the strong one.
+  // Draws the tokens, with weights next to those opposite the strong one.
   drawTokens(context, { left, right, y, first, last, width }) {
     const { attention, head, query, key } = this.state;
     const weights = attention.weights(head);

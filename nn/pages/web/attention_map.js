@@ -1,24 +1,24 @@
-// A head as a heat-map: a row per query, a column per key; with numbers where a cell has room for
-// one. Only what is in sight is drawn. Read next: small_maps.js.
+// A head as a heat map: a row per query, a column per key, with numbers where cells are large
+// enough. Draws only what is visible. Read next: small_maps.js.
 import { colour, fixed, h, niceStep, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 
 const MAP_LEFT = 92;
 const MAP_TOP = 84;
-const NUMBERS_FROM = 32; // pixels a side
+const NUMBERS_FROM = 32; // pixels per side
 const LABELS_FROM = 11;
 
-// The darkness of a weight. Its square root, for most weights of a long row are small.
+// The darkness for a weight: its square root, because most weights of a long row are small.
 export function shade(weight) {
   return Math.sqrt(weight);
 }
 
-// Less than any weight: what the query may not see, which is something else than a weight of 0.
+// Below any weight: marks keys that the query may not see, as distinct from a weight of 0.
 export const HIDDEN = -1;
 
 const isHidden = (attention, head, query, key) =>
   key >= attention.seen(query) || attention.masked(head, query, key) === -Infinity;
 
-// The weights of a head [queries, keys], HIDDEN where there is a mask or the future.
+// The weights of a head [queries, keys], HIDDEN for masked and future keys.
 function weightsAndMask(attention, head) {
   const weights = Float32Array.from(attention.weights(head));
   for (let i = 0; i < attention.queries; ++i) {
@@ -50,8 +50,8 @@ export function weightImage(weights, rows, columns) {
   return canvas;
 }
 
-// Black or white, whichever stands out more on a share `s` of the way from one colour to another:
-// one of the two always has a contrast of 4.5.
+// Black or white, whichever contrasts more with a fraction `s` between two colours: one of them
+// always has a contrast of at least 4.5.
 function readableOn(s, from, to) {
   const [r, g, b] = from.map((x, c) => {
     const value = (x + (Number.isNaN(s) ? 1 : s) * (to[c] - x)) / 255;
@@ -93,7 +93,7 @@ export class MapView {
   }
 
   show(state) {
-    this.state = state; // the caller goes on changing it; the image knows itself of which head it is
+    this.state = state; // the caller keeps changing it; the image tracks its own head
     this.draw();
     this.tell();
   }
@@ -103,7 +103,7 @@ export class MapView {
     this.draw();
   }
 
-  // Pixels of a cell: what was asked for, or what fits.
+  // The cell size in pixels: as chosen, or what fits.
   cellSize() {
     const room = Math.min(this.scroller.clientWidth - MAP_LEFT, 640);
     const { queries, keys } = this.state.attention;
@@ -134,7 +134,7 @@ export class MapView {
       ArrowRight: [0, 1] }[event.key] || [0, 0];
     if (!down && !right) return;
     event.preventDefault();
-    this.pointed = null; // the keys say more than a pointer that rests
+    this.pointed = null; // the keyboard overrides a resting pointer
     const { attention } = this.state;
     const within = (x, count) => Math.max(0, Math.min(count - 1, x));
     this.choose({ query: within(this.state.query + down, attention.queries),
@@ -201,7 +201,7 @@ export class MapView {
   drawChosen(context, x, y, cell) {
     const size = Math.max(4, cell) + 1;
     for (const { query, key } of this.pointed ? [this.pointed, this.state] : [this.state]) {
-      // Around the frame another in the colour of the paper: it stands out on any cell.
+      // A wider frame in the panel's colour makes the frame visible on any cell.
       for (const [name, wide] of [['panel', 4.5], ['accent', 1.5]]) {
         context.strokeStyle = colour(name);
         context.lineWidth = wide;

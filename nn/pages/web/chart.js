@@ -4,8 +4,8 @@ import { uPlot } from './libraries/uplot.js';
 
 const CHART_HEIGHT = 220;
 
-// values[t] in bytes at times t; marks: [{at, text}] are vertical lines. Calls pointed(t) when
-// somebody points at a time. Redraws itself when its room or the colours change.
+// values[t] in bytes at times t; marks: [{at, text}] are vertical lines. Calls pointed(t) when a
+// time is pointed at. Redraws itself when its size or the colours change.
 export function bytesChart(values, marks, pointed) {
   const element = h('div', { class: 'chart', 'data-view': 'chart' });
   let drawn = 0;
@@ -35,10 +35,10 @@ function drawBytes(element, { values, marks, pointed, width }) {
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      const right = at > values.length / 2; // then there is room on the left
+      const right = at > values.length / 2; // then there is space on the left
       ctx.textAlign = right ? 'right' : 'left';
       ctx.fillText(text, x + (right ? -5 : 5) * devicePixelRatio,
-        bbox.top + (12 + 14 * row) * devicePixelRatio); // one above the other where they are close
+        bbox.top + (12 + 14 * row) * devicePixelRatio); // stacked if they are close
     }
     ctx.restore();
   };

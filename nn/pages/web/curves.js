@@ -1,5 +1,5 @@
-// The curves tab: loss, learning rate, norm of the gradient and speed over the steps. All charts
-// show the same steps and are pointed at together.
+// The curves tab: loss, learning rate, gradient norm and speed over the steps. All charts share the
+// steps shown and the step pointed at.
 import { four, h, number, percent } from './dom.js';
 import { LinesChart } from './lines_chart.js';
 import { OtherRuns } from './other_runs.js';
@@ -18,7 +18,7 @@ function axisOf(values, least) {
   return [least ?? low - margin, high + margin];
 }
 
-// Its place in the curve of the point that step belongs to, or of the one nearest to it.
+// The index of the curve's point for this step, or of the nearest one.
 function indexAt(curve, step) {
   if (curve.last.length === 0) return -1;
   if (step === null) return curve.last.length - 1;
@@ -40,11 +40,11 @@ function spreadText(curve, i, text) {
   return low === high ? mean : `${mean} (${low} to ${high})`;
 }
 
-// With points where there are few of them.
+// Draws points if there are few.
 const lineOf = (curve, colour, points) => ({ steps: curve.last, values: curve.mean,
   low: curve.low, high: curve.high, colour, points: points && curve.last.length <= 60 });
 
-// The line, or, if it is smoothed, that and what it is made of, faint.
+// The line or, if smoothed, the smoothed line and the original one, faint.
 function linesOf(curve, colour, { smoothing }) {
   const a = Number(smoothing.value);
   const line = lineOf(curve, colour);
@@ -53,14 +53,15 @@ function linesOf(curve, colour, { smoothing }) {
     { ...line, faint: true }];
 }
 
-// Tokens per second: the tokens of a step by its seconds. The slowest step is the lowest speed.
+// Tokens per second: the tokens of a step divided by its seconds. The slowest step has the lowest
+// speed.
 function speedOf({ curves, recipe }) {
   const speed = (all) => all && all.map((seconds) => recipe.tokens / seconds);
   const { first, last, mean, low, high } = curves.seconds;
   return { first, last, mean: speed(mean), low: speed(high), high: speed(low) };
 }
 
-// ---- what each chart shows ----------------------------------------------------------------------
+// ---- the contents of each chart -----------------------------------------------------------------
 
 function lossOf({ curves, recipe }, range, step, view) {
   const { loss, val } = curves;
@@ -117,7 +118,7 @@ function rapidityOf(data, range, step, view) {
 
 const rounded = (x) => number(Number(x.toPrecision(4)));
 
-// 12000 -> 12k. Ticks are round, but 3 times 0.1 is not.
+// 12000 -> 12k. Ticks are round numbers, but 3 times 0.1 is not.
 function axisText(x) {
   const short = (value) => String(Number(value.toPrecision(6))).replace('-', '\u2212');
   return Math.abs(x) >= 1e4 ? `${short(x / 1000)}k` : short(x);
@@ -127,7 +128,7 @@ const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No 
 
 // ---- the tab ------------------------------------------------------------------------------------
 
-// Fills `panel`; returns a function that takes newer data.
+// Fills `panel`; returns a function that updates it with newer data.
 export function curvesTab(panel, data) {
   const charts = [];
   const sweep = h('div', {});

@@ -4,7 +4,7 @@ export function readData() {
   return JSON.parse(document.getElementById('data').textContent);
 }
 
-// A plain loop: Uint8Array.from with a function takes ten times as long.
+// A plain loop: Uint8Array.from with a function is ten times slower.
 function bytesIn(text) {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
@@ -21,7 +21,7 @@ export function decodeHalf(text) {
   return numbers;
 }
 
-// Rows of `width` numbers as pack_rows (encoding.h) wrote them -> Float32Array
+// Rows of `width` numbers from pack_rows (encoding.h) -> Float32Array
 export function unpackRows(text, units, width) {
   const bytes = bytesIn(text);
   const unit = Float64Array.from(bytesIn(units), (power) => (power === 255 ? NaN : 2 ** (power - 127)));

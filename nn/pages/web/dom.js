@@ -1,4 +1,4 @@
-// Elements, and numbers as people read them. Read next: main.js.
+// Creating elements, and formatting numbers. Read next: main.js.
 
 export function h(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
@@ -34,10 +34,10 @@ export function number(x, digits = 4) {
   return unsigned(x.toPrecision(digits));
 }
 
-// 2 as 2.000: for numbers that stand beside others of their kind.
+// 2 as 2.000: for numbers next to others of their kind.
 export const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
 
-// A fixed number of places, so that a column of them lines up.
+// A fixed number of decimals, so a column of numbers lines up.
 export function fixed(x, places) {
   return unsigned(x.toFixed(places));
 }
@@ -64,7 +64,7 @@ export const percent = (x) => (x > 0 ? `${(100 * x).toFixed(x < 0.1 ? 1 : 0)}%` 
 export const sharePercent = (p) => (Number.isNaN(p) ? '\u2013' : `${number(100 * p, 3)}%`); // three digits, always
 export const shapeText = (shape) => `[${shape.join(', ')}]`;
 
-// A token as it can be seen: spaces and ends of lines would be nothing.
+// A token made visible: spaces and newlines would show nothing.
 export function tokenText(text, position) {
   if (text === undefined) return `#${position}`;
   return text.replace(/ /g, '\u2423').replace(/\r/g, '\u240d').replace(/\n/g, '\u21b5')
@@ -72,10 +72,10 @@ export function tokenText(text, position) {
       `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) || '\u2205';
 }
 
-// A module's path, which may break behind its dots and underscores where there is no room.
+// A module's path, with line breaks allowed after dots and underscores.
 export const breakable = (path) => path.split(/(?<=[._])/).flatMap((part, i) => (i > 0 ? [h('wbr'), part] : [part]));
 
-// -1 ... 1 as a bar to the left or right of the middle; 0 ... 1 is one to the right.
+// -1 ... 1 as a bar to the left or right of the middle; 0 ... 1 as a bar to the right.
 export function barCell(share) {
   const bar = h('span', { class: share < 0 ? 'bar minus' : 'bar' });
   bar.style.width = `${Math.round(36 * Math.abs(share || 0))}px`;
@@ -84,10 +84,10 @@ export function barCell(share) {
 
 // ---- canvases and colours -----------------------------------------------------------------------
 
-// The value of a custom property of colours.css, as it is now: light or dark. Kept, for canvases ask for
-// hundreds while they draw.
+// The current value of a custom property of colours.css, light or dark. Cached, because canvases
+// read hundreds while drawing.
 const themeColours = new Map();
-onTheme(() => themeColours.clear()); // before anybody else's
+onTheme(() => themeColours.clear()); // before any other callback
 export function colour(name) {
   if (!themeColours.has(name)) {
     themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
@@ -100,7 +100,8 @@ export function rgb(name) {
   return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 }
 
-// Makes a canvas `width` x `height` CSS pixels large, sharp on this screen; its cleared context.
+// Resizes a canvas to `width` x `height` CSS pixels, sharp on this screen; returns its cleared
+// context.
 export function sized(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const wide = Math.max(1, Math.round(width * ratio));

@@ -1,12 +1,12 @@
-// The gradient flow tab: what each step that was looked at did to every parameter. Read next:
-// nn/inspect/gradient_flow.h, where the numbers come from.
+// The gradient flow tab: what each observed step did to every parameter. Read next:
+// nn/inspect/gradient_flow.h, the source of the numbers.
 import { breakable, h, number, percent, shapeText, svg } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 
 const TREND = { width: 110, height: 30 };
 const FLOW_KINDS = ['values', 'gradients', 'updates'];
 
-// Fills `panel`; returns a function that takes newer data.
+// Fills `panel`; returns a function that updates it with newer data.
 export function flowTab(panel, data) {
   const table = new FlowTable(panel);
   panel.addEventListener('shown', () => table.draw());
@@ -14,11 +14,11 @@ export function flowTab(panel, data) {
   return (newer) => table.renew(newer);
 }
 
-// The latest evaluation is shown, and the next one that arrives, until another is chosen.
+// Shows the latest evaluation, including new ones that arrive, until the user chooses another.
 class FlowTable {
   constructor(panel) {
-    this.rows = new Map(); // by the parameter's name: the row, and its cells that change
-    this.steps = []; // the evaluations at which parameters were looked at
+    this.rows = new Map(); // by parameter name: the row, and its cells that change
+    this.steps = []; // the evaluations with parameter statistics
     this.chosen = null; // one of their steps; null: the latest
     this.slider = h('input', { type: 'range', min: 0, max: 0, value: 0,
       'data-control': 'evaluation', 'aria-label': 'Evaluation', oninput: () => this.choose() });
@@ -78,7 +78,8 @@ class FlowTable {
     this.slider.max = steps.length - 1;
     this.slider.value = at;
     this.readout.textContent = `step ${steps[at].step}`;
-    // One axis for all evaluations and kinds: histograms can be compared down, across, and in time.
+    // One axis for all evaluations and kinds, so histograms can be compared down, across, and in
+    // time.
     const powers = powersOf(steps.flatMap(({ flow }) => flow.flatMap((each) =>
       FLOW_KINDS.map((kind) => each[kind]))));
     this.axes.forEach((axis) => axis.replaceChildren(powersAxis(powers)));
@@ -103,7 +104,7 @@ function fillRow({ changing }, { name, shape }, i, { steps, at, powers, sizes })
   changing.forEach((cell, j) => cell.replaceChildren(contents[j]));
 }
 
-// From the least to the greatest that a logarithm can show.
+// From the smallest to the largest positive value.
 function logRange(values) {
   const shown = values.filter((value) => value > 0);
   if (shown.length === 0) return [1e-4, 1e-2];
@@ -111,7 +112,7 @@ function logRange(values) {
   return low < high ? [low, high] : [low / 2, high * 2];
 }
 
-// The ratios as a curve; the evaluation that is looked at as a point. One that was 0 is left out.
+// The ratios as a curve, with the shown evaluation as a point. Ratios of 0 are left out.
 function trend(ratios, at, [low, high], label) {
   const { width, height } = TREND;
   const points = ratios.flatMap((ratio, i) => (ratio > 0 ? [{ i,

@@ -1,13 +1,13 @@
-// An open report follows its file. Every two seconds it loads the file once more, into a hidden
-// frame; in there this script draws nothing but hands the data to the page around it, which takes
-// over what is newer, and the frame goes. This works from a disk, where no script may read a file,
-// and asks for nothing but the page itself. Who reads the page loses neither place nor selection.
+// An open report follows its file. Every two seconds it loads the file again into a hidden frame;
+// there this script draws nothing but passes the data to the enclosing page, which takes over newer
+// data, and removes the frame. This works from disk, where scripts may not read files, and requests
+// nothing but the page itself. Scroll position and selection are kept.
 
 const EVERY = 2000; // milliseconds
-const PATIENCE = 10000; // for a frame that does not answer: the file may be gone for a moment
+const PATIENCE = 10000; // for a frame that does not answer: the file may be briefly missing
 
-// In such a frame: the data are handed over, and true comes back. Files of a disk have no origin that
-// could be named; a server's page answers no other's.
+// In such a frame, passes on the data and returns true. Files on disk have no origin that could be
+// named; a server's page answers only its own origin.
 export function answersPage() {
   if (window.parent === window || !location.search.startsWith('?follow=')) return false;
   window.parent.postMessage(document.getElementById('data').textContent,
@@ -15,8 +15,8 @@ export function answersPage() {
   return true;
 }
 
-// Calls renew(data) with every newer version of `data`, while the training runs and somebody looks.
-// A page of another training, which has taken the place of this one, is loaded as a whole.
+// Calls renew(data) with every newer version of `data` while the run continues and the page is
+// visible. If the file now holds another run's page, reloads it completely.
 export function follow(data, renew) {
   let frame = null;
   let timer = 0;
@@ -29,7 +29,7 @@ export function follow(data, renew) {
   function ask() {
     frame?.remove();
     frame = null;
-    if (document.hidden) return; // goes on when it is seen again
+    if (document.hidden) return; // continues when visible again
     const source = `${location.href.replace(/[?#].*$/, '')}?follow=${++asked}`;
     frame = document.createElement('iframe');
     frame.hidden = true;

@@ -1,6 +1,6 @@
-// The gradients tab: the first NaN or infinity, dead units, and of every parameter the sizes of its
-// values and of its gradient, as histograms over the same powers of two, so that rows can be
-// compared at a glance. Read next: non_finite.js and units.js.
+// The gradients tab: the first NaN or infinity, dead units, and for every parameter the magnitudes
+// of its values and gradient, as histograms over the same powers of two, so rows can be compared at
+// a glance. Read next: non_finite.js and units.js.
 import { breakable, h, number, percent, shapeText } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 import { nonFiniteView } from './non_finite.js';
@@ -34,7 +34,7 @@ function parametersView(parameters) {
       h('tbody', {}, ...rows)))));
 }
 
-const rms = (s) => (s.mean === null ? NaN : Math.hypot(s.mean, s.std)); // none is finite: NaN
+const rms = (s) => (s.mean === null ? NaN : Math.hypot(s.mean, s.std)); // NaN if none is finite
 
 function parameterRow(parameter, powers) {
   const { name, values, grad } = parameter;

@@ -1,8 +1,8 @@
-// Where nodes of a directed graph stand, and which way its edges go: dagre's answer.
+// Positions of the nodes of a directed graph and the routes of its edges, from dagre.
 import { dagre } from './libraries/dagre.js';
 
-// nodes: [{id, width, height}], edges: [[from, to]], in an order in which they could run. Returns
-// {width, height, at: Map id -> {x, y} of the centre, paths: points of each edge}.
+// nodes: [{id, width, height}], edges: [[from, to]], in topological order. Returns {width, height,
+// at: Map id -> {x, y} of the centre, paths: points of each edge}.
 export function layout(nodes, edges) {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: 'TB', nodesep: 16, ranksep: 26, marginx: 8, marginy: 8 });

@@ -1,7 +1,8 @@
-// The predictions of a step, as trace_json.cpp wrote them.
+// The predictions of a step, from trace_json.cpp.
 import { tokenText } from './dom.js';
 
-// `lost` is a row without probabilities: NaN or infinity came out of the model, and ranks mean nothing.
+// `lost`: a row without probabilities, because the model's output has NaN or infinity and ranks
+// mean nothing.
 export class Predictions {
   constructor({ rows, layers, classes, smoothing, next, names, read }) {
     this.rows = rows.map(([right, loss, rank, likeliest]) => ({ right, loss: known(loss), rank,
@@ -9,7 +10,7 @@ export class Predictions {
     this.layers = layers;
     this.classes = classes;
     this.smoothing = smoothing;
-    this.next = next; // is it what follows that is predicted, and not what stands there?
+    this.next = next; // are targets the next tokens, rather than the tokens at the same place?
     this.names = names || {};
     this.read = read || [];
     this.asked = this.rows.flatMap(({ right }, i) => (right === null ? [] : [i]));
@@ -20,7 +21,7 @@ export class Predictions {
     return name === undefined ? String(id) : tokenText(name, id);
   }
 
-  // What stands where place `place` predicts; the last place of a text predicts what nobody wrote.
+  // The text at the place that `place` predicts; the last place of a text has no target.
   readText(place) {
     return tokenText(this.read[this.next ? place + 1 : place], place);
   }
@@ -28,7 +29,7 @@ export class Predictions {
 
 const known = (x) => (x === null ? NaN : x);
 
-// Of one place: what every layer read, sent to the head, and at last what the model said.
+// For one place: the prediction from every layer's input, and finally the model's.
 export function layerRows({ layers, rows }, place) {
   const before = layers.map(({ layer, rows: own }, i) => {
     const [loss, rank, id, p] = own[place];

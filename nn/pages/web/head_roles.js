@@ -1,7 +1,7 @@
-// What a head does, in a sentence: the share of its weight that goes to the previous token, to the
-// first, to itself and so on, where that is much more than a head that looks at all alike would give.
+// Describes a head in a sentence: the share of its weight on the previous token, the first one,
+// itself and so on, if that is much more than uniform attention would give.
 
-// Each gives, for query i at position `at` of its keys, the key that such a head would look at.
+// Each gives, for query i at position `at` of the keys, the key that such a head attends to.
 const ROLES = [
   ['the token itself', (a, i, at) => at],
   ['the previous token', (a, i, at) => at - 1],
@@ -11,7 +11,7 @@ const ROLES = [
   ['what followed the same token before', (a, i, at) => afterSame(a, at)],
 ];
 
-// Of patches: what lies beside the query's own.
+// For patches: the neighbours of the query's patch.
 const beside = (down, right) => ({ grid: { rows, columns, first } }, i) => {
   const [row, column] = [Math.floor((i - first) / columns) + down, (i - first) % columns + right];
   const inside = i >= first && row >= 0 && row < rows && column >= 0 && column < columns;
@@ -26,14 +26,15 @@ const PATCH_ROLES = [
   ['the class token', () => 0],
 ];
 
-// The key behind the latest earlier one with the query's text; -1 if there is none.
+// The key after the latest earlier one with the query's text; -1 if there is none.
 function afterSame({ keyTexts, cross }, at) {
   if (!keyTexts || cross) return -1;
   const same = keyTexts.lastIndexOf(keyTexts[at], at - 1);
   return at > 0 && same >= 0 && same + 1 < at ? same + 1 : -1;
 }
 
-// { share, even }: of the weights of all queries that have such a key, and of even ones.
+// { share, even }: the weight on such keys, over all queries that have one, and that of uniform
+// attention.
 function shareOf(attention, head, keyOf) {
   const weights = attention.weights(head);
   let share = 0;

@@ -1,11 +1,11 @@
-// One attention of a model: its queries and keys, and what follows from them,
+// One attention of a model: its queries and keys, and the derived
 //     score(i, j) = scale q_i . k_j + mask(i, j),   weight(i, .) = softmax of row i,
 // over the keys that query i may see.
 import { decodeFloats, decodeHalf, unpackRows } from './data.js';
 
 export class Attention {
-  // exact: q, k and the mask are what the model had, and not rounded. image: what the keys are patches of,
-  // if they are.
+  // exact: q, k and the mask are unrounded. image: the image whose patches are the keys, if they
+  // are.
   constructor(data, exact, image) {
     Object.assign(this, data, { exact });
     const grid = image && { rows: image.height / image.patch, columns: image.width / image.patch,
@@ -14,7 +14,7 @@ export class Attention {
     this.cached = new Map();
   }
 
-  // q, k, v or output as rows of `width` numbers, decoded when somebody looks at them.
+  // q, k, v or output as rows of `width` numbers, decoded on first use.
   rows(name, width) {
     if (typeof this[name] === 'string') {
       this[name] = this.exact ? decodeFloats(this[name]) : unpackRows(this[name], this[`${name}Units`], width);
@@ -22,7 +22,7 @@ export class Attention {
     return this[name];
   }
 
-  // How many keys query i sees, from the first: causal attention is aligned at the end.
+  // The number of keys that query i sees, from the first: causal attention is aligned at the end.
   seen(i) {
     const visible = this.causal ? i + 1 + this.keys - this.queries : this.keys;
     return Math.max(0, Math.min(visible, this.keys));
@@ -45,7 +45,7 @@ export class Attention {
     return this.rows('k', this.dim).subarray(first, first + this.dim);
   }
 
-  // Values and the projection behind the heads: of a model that is too large the page has neither.
+  // Values and the output projection: the page omits both for large models.
   hasValues() {
     return this.v !== undefined;
   }
@@ -55,18 +55,18 @@ export class Attention {
     return this.rows('v', this.valueDim).subarray(first, first + this.valueDim);
   }
 
-  // W_O [C, H D] by rows, or nothing.
+  // W_O [C, H D] by rows, or undefined.
   outputMatrix() {
     return this.rows('output', this.heads * this.valueDim);
   }
 
-  // What is added behind W_O, or nothing.
+  // The output projection's bias, or undefined.
   bias() {
     if (typeof this.outputBias === 'string') this.outputBias = decodeFloats(this.outputBias);
     return this.outputBias;
   }
 
-  // Scores of query i with all keys; -Infinity where it may not look.
+  // Scores of query i with all keys; -Infinity for hidden keys.
   scores(head, i) {
     const row = new Float64Array(this.keys).fill(-Infinity);
     const q = this.query(head, i);
@@ -80,13 +80,13 @@ export class Attention {
     return row;
   }
 
-  // Those of one query, without keeping them.
+  // The row of one query, not cached.
   rowOf(head, i) {
     const known = this.cached.get(head);
     return known ? known.subarray(i * this.keys, (i + 1) * this.keys) : softmax(this.scores(head, i)).weights;
   }
 
-  // Row-major [queries, keys]. The last few are kept: a head of 512 tokens takes a megabyte.
+  // Row-major [queries, keys]. Caches the last few: a head of 512 tokens takes a megabyte.
   weights(head) {
     const known = this.cached.get(head);
     if (known) return known;
@@ -99,7 +99,7 @@ export class Attention {
     return all;
   }
 
-  // How many keys each query of a head sees, of those queries that see any.
+  // The number of keys seen by each query of a head, for queries that see any.
   seenCounts(head) {
     const counts = [];
     for (let i = 0; i < this.queries; ++i) {
@@ -111,14 +111,14 @@ export class Attention {
     return counts;
   }
 
-  // The entropy of a head that weighs all that it sees alike: the most there can be. Of one that
-  // looks back alone the mean of ln(i + 1).
+  // The entropy of uniform attention over the visible keys, the maximum. For causal attention, the
+  // mean of ln(i + 1).
   mostEntropy(head) {
     const counts = this.seenCounts(head);
     return counts.reduce((sum, count) => sum + Math.log(count), 0) / counts.length;
   }
 
-  // From query i to key j: in tokens, or in patches across the image. NaN where one of them is no patch.
+  // From query i to key j: in tokens, or in patches across the image. NaN if either is not a patch.
   distanceBetween(i, j) {
     if (!this.grid) return Math.abs(i + this.keys - this.queries - j);
     const { columns, first } = this.grid;
@@ -127,7 +127,7 @@ export class Attention {
     return Math.hypot(Math.floor(a / columns) - Math.floor(b / columns), a % columns - b % columns);
   }
 
-  // How far a head looks, by its weights, and how far it would if it looked at all alike.
+  // A head's mean distance, and that of uniform attention.
   meanDistances(head) {
     const weights = this.weights(head);
     const sums = { far: 0, weight: 0, even: 0, share: 0 };
@@ -157,7 +157,7 @@ export class Attention {
   }
 }
 
-// Of one row of scores; zeros where there is nothing to see.
+// For one row of scores; zeros if nothing is visible.
 export function softmax(scores) {
   let max = -Infinity;
   for (const score of scores) max = Math.max(max, score);

@@ -1,5 +1,5 @@
-// What a panel shows, what is good and what is bad there, and where the course explains it. Behind a
-// "?", for those who ask.
+// What a panel shows, what is good and what is bad there, and where the course explains it. Hidden
+// behind a "?".
 import { h } from './dom.js';
 
 const CHAPTERS = {
@@ -75,7 +75,7 @@ const HELP = {
     bad: 'one at \u201ccounting tokens\u201d: it does not use what it reads.' },
 };
 
-// The "?" of a tab. A page that lies beside the course says where in its root's data-course.
+// The "?" of a tab. A page next to the course gives its location in the root's data-course.
 export function helpFor(name) {
   const help = HELP[name];
   if (!help) return '';

@@ -1,12 +1,11 @@
-// Histograms over powers of two, small enough for a row of a table, on an axis that rows share.
+// Histograms over powers of two, small enough for a table row, on an axis shared by rows.
 import { svg } from './dom.js';
 
 const HISTOGRAM = { width: 150, height: 30 };
 const MOST_POWERS = 40;
 
-// The powers of two that any of the histograms { first, counts } has: at most MOST_POWERS from the
-// largest down, more only where half of all numbers, which one that is far too large would drive
-// out, need it.
+// The powers of two in any of the histograms { first, counts }: at most MOST_POWERS from the
+// largest down, more only if half of all numbers would otherwise be cut off by a huge outlier.
 export function powersOf(histograms) {
   const filled = histograms.filter(({ counts }) => counts.length > 0);
   if (filled.length === 0) return { first: -8, last: 0 };
@@ -16,7 +15,7 @@ export function powersOf(histograms) {
   return { first: Math.max(first, least), last };
 }
 
-// The power of two that half of the numbers are below.
+// The power of two above half of the numbers.
 function middle(histograms) {
   const counted = histograms
     .flatMap(({ first, counts }) => counts.map((count, i) => [first + i, count]))
@@ -36,7 +35,7 @@ export const powerText = (n) => `2${Array.from(String(n), (c) =>
 export function powersAxis(powers) {
   const labels = [];
   const room = (every) => acrossPowers(powers.first + every, powers);
-  const every = [5, 10, 20, 50, 100].find((n) => room(n) >= 46) || 100; // so that labels stay apart
+  const every = [5, 10, 20, 50, 100].find((n) => room(n) >= 46) || 100; // keeps labels apart
   for (let power = Math.ceil(powers.first / every) * every; power <= powers.last; power += every) {
     const x = acrossPowers(power, powers);
     labels.push(svg('text', { class: 'tick', x, y: 10,
@@ -47,8 +46,8 @@ export function powersAxis(powers) {
     ...labels);
 }
 
-// What is smaller than the axis reaches is counted in its first power. `kind` is a class of page.css,
-// which colours the bars.
+// Values below the axis are counted in its first bin. `kind` is a class of page.css that colours
+// the bars.
 export function powersHistogram({ first, counts }, kind, powers, label) {
   const { width, height } = HISTOGRAM;
   const within = new Map();

@@ -1,12 +1,12 @@
-// A head's view of an image: what the chosen patch looks at, laid over it. A click, or the arrow keys, choose
-// the patch that looks.
+// A head's view of an image: what the chosen patch attends to, overlaid. A click or the arrow keys
+// choose the query patch.
 import { fixed, colour, h, onTheme, perFrame, rgb, sized } from './dom.js';
 import { shade } from './attention_map.js';
 
-const IMAGE_SIZE = 320; // pixels a side, at most
+const IMAGE_SIZE = 320; // maximum pixels per side
 const GAP = 12;
 
-// The image as a canvas with its own pixels, from { channels, height, width, pixels }.
+// The image as a canvas at its own resolution, from { channels, height, width, pixels }.
 export function imageCanvas({ channels, height, width, pixels }) {
   const canvas = document.createElement('canvas');
   Object.assign(canvas, { width, height });
@@ -22,7 +22,7 @@ export function imageCanvas({ channels, height, width, pixels }) {
 }
 
 export class ImageView {
-  // choose({query, key}) is called when somebody points at a patch.
+  // choose({query, key}) is called when a patch is pointed at.
   constructor(image, choose) {
     Object.assign(this, { image, choose, source: imageCanvas(image), pointed: null });
     this.canvas = h('canvas', { 'aria-hidden': 'true' });
@@ -48,7 +48,7 @@ export class ImageView {
     this.tell();
   }
 
-  // Side by side where there is room, else one below the other: the image, and what is laid over it.
+  // The image and the overlay, side by side if there is space, else stacked.
   layout() {
     const { width, height } = this.image;
     const room = this.element.clientWidth;
@@ -59,7 +59,7 @@ export class ImageView {
       down: beside ? 0 : high + GAP };
   }
 
-  // The token whose patch somebody points at, in either picture.
+  // The token whose patch is pointed at, in either picture.
   at(event) {
     const box = this.scene.getBoundingClientRect();
     const { wide, high, patch, right, down } = this.layout();

@@ -1,11 +1,11 @@
-// A chart of lines over steps that can be pointed at and zoomed into, by pointer or keyboard. Read
-// next: plot.js, which draws the lines; curves.js, whose charts these are.
+// A chart of lines over steps that supports pointing and zooming, by pointer or keyboard. Read
+// next: plot.js, which draws the lines; curves.js, which uses these charts.
 import { h, onTheme, perFrame, textWidth } from './dom.js';
 import { plotLines } from './plot.js';
 
-// name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } is
-// what is to be seen when this step is pointed at. `view` is shared by all charts of a page:
-// { range(): [from, to], pointed, point(step or null), zoom(from, to) }.
+// name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } to
+// show when this step is pointed at. `view` is shared by all charts of a page: { range(): [from,
+// to], pointed, point(step or null), zoom(from, to) }.
 // Points on a line through `corners`, so close together that no label fits between them.
 function alongLine(corners) {
   return corners.flatMap(([x, y], i) => {
@@ -48,7 +48,7 @@ export class LinesChart {
     this.mark();
   }
 
-  // Levels are named where the curves leave most room: above or below, at the right or the left.
+  // Labels the levels where the curves leave most space: above or below, at the right or the left.
   drawLevels(levels, lines, y, log) {
     const { top, left, width, height } = this.room;
     const scale = log ? Math.log : (x) => x;
@@ -66,7 +66,7 @@ export class LinesChart {
           [x + wide, from + high], [x, from + high], [x + wide, from]] };
       });
       const best = places.reduce((a, b) => (b.cost < a.cost ? b : a));
-      for (const corner of best.corners) taken.push(corner); // the next label has to dodge this one
+      for (const corner of best.corners) taken.push(corner); // the next label must avoid this one
       const line = h('div', { class: 'level' }, h('span', { class: best.names.join(' ') }, text));
       Object.assign(line.style, { top: `${up(at)}px`, left: `${left}px`, width: `${width}px` });
       return line;
@@ -74,7 +74,7 @@ export class LinesChart {
     this.levels.replaceChildren(...shown);
   }
 
-  // What changes with the pointer alone.
+  // Draws what changes with the pointer only.
   mark() {
     this.readout.textContent = this.describe(this.view.pointed).text;
     if (this.room === null) return;
@@ -138,7 +138,7 @@ export class LinesChart {
     this.mark();
   }
 
-  // To the next point of the first line on this side of where we are.
+  // Moves to the first line's next point on this side.
   step(event) {
     const [from, to] = this.view.range();
     const at = this.view.pointed ?? to;

@@ -1,10 +1,10 @@
-// Typing in the page: another prompt, heads switched off, a sample, by the library itself in a worker, where
-// the build put it into the page (cmake/live_pages.sh). Read next: live_worker.js.
+// Interactive pages: another prompt, heads switched off, a sample, computed by the library in a
+// worker, if the build included it in the page (cmake/live_pages.sh). Read next: live_worker.js.
 import { h } from './dom.js';
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
 
-// Asks one question after the other, of a worker that is made with the first.
+// Sends requests one after another to a worker that the first one creates.
 class Library {
   constructor() {
     Object.assign(this, { worker: null, waiting: new Map(), number: 0 });
@@ -31,7 +31,7 @@ class Library {
   }
 }
 
-// layers times heads buttons: { element, off() }, the numbers of those that are switched off.
+// layers x heads buttons: { element, off() }, where off() lists those switched off.
 function headSwitches({ layers, heads }, changed) {
   const rows = Array.from({ length: layers }, (_, layer) => h('div', { class: 'row' },
     h('span', {}, `Layer ${layer}`), ...Array.from({ length: heads }, (__, head) =>
@@ -46,7 +46,8 @@ function headSwitches({ layers, heads }, changed) {
     .map((button) => button.dataset.switch).join(',') };
 }
 
-// What stands above the tabs; `show` takes the data of another step. Null where nothing can be asked.
+// The bar above the tabs; `show` receives the data of another step. Null if the page has no
+// library.
 export function liveBar(prompt, show) {
   const packed = textOf('live-wasm');
   if (packed === null) return null;
@@ -66,7 +67,7 @@ export function liveBar(prompt, show) {
   let off = () => '';
   let opened = null;
 
-  // The latest question alone matters.
+  // only the latest request matters
   let asked = 0;
   async function answered(kind, more, use) {
     const own = ++asked;

@@ -1,5 +1,6 @@
-// The library, in a worker of a page of `tapestry inspect`: the model's files go into its memory, and what
-// is asked is answered. What comes before this text is emscripten's: tapestryPlayground. Read next: live.js.
+// The library, in a worker of a page of `tapestry inspect`: stores the model's files in its memory
+// and answers requests. Emscripten's code, tapestryPlayground, precedes this text. Read next:
+// live.js.
 const MODEL = '/model';
 let call;
 

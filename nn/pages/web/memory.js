@@ -1,5 +1,5 @@
-// The memory tab: bytes in live tensors over the step, the life of every block of memory, and who
-// holds what at any time; at first at the peak.
+// The memory tab: bytes in live tensors over the step, the lifetime of every block, and its owners
+// at any time, initially at the peak.
 import { bytesChart } from './chart.js';
 import { breakable, bytesText, h, percent } from './dom.js';
 import { memoryPlan } from './memory_plan.js';

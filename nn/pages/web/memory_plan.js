@@ -1,12 +1,12 @@
-// The memory tab's last part: where the step's blocks would lie if their memory were planned, and
-// who takes whose place. The picture has time to the right and addresses upwards.
+// The last part of the memory tab: where the step's blocks would be if their memory were planned,
+// and which blocks share addresses. Time goes right, addresses go up.
 import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
 const PLAN_HEIGHT = 300;
-const PLAN_HEAD = 20; // room for words above the piece
+const PLAN_HEAD = 20; // for labels above the arena
 
-// Elements to append, and show(time), to be called when another time is looked at.
+// Returns elements to append, and show(time), to call when another time is shown.
 export function memoryPlan(data) {
   const { lives, plan, bytes } = data.memory;
   const last = bytes.length - 1;
@@ -55,7 +55,7 @@ function namesOf(blocks) {
   return blocks.length > 3 ? `${names} and ${blocks.length - 3} more` : names;
 }
 
-// Of the blocks in this order those that are the first to lie on some byte of `block`.
+// The blocks, in this order, that are the first to cover some byte of `block`.
 function firstToCover(block, others) {
   let open = [[block.at, block.end]];
   const size = () => open.reduce((sum, [from, to]) => sum + to - from, 0);
@@ -83,8 +83,8 @@ function reuseRow(blocks, block, choose) {
     h('td', { class: 'word quiet names' }, namesOf(givenTo(blocks, block)) || '\u2013'));
 }
 
-// A rectangle for each block. The one that is pointed at is chosen, and stands out; around those whose memory it
-// takes and leaves is a frame.
+// A rectangle for each block. The pointed block is chosen and highlighted; blocks that use its
+// memory before and after it are framed.
 function planPicture(blocks, plan, last, choose) {
   const canvas = h('canvas', { 'aria-hidden': 'true' });
   const element = h('div', { class: 'scroller', 'data-view': 'plan' }, canvas);

@@ -1,5 +1,5 @@
-// The blocks of memory over time, one on the other: a block is as high as its bytes, as long as its
-// life, and comes down where one below it goes. What is pointed at is told.
+// The blocks of memory over time, stacked: a block is as high as its bytes, as long as its
+// lifetime, and moves down when a block below it is freed. Describes the block pointed at.
 import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
 
 const STACK_HEIGHT = 320;
@@ -7,7 +7,7 @@ const STACK_EDGE = 4;
 
 export const isAlive = (life, time) => life.born <= time && (life.died < 0 || life.died >= time);
 
-// At every time which blocks are alive, the oldest first, and where each begins, in bytes.
+// For every time the live blocks, oldest first, and each one's start in bytes.
 function stacksOf(lives, last) {
   const order = lives.slice().sort((a, b) => a.born - b.born || b.bytes - a.bytes);
   return Array.from({ length: last + 1 }, (_, time) => {
@@ -20,7 +20,7 @@ function stacksOf(lives, last) {
   });
 }
 
-// Pieces of one block that lie beside one another at one height, as one.
+// Merges adjacent pieces of a block at the same height.
 function barsOf(stacks) {
   const open = new Map();
   const bars = [];
@@ -39,7 +39,7 @@ function barsOf(stacks) {
   return bars;
 }
 
-// lives: of memory.js; describe(life): how it is told; choose(time): somebody clicked there.
+// lives: from memory.js; describe(life): its text; choose(time): called on a click.
 export function stackView(lives, last, describe, choose) {
   const canvas = h('canvas', { 'aria-hidden': 'true' });
   const readout = h('p', { class: 'readout', 'data-readout': 'block' });

@@ -4,7 +4,7 @@ import { h, number, shapeText } from './dom.js';
 const COUNTS = [['NaN', (s) => s.nans], ['inf', (s) => s.infs - s.negInfs],
   ['\u2212inf', (s) => s.negInfs]];
 
-// Null where all is finite.
+// Null if everything is finite.
 export function nonFiniteView({ nonFinite }) {
   if (!nonFinite) return null;
   const names = [' tensor', ' type and shape', 'elements', ...COUNTS.map(([name]) => name),

@@ -1,10 +1,10 @@
-// Other trainings beside this one: their reports are files that the reader chooses, of which the
-// curves are taken. Nothing is loaded by itself; a page may not.
+// Other runs next to this one: their reports are files that the user chooses, and their curves are
+// shown. Nothing loads by itself; a page may not.
 import { h } from './dom.js';
 
 const OTHER_COLOURS = ['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6'];
 
-// The data of a report's file, or null if it is none.
+// The data in a report file, or null if it is not a report.
 export function reportIn(text) {
   const found = /<script type="application\/json" id="data">([^<]*)<\/script>/.exec(text);
   try {

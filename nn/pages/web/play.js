@@ -1,8 +1,8 @@
-// A button that goes through something by itself, and stops there.
+// A button that plays a sequence, and stops it.
 import { h } from './dom.js';
 
-// begin(): before it goes; next(): one further, every `pace` milliseconds, and is there more? It ends
-// with that, with the button, with stop(), or when nobody sees it.
+// begin(): called first; next(): advances, every `pace` milliseconds, and returns whether there is
+// more. Playing ends then, or by the button, by stop(), or when the page is hidden.
 export function playButton(name, pace, begin, next) {
   let timer = null;
   const button = h('button', { class: 'step-button', 'data-control': name, onclick: () => {

@@ -1,5 +1,5 @@
-// Lines over training steps, with axes. This only draws; pointing, zooming and what is written beside
-// belong to curves.js.
+// Lines over training steps, with axes. This only draws; curves.js handles pointing, zooming and
+// text.
 import { colour, niceStep } from './dom.js';
 import { uPlot } from './libraries/uplot.js';
 
@@ -8,7 +8,7 @@ const BOTTOM = 26;
 const TOP = 8;
 const RIGHT = 24; // half of the last label
 
-// Multiples of 1, 2 or 5 times a power of ten; no more than `most`.
+// Multiples of 1, 2 or 5 times a power of ten; at most `most`.
 function ticks([from, to], most) {
   const step = niceStep((to - from) / most);
   const all = [];
@@ -20,7 +20,7 @@ const wholeTicks = (range, most) => ticks(range, most).filter((step) => Number.i
 const ticksAcross = (width) => Math.max(2, Math.floor(width / 90));
 const ticksUp = (height) => Math.max(2, Math.floor(height / 36));
 
-// 1, 2 and 5 times powers of ten; fewer where they would be too many.
+// 1, 2 and 5 times powers of ten; fewer if those would be too many.
 function logTicks([from, to], most) {
   const all = [];
   for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); ++power) {
@@ -31,11 +31,11 @@ function logTicks([from, to], most) {
     : within.length <= most ? within : within.filter((x) => /^[15]/.test(x.toPrecision(1)));
 }
 
-// Draws into `element`, which is emptied:
+// Clears `element` and draws into it:
 // { width, height, x: [from, to], y: [from, to], log, format, lines } where a line is
-// { steps, values, low, high, colour, points, faint, dashed }: low and high, if there, are a band
+// { steps, values, low, high, colour, points, faint, dashed }; low and high, if given, form a band
 // around it.
-// Where the lines are, in CSS pixels: { left, top, width, height }.
+// Returns the plot area in CSS pixels: { left, top, width, height }.
 export function plotLines(element, { width, height, x, y, log, format, lines: all }) {
   element.replaceChildren();
   const lines = all.filter(({ steps }) => steps.length > 0);

@@ -1,14 +1,14 @@
-// The predictions tab: what the model expected at every place, coloured by how much of it the right
-// one got; of the chosen place the likeliest, and what each layer alone would have said.
+// The predictions tab: the model's prediction at every place, coloured by the probability of the
+// right token; for the chosen place the likeliest tokens, and what each layer would have predicted.
 import { barCell, h, number, sharePercent, tokenText } from './dom.js';
 import { layerRows, Predictions } from './guesses.js';
 import { imageCanvas } from './image_view.js';
 import { scrolling } from './table.js';
 
-// The least probability of the right one that a colour stands for.
+// The minimum probability of the right token for each colour.
 const LEVELS = [[0.9, 'over 90%'], [0.5, 'over 50%'], [0.2, 'over 20%'], [0.05, 'over 5%'],
   [0.01, 'over 1%'], [0, 'less']];
-const CONTEXT = 24; // tokens before the chosen one that its sentence shows
+const CONTEXT = 24; // tokens shown before the chosen one
 
 export function predictionsTab(panel, data) {
   if (!data.predictions || data.predictions.rows.length === 0) {
@@ -29,7 +29,7 @@ export function predictionsTab(panel, data) {
   strip.choose(predictions.asked[0] ?? 0);
 }
 
-// What the model looked at, large enough to be seen.
+// The model's input image, enlarged.
 function picture(image) {
   const canvas = imageCanvas(image);
   canvas.className = 'picture';
@@ -79,14 +79,14 @@ function legend() {
 const given = (predictions, place) =>
   h('span', { class: 'given quiet' }, predictions.readText(place));
 
-// What stands at a place: the right answer; in a text with gaps before it the guess that was wrong.
+// The token at a place: the right answer; in a text with gaps, preceded by a wrong guess.
 function answerAt(predictions, { right, likeliest, lost }) {
   const name = predictions.nameOf(right);
   const [guess] = likeliest[0];
   return predictions.next || lost || guess === right ? [name] : [h('s', {}, predictions.nameOf(guess)), ` ${name}`];
 }
 
-// Every place as a button with the right one's text; places that the loss does not count are text.
+// Every place as a button with the right token; places that do not count in the loss are text.
 function tokenStrip(predictions, chosen) {
   const buttons = new Map();
   const element = h('div', { class: 'strip', role: 'group', 'aria-label':
@@ -138,7 +138,7 @@ function placeDetail(predictions, place) {
       likeliestTable(predictions, row)), layersPart(predictions, place))];
 }
 
-// The chosen place among its neighbours: before what is to come, or in the middle.
+// The chosen place in context: before its target, or in the middle.
 function sentence(predictions, place) {
   const { next, read } = predictions;
   if (read.length === 0) return '';

@@ -1,5 +1,4 @@
-// The processes tab, of a training that several processes share: what each has done, and what that
-// took.
+// The processes tab of a run shared by several processes: the work of each, and its time.
 import { bytesText, flopsText, h, number, percent } from './dom.js';
 
 const PROCESS_COLUMNS = [
@@ -13,7 +12,7 @@ const PROCESS_COLUMNS = [
   ['moments', (p) => bytesText(p.moments)],
 ];
 
-// Fills `panel`; returns a function that takes newer data.
+// Fills `panel`; returns a function that updates it with newer data.
 export function processesTab(panel, data) {
   const rows = h('tbody', {});
   const heads = ['process', 'host', ...PROCESS_COLUMNS.map(([head]) => head)];

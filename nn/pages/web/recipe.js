@@ -1,7 +1,7 @@
-// The recipe tab: how to do this training again, and which loss to expect of it.
+// The recipe tab: how to reproduce this run, and the loss to expect.
 import { h, number, secondsText } from './dom.js';
 
-// Fills `panel`; returns a function that takes newer data.
+// Fills `panel`; returns a function that updates it with newer data.
 export function recipeTab(panel, data) {
   const losses = h('tbody', {});
   const cost = h('p', { 'data-readout': 'cost' });
@@ -36,7 +36,7 @@ export function recipeTab(panel, data) {
   return renew;
 }
 
-// Of the training's time: "0.4%"
+// Share of the run's time: "0.4%"
 export function costShare({ status }) {
   return status.seconds > 0 ? `${(100 * status.cost / status.seconds).toFixed(1)}%`
     : '0%';

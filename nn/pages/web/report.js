@@ -1,5 +1,5 @@
-// The page of `tapestry train`: how the training stands, and tabs. It follows the training as long
-// as that runs. Read next: follow.js, curves.js.
+// The page of `tapestry train`: the run's status, and tabs. It follows the run while that
+// continues. Read next: follow.js, curves.js.
 import { curvesTab } from './curves.js';
 import { readData } from './data.js';
 import { four, h } from './dom.js';
@@ -61,12 +61,12 @@ function standingText({ status, recipe, curves }) {
   const losses = [];
   if (curves.loss.mean.length > 0) losses.push(` Loss ${four(last(curves.loss))}`);
   if (curves.val.mean.length > 0) losses.push(`validation ${four(last(curves.val))}`);
-  const cost = state === 'running' && seconds < 5 ? '' // the first page's share says nothing yet
+  const cost = state === 'running' && seconds < 5 ? '' // the first page's share means nothing yet
     : ` The report took ${costShare({ status })} of the time.`;
   return `${texts[state]}${losses.length > 0 ? `${losses.join(', ')}.` : ''}${cost}`;
 }
 
-// The header's part that changes; returns a function that takes newer data.
+// The changing part of the header; returns a function that updates it with newer data.
 function standing(element, data) {
   const text = h('span', { 'data-readout': 'status', role: 'status' });
   const age = h('span', { class: 'quiet', 'data-readout': 'age' });

@@ -1,8 +1,8 @@
-// The samples tab: what the model wrote at the evaluations, from the first to the latest.
+// The samples tab: the model's samples at the evaluations, from first to latest.
 import { h, number } from './dom.js';
 
-// Fills `panel`; returns a function that takes newer data. What stays is not touched, so that a
-// text keeps its selection while later ones arrive below it.
+// Fills `panel`; returns a function that updates it with newer data. Existing elements are not
+// touched, so a text keeps its selection while later ones are added below it.
 export function samplesTab(panel, data) {
   const shown = new Map(); // by step
   const list = h('div', { 'data-view': 'samples' });
@@ -18,7 +18,7 @@ export function samplesTab(panel, data) {
     for (const evaluation of written) {
       if (shown.has(evaluation.step)) continue;
       shown.set(evaluation.step, sampleOf(evaluation));
-      list.append(shown.get(evaluation.step)); // the latest is the last
+      list.append(shown.get(evaluation.step)); // the latest comes last
     }
     none.hidden = written.length > 0;
     none.textContent = newer.status.state === 'running' ? 'Nothing yet: samples are written at ' +

@@ -1,19 +1,19 @@
-// The sentence tab: what the model made of one fixed sentence at every evaluation that was kept. With
-// the slider, or by itself, one sees heads find their roles and the text become expected.
+// The sentence tab: the model's view of one fixed sentence at every recorded evaluation. The slider
+// or playback shows heads finding their roles and the text becoming expected.
 import { MapView } from './attention_map.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
 import { drawSmall } from './small_maps.js';
 
-const SENTENCE_PACE = 700; // milliseconds an evaluation while it plays
+const SENTENCE_PACE = 700; // milliseconds per evaluation during playback
 const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
 
-// Weights as they were at one time, as attention_map.js and head_roles.js want them.
+// Weights at one time, in the form that attention_map.js and head_roles.js expect.
 class SeenAttention {
   constructor({ weights, ...data }, texts) {
     Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false,
-      places: 2 }); // a 255th is what is known
+      places: 2 }); // the resolution is 1/255
     const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
     this.all = Float32Array.from(bytes, (x) => x / 255);
   }
@@ -48,7 +48,7 @@ const looksOf = ({ evaluations }) => evaluations.filter(({ look }) => look);
 export const hasSentence = (data) => Boolean(data.sentence) &&
   (looksOf(data).length > 0 || data.status.state === 'running');
 
-// Fills `panel`; returns a function that takes newer data.
+// Fills `panel`; returns a function that updates it with newer data.
 export function sentenceTab(panel, data) {
   let looks = looksOf(data);
   const chosen = { at: looks.length - 1, layer: 0, head: 0, query: data.sentence.tokens.length - 2, key: 0 };
@@ -145,7 +145,7 @@ export function sentenceTab(panel, data) {
   return renew;
 }
 
-// One token, coloured by its probability, with what the model thought likelier.
+// One token, coloured by its probability, with the tokens that the model found likelier.
 function tokenSpan({ tokens, names }, [loss, rank, id, p], i) {
   const sure = Math.exp(-loss);
   const best = tokenText(names[id] ?? `#${id}`, id);

@@ -1,13 +1,14 @@
-// Heads as small maps. A page may hold 144 heads of 512 tokens, whose weights take seconds to compute: that
-// is done query by query, a few milliseconds at a time, and not while the pointer moves.
+// Heads as small maps. A page may hold 144 heads of 512 tokens, whose weights take seconds to
+// compute: this is done query by query, a few milliseconds at a time, and not while the pointer
+// moves.
 import { HIDDEN, weightImage } from './attention_map.js';
 import { sized } from './dom.js';
 
 const SLICE = 4; // milliseconds
 const REST = 100; // after the pointer's last movement
 
-// The image, when it is complete: the largest weight of every patch, so that a line one key wide stays to
-// be seen.
+// Yields until the image is complete: the largest weight of every patch, so a line one key wide
+// stays visible.
 function* smallImage(attention, head, size) {
   const { queries, keys } = attention;
   const rows = Math.min(queries, size);
@@ -42,8 +43,8 @@ export function drawSmall(canvas, attention, head, size) {
 let lastMoved = -Infinity;
 window.addEventListener('pointermove', () => { lastMoved = performance.now(); }, { capture: true, passive: true });
 
-// Calls f() again and again, as long as it returns true, with everything else that waits in between: a
-// message comes at once, where a timer would wait.
+// Calls f() repeatedly while it returns true, letting other events run in between: a message
+// arrives at once, unlike a timer.
 function inSlices(f) {
   const { port1, port2 } = new MessageChannel();
   const next = () => port2.postMessage(null);
@@ -54,8 +55,8 @@ function inSlices(f) {
   next();
 }
 
-// The maps of `cells`, { canvas, attention, head }, one after the other. Returns a function that draws them
-// anew, and stops what is underway.
+// Draws the maps of `cells`, { canvas, attention, head }, one after another. Returns a function
+// that redraws them, stopping any drawing in progress.
 export function drawInTurn(cells, size) {
   let turn = 0;
   const draw = () => {

@@ -1,7 +1,7 @@
-// Below the curves: the steps that stand out, each with the command that opens it.
+// Below the curves: the outlier steps, each with the command to open it.
 import { h, number } from './dom.js';
 
-// Fills `panel`; returns a function that takes newer data.
+// Fills `panel`; returns a function that updates it with newer data.
 export function spikeList(panel, data) {
   const list = h('ul', {});
   const section = h('section', { 'data-view': 'spikes' }, h('h3', {}, 'Steps that stand out'),

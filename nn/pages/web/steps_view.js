@@ -1,10 +1,9 @@
-// What all charts of curves share: which steps are shown and which is pointed at, how much is
-// smoothed, whether the loss's axis is logarithmic, which lines are drawn.
+// The state shared by all charts of curves: the range of steps, the step pointed at, smoothing, a
+// logarithmic loss axis, the visible lines.
 import { h } from './dom.js';
 
 export class StepsView {
-  // steps(): the first and the last that there are; draw() when anything but the pointer changed;
-  // mark() when that did.
+  // steps(): first and last step; draw() on any change but the pointer; mark() on a pointer change.
   constructor(steps, draw, mark) {
     Object.assign(this, { steps, draw, mark, pointed: null });
     const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
@@ -46,8 +45,8 @@ export class StepsView {
   }
 }
 
-// The mean of what came so far, later values counting more: s(i) = a s(i - 1) + (1 - a) x(i), by the
-// sum of all weights, so that it begins at the first value and not at 0.
+// Exponential moving average with bias correction: s(i) = a s(i - 1) + (1 - a) x(i), divided by the
+// sum of all weights, so it starts at the first value and not at 0.
 export function smoothed(values, a) {
   if (a === 0) return values;
   let sum = 0;

@@ -1,8 +1,8 @@
-// This training and the others beside it: the options in which they differ, and what came of each.
+// Compares this run with the others: the options that differ, and the results.
 import { four, h } from './dom.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
-// The names of the options that not all of `runs` have alike, in the order of the first.
+// The names of the options that differ between `runs`, in the first one's order.
 function differing(runs) {
   const values = new Map();
   for (const { recipe } of runs) {
@@ -19,7 +19,7 @@ function lowest({ curves: { val } }) {
   return losses.length > 0 ? Math.min(...losses) : NaN;
 }
 
-// A row for each of `runs`, { title, colour, curves, recipe }; nothing where there is but one.
+// A row for each of `runs`, { title, colour, curves, recipe }; nothing for a single run.
 export function sweepTable(runs) {
   if (runs.length < 2) return '';
   const names = differing(runs);

@@ -1,17 +1,17 @@
-// Tables: rooms in which a wide one scrolls, by keyboard as well, and rows that sort themselves by
-// the column whose name is clicked.
+// Tables: regions in which a wide one scrolls, by keyboard as well, and rows that are sorted by
+// clicking a column's name.
 import { h } from './dom.js';
 
-// A region that scrolls what is wider, or higher, than the page has room for.
+// A region that scrolls contents wider or higher than the page allows.
 export function scrolling(label, kind, ...children) {
   return h('div', { class: kind, tabindex: '0', role: 'region', 'aria-label': label }, ...children);
 }
 
-// A cell that shows `text` and is sorted by the number x, whatever its unit.
+// A cell that shows `text` and is sorted by the number x, regardless of unit.
 export const valueCell = (x, text, kind) => h('td', { 'data-value': String(x), class: kind }, text);
 
-// Makes buttons of the names above the columns, where a name is all that stands there. The first
-// click brings the largest number, or the first word, to the top; the next one turns the order.
+// Turns column headings that are only text into buttons. The first click sorts the largest number
+// or the first word to the top; the next one reverses the order.
 export function sortable(table) {
   const heads = Array.from(table.tHead.rows[0].cells);
   heads.forEach((head, column) => {
@@ -30,13 +30,13 @@ export function sortable(table) {
   return table;
 }
 
-// To be called when the rows of a table's body have been replaced: they have an order of their own.
+// Call this after replacing the rows of a table's body: they are in their original order.
 export function unsorted(body) {
   const table = body.closest('table');
   if (table) table.querySelectorAll('[aria-sort]').forEach((head) => head.removeAttribute('aria-sort'));
 }
 
-// NaN of what is no number.
+// NaN if it is not a number.
 function numberIn(cell) {
   if (!cell) return NaN;
   if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
@@ -49,7 +49,7 @@ function holdsNumbers(table, column) {
   return known.some((x) => !Number.isNaN(x));
 }
 
-// Rows without a number come last, whichever way the others go.
+// Rows without a number come last in either direction.
 function sortRows(table, column, down) {
   const sign = down ? -1 : 1;
   const rows = Array.from(table.tBodies[0].rows, (row) => ({ row, x: numberIn(row.cells[column]),

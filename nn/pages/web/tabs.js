@@ -1,9 +1,9 @@
-// Tabs: a list to choose from, by mouse or keyboard, and the panel of the one that is open. Panels
-// are filled when they are first opened.
+// Tabs: a list to choose from, by mouse or keyboard, and the panel of the open one. Panels are
+// filled when first opened.
 import { h } from './dom.js';
 
-// tabs: [[name, label, fill(panel)]]. `shown`, called with the name, follows every opening; a click on the tab
-// that is open does nothing.
+// tabs: [[name, label, fill(panel)]]. `shown` is called with the name after every opening; clicking
+// the open tab does nothing.
 export function tabbed(tabs, shown = () => {}) {
   const buttons = new Map();
   const panels = new Map();

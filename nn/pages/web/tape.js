@@ -1,5 +1,5 @@
-// The tape tab: the step as it ran, as a graph folded by module and as a table; a slider goes
-// through the walk back, rule by rule.
+// The tape tab: the step as it ran, as a graph folded by module and as a table; a slider steps
+// through backward, rule by rule.
 import { bytesText, flopsText, h, number, percent, secondsText, shapeText } from './dom.js';
 import { scrolling, sortable, valueCell } from './table.js';
 import { TapeGraph } from './tape_graph.js';
@@ -37,12 +37,12 @@ export function tapeTab(panel, data) {
   show(0);
 }
 
-// The entry that the first NaN or infinity came from, if there was one and it was an entry.
+// The entry in which the first NaN or infinity arose, if any.
 function culpritOf({ nonFinite }) {
   return nonFinite && nonFinite.entry >= 0 ? nonFinite.entry : null;
 }
 
-// A slider and two buttons that go through the steps, and what is to be said of the one shown.
+// A slider and two buttons to move through the steps, and the text for the one shown.
 function walkBar(steps, show) {
   const slider = h('input', { type: 'range', min: '0', max: String(steps), value: '0',
     'data-control': 'walk', 'aria-label': 'Step of the walk back', id: 'walk-slider',

@@ -1,5 +1,5 @@
-// The tape as a graph whose nodes are modules, until one opens them; then their modules, and in the
-// end the entries. An edge is a tensor that one gives and another reads.
+// The tape as a graph of modules; opening one shows its modules, and finally its entries. An edge
+// is a tensor from its producer to a reader.
 import { bytesText, h, secondsText, svg } from './dom.js';
 import { layout } from './graph.js';
 
@@ -27,7 +27,7 @@ export class TapeGraph {
     this.draw();
   }
 
-  // Smaller, larger, and as wide as there is room, but no larger than it is drawn; Ctrl and the wheel do the first two.
+  // Smaller, larger, and fit to width, but never enlarged; Ctrl and the wheel do the first two.
   zoomButtons() {
     this.picture.addEventListener('wheel', (event) => {
       if (!event.ctrlKey) return;
@@ -42,7 +42,7 @@ export class TapeGraph {
         () => Math.min(1, (this.picture.clientWidth - 4) / this.size.width))];
   }
 
-  // The middle of what is in sight stays there.
+  // Keeps the centre of the view in place.
   setZoom(zoom) {
     const before = this.zoom;
     this.zoom = Math.max(0.2, Math.min(3, zoom));
@@ -59,7 +59,7 @@ export class TapeGraph {
     svgElement.setAttribute('height', this.size.height * this.zoom);
   }
 
-  // "blocks" with nothing inside but "0", "1", ... is no more than its parts: opened at once.
+  // "blocks" that contains only "0", "1", ... adds nothing to its parts: opened from the start.
   openNumbered() {
     const inside = new Map();
     for (const parts of this.parts) {
@@ -71,7 +71,7 @@ export class TapeGraph {
     inside.forEach((numbered, path) => numbered && this.open.add(path));
   }
 
-  // A button for each module that was opened; what is open inside it closes as well.
+  // A button for each opened module; closing it also closes everything inside.
   listOpened() {
     const numbered = (path) => this.parts.some((parts) =>
       parts.slice(0, path.split('.').length).join('.') === path && /^\d+$/.test(parts[path.split('.').length] ?? ''));
@@ -91,7 +91,7 @@ export class TapeGraph {
     this.draw();
   }
 
-  // The node that stands for an entry: the outermost module that is not open, or itself.
+  // The node that represents an entry: the outermost closed module, or the entry itself.
   nodeOf(entry) {
     const parts = this.parts[entry];
     for (let i = 1; i <= parts.length; ++i) {
@@ -179,7 +179,7 @@ export class TapeGraph {
     svg('text', { x: 10, y: 32, class: 'note' }, note));
   }
 
-  // A module is walking if one of its entries is, has been walked if all have.
+  // A module is walking if one of its entries is, and walked if all are.
   show(state) {
     this.state = state;
     for (const { node, element } of this.boxes) {
@@ -198,7 +198,7 @@ export class TapeGraph {
   }
 }
 
-// The end of a long path says more than its beginning.
+// The end of a long path is more informative than its beginning.
 function shortened(text) {
   return text.length <= NODE.letters ? text : `\u2026${text.slice(1 - NODE.letters)}`;
 }

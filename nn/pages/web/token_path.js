@@ -1,5 +1,5 @@
-// One token's way through the model, as trace_json.cpp wrote it: the vectors at its place, from
-// the embedding to the logits, and what each stage did. Read next: token_tab.js, which walks it.
+// One token's path through the model, from trace_json.cpp: the vectors at its place, from the
+// embedding to the logits, and the work of each stage. Read next: token_tab.js, which plays it.
 import { decodeFloats, unpackRows } from './data.js';
 import { Attention } from './heads.js';
 
@@ -25,7 +25,7 @@ export class TokenPath {
     });
   }
 
-  // The stage that made a tensor, through those that only show its numbers in another shape.
+  // The stage that computed a tensor, skipping those that only reshape it.
   sourceOf(slot) {
     for (let at = slot; at >= 0;) {
       const { entry } = this.data.places[at];
@@ -55,7 +55,7 @@ export class TokenPath {
     return 'output';
   }
 
-  // The vector at a place that is followed; null where none was kept.
+  // The vector at a followed place; null if none was kept.
   vector(stage, place) {
     if (stage.numbers === undefined) return null;
     if (typeof stage.numbers === 'string') {
@@ -71,7 +71,7 @@ export class TokenPath {
     return attention.weights(head).subarray(first, first + attention.keys);
   }
 
-  // What attention makes of the values for one head, sum over j of weight(j) v(j), or null.
+  // One head's attention output, sum over j of weight(j) v(j), or null.
   mixed(attention, head, place) {
     if (!attention.hasValues()) return null;
     const weights = this.weightsOf(attention, head, place);
@@ -84,7 +84,7 @@ export class TokenPath {
     return sum;
   }
 
-  // What each head adds to the stream: W_O [C, H D] in columns of D, by what the head found.
+  // What each head adds to the stream: its D columns of W_O [C, H D] times the head's output.
   written(stage, place) {
     const { attention } = stage;
     const matrix = attention.outputMatrix();
@@ -104,7 +104,7 @@ export class TokenPath {
   }
 }
 
-// "blocks.3.attention.qkv" -> "blocks.3"; empty for what is in no layer.
+// "blocks.3.attention.qkv" -> "blocks.3"; empty if it is in no layer.
 function layerIn(module) {
   const found = /^(.*?\.)?\d+(?=\.|$)/.exec(module || '');
   return found ? found[0] : '';

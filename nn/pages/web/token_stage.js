@@ -1,17 +1,17 @@
-// What one stage of a token's way does, in numbers from which it can be worked out again. Read next:
-// token_path.js, which has the numbers.
+// The computation of one stage of a token's path, with all the numbers needed to repeat it. Read
+// next: token_path.js, the source of the numbers.
 import { barCell, fixed, h, number, sharePercent, tokenText } from './dom.js';
 import { scrolling } from './table.js';
 import { lengthOf } from './token_path.js';
 
-const MOST_ROWS = 256; // of a table
+const MOST_ROWS = 256; // per table
 const MOST_KEYS = 10;
 
 const BENDS = { relu: 'ReLU', gelu: 'GELU', silu: 'SiLU', relu_squared: 'ReLU squared' };
 
 const lastPart = (module) => module.slice(module.lastIndexOf('.') + 1);
 
-// What a stage is called.
+// The name of a stage.
 export function stageName({ kind, op, module, from, width }) {
   const names = { attention: 'Weights \u00d7 values', projection: 'Query, key, value',
     output: 'Output projection W_O', norm: 'Norm', logits: 'Logits', embedding: 'Embedding',
@@ -41,8 +41,8 @@ const SAYS = {
   logits: () => 'A number for every answer; the softmax makes probabilities of them.',
 };
 
-// The elements that show `stage` for the token at `place`. `view` holds what was chosen:
-// { head, dimension }, and choose(changes) to do so.
+// The elements that show `stage` for the token at `place`. `view` holds the choices, { head,
+// dimension }, and choose(changes) to change them.
 export function stageDetail(path, stage, place, view, predictions) {
   const detail = new StageDetail(path, stage, place, view);
   const kinds = { embedding: 'plain', norm: 'norm', projection: 'projection', attention: 'attention',
@@ -70,7 +70,7 @@ class StageDetail {
     return first ? this.path.vector(first, this.place) : null;
   }
 
-  // Columns [name, numbers] beside one another, a row for each dimension, which may have a name.
+  // Columns [name, numbers] side by side, a row for each dimension, which may have a name.
   numbers(columns, choose, nameOf) {
     const all = columns.filter(([, x]) => x);
     const own = all[all.length - 1]?.[1];
@@ -93,7 +93,7 @@ class StageDetail {
       h('td', {}))), h('tbody', {}, ...rows))));
   }
 
-  // [name, note, number] one below the other.
+  // [name, note, number] in rows.
   facts(...rows) {
     return h('table', { class: 'steps', 'data-table': 'facts' }, h('tbody', {},
       ...rows.map(([name, note, value]) => h('tr', {}, h('th', { scope: 'row' }, name),

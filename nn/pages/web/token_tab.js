@@ -1,11 +1,11 @@
-// The tab that follows one token through the model, stage by stage, by hand or by itself.
+// The tab that follows one token through the model, stage by stage, by hand or by playback.
 import { colour, fixed, h, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 import { Predictions } from './guesses.js';
 import { playButton } from './play.js';
 import { lengthOf, TokenPath } from './token_path.js';
 import { stageDetail, stageName } from './token_stage.js';
 
-const PACE = 1200; // milliseconds a stage while it plays
+const PACE = 1200; // milliseconds per stage during playback
 const STRIP_HEIGHT = 12;
 
 export function tokenTab(panel, data) {
@@ -57,7 +57,7 @@ const statusText = (path, at) => {
     `${stage.layer ? `, ${stage.layer}` : ''}`;
 };
 
-// The tokens as buttons; those that are not followed are text.
+// The tokens as buttons; those without a recorded path are text.
 function placeSwitch(path, data, state, changed) {
   const attention = path.stages.find((stage) => stage.attention)?.attention;
   const texts = (attention && attention.queries === path.tokens && attention.queryTexts) ||
@@ -98,7 +98,7 @@ function placeSwitch(path, data, state, changed) {
   return element;
 }
 
-// A slider through the stages, with buttons to go on, back, and to let it go on by itself.
+// A slider through the stages, with buttons to step forward, back, and play.
 function playBar(count, show) {
   const slider = h('input', { type: 'range', min: '0', max: String(count - 1), value: '0',
     'data-control': 'stage', 'aria-label': 'Stage', oninput: () => go(Number(slider.value)) });
@@ -127,7 +127,7 @@ function playBar(count, show) {
   };
 }
 
-// The stages from top to bottom, layers apart, each with its vector as a strip of colours.
+// The stages from top to bottom, grouped by layer, each with its vector as a strip of colours.
 function wayList(path, show) {
   const rows = [];
   const element = h('div', { class: 'way', role: 'listbox', 'aria-label': 'Stages; arrow keys go up and down',
@@ -184,7 +184,7 @@ function wayList(path, show) {
   };
 }
 
-// A vector as columns: blue above 0, orange below, the stronger the larger.
+// A vector as columns: blue above 0, orange below, stronger for larger values.
 function drawStrip(canvas, vector) {
   const width = canvas.parentElement.clientWidth - 20;
   if (width <= 0 || !vector) return;
@@ -195,7 +195,7 @@ function drawStrip(canvas, vector) {
   for (let i = 0; i < columns; ++i) {
     const first = Math.floor(i * vector.length / columns);
     const last = Math.max(first + 1, Math.floor((i + 1) * vector.length / columns));
-    let strongest = 0; // of those that share the column
+    let strongest = 0; // of those sharing the column
     for (let d = first; d < last; ++d) {
       if (Math.abs(vector[d]) > Math.abs(strongest)) strongest = vector[d];
     }

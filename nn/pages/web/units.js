@@ -1,4 +1,4 @@
-// Units of activation functions that passed no gradient on in this step, entry by entry.
+// Units of activation functions that passed no gradient in this step, entry by entry.
 import { h, number, percent } from './dom.js';
 import { scrolling, sortable } from './table.js';
 

@@ -1,4 +1,4 @@
-// Where the walk back stands after each of its steps.
+// The state of the backward pass after each of its steps.
 
 export class WalkStates {
   constructor(data) {

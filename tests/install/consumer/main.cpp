@@ -1,4 +1,4 @@
-// Learns y = 2 x + 1 by gradient descent, with what a package of Tapestry offers to its users.
+// Learns y = 2 x + 1 by gradient descent, using the installed package.
 #include <fmt/core.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>

@@ -1,4 +1,4 @@
-// A program that includes headers by paths that they no longer have (cmake/moved_headers.txt).
+// Includes headers by their former paths (cmake/moved_headers.txt).
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/module.h>
 

@@ -1,4 +1,4 @@
-// Several processes, or one, by what the package's component mpi offers: each hears of all.
+// One or several processes, using the package's component mpi: each receives from all.
 #include <fmt/core.h>
 #include <tapestry/nn/distributed/mpi.h>
 

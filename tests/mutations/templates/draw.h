@@ -1,4 +1,4 @@
-// Numbers that decide what a case is, the same everywhere for the same seed.
+// Random numbers that define a case, the same everywhere for the same seed.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ public:
     double between(double low, double high) {
         return low + (high - low) * std::ldexp(static_cast<double>(engine_() >> 11), -53);
     }
-    /// As many between 1e-6 and 1e-5 as between 1 and 10.
+    /// Log-uniform: as many between 1e-6 and 1e-5 as between 1 and 10.
     double log_between(double low, double high) {
         return std::exp(between(std::log(low), std::log(high)));
     }

@@ -1,5 +1,5 @@
-// Right gradients near places where there is none: absolute values, hinges, interpolation tables,
-// sorting. Within `room` f is smooth, and only there differences mean anything.
+// Right gradients near points without one: absolute values, hinges, interpolation tables, sorting.
+// Within `room` f is smooth, and only there do differences mean anything.
 #include <tapestry/tests/mutations/templates/template.h>
 
 #include <fmt/format.h>
@@ -106,7 +106,7 @@ PlainCase total_variation(Draw& draw) {
     return one;
 }
 
-// w^T relu(V x): a network as most of them are
+// w^T relu(V x): a typical network
 PlainCase relu_network(Draw& draw) {
     const std::size_t n = draw.count(2, 10), hidden = draw.count(2, 60);
     const Values v = draw.values(hidden * n, -1, 1), w = draw.values(hidden);
@@ -136,7 +136,7 @@ PlainCase relu_network(Draw& draw) {
     return one;
 }
 
-// A table of sin with so many entries, and straight lines between
+// Linear interpolation in a table of sin
 PlainCase table(Draw& draw) {
     const double cell = 1 / static_cast<double>(draw.count(10, 100000));
     const auto slope = [cell](double a) {
@@ -196,8 +196,8 @@ PlainCase trimmed_mean(Draw& draw) {
     return one;
 }
 
-// Huber's loss: quadratic near 0, straight beyond `delta`; its slope is continuous, its second is
-// not
+// Huber's loss: quadratic near 0, linear beyond `delta`; its first derivative is continuous, its
+// second is not
 PlainCase huber(Draw& draw) {
     const double delta = draw.log_between(0.01, 1);
     return scalar_case(
@@ -217,7 +217,7 @@ PlainCase huber(Draw& draw) {
         draw.values(draw.count(1, 30)));
 }
 
-// sum of round(8 x_i): constant but for jumps; the right gradient is 0, and quantised networks are
+// sum of round(8 x_i): piecewise constant; the right gradient is 0, and quantised networks are
 // trained with another one
 PlainCase staircase(Draw& draw) {
     PlainCase one = scalar_case(

@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The right gradient with something done to it.
+// The right gradient with a change applied.
 template <class Change>
 Planted changed(const PlainCase& one, Change change, std::string note = {}) {
     return {[right = one.pullback, change](const Values& x, const Values& g) {
@@ -28,13 +28,13 @@ struct Matrix {
     std::size_t rows = 0, columns = 0;
 };
 
-// x as rows and columns; none where it is a vector, or has a single one of either.
+// x as rows and columns; empty for a vector, or with only one row or column.
 Matrix matrix_of(const PlainCase& one) {
     if (one.shape.rank() != 2 || one.shape[0] < 2 || one.shape[1] < 2) return {};
     return {static_cast<std::size_t>(one.shape[0]), static_cast<std::size_t>(one.shape[1])};
 }
 
-// A part of an entry's own size, from 1e-5 to 1: up or down.
+// A relative error of either sign, from 1e-5 to 1.
 double relative_error(Draw& draw) { return draw.sign() * draw.log_between(1e-5, 1); }
 
 Planted negated(const PlainCase& one, Draw&) {
@@ -63,7 +63,7 @@ Planted times_nearly_one(const PlainCase& one, Draw& draw) {
     return scaled_by(one, 1 + relative_error(draw));
 }
 
-// Written row by row, read column by column.
+// Written by rows, read by columns.
 Planted column_major(const PlainCase& one, Draw&) {
     const Matrix m = matrix_of(one);
     if (m.rows == 0) return {};
@@ -191,7 +191,7 @@ Planted accumulated(const PlainCase& one, Draw&) {
     });
 }
 
-// Each output's gradient is the output's own, as if it depended on its own element alone: y g.
+// Each output's gradient as if it depended only on its own element: y g.
 Planted mean_missing(const PlainCase& one, Draw&) {
     if (one.output.rank() != 2 || !(one.shape == one.output)) return {};
     const double sum = [&] {
@@ -206,13 +206,13 @@ Planted mean_missing(const PlainCase& one, Draw&) {
     }};
 }
 
-// The incoming gradient as it came.
+// The incoming gradient, unchanged.
 Planted chain_missing(const PlainCase& one, Draw&) {
     if (one.output.empty() || !(one.shape == one.output)) return {};
     return {[](const Values&, const Values& g) { return g; }};
 }
 
-// What was repeated for many rows gets the gradient of the last one alone.
+// A row repeated for many samples gets only the last one's gradient.
 Planted last_sample(const PlainCase& one, Draw&) {
     if (one.output.rank() != 2 || one.shape.rank() != 1 || one.output[1] != one.shape[0]) return {};
     return {[right = one.pullback](const Values& x, Values g) {
@@ -221,7 +221,7 @@ Planted last_sample(const PlainCase& one, Draw&) {
     }};
 }
 
-// One of several outputs sends nothing back.
+// One of several outputs propagates no gradient.
 Planted output_dropped(const PlainCase& one, Draw& draw) {
     const std::size_t m = one.f(one.x).size();
     if (m < 2) return {};
@@ -244,7 +244,7 @@ Planted elsewhere(const PlainCase& one, Draw& draw) {
             fmt::format("{:.1e} away", moved)};
 }
 
-// Every element wrong in its own way.
+// Every element wrong in a different way.
 Planted garbled(const PlainCase& one, Draw& draw) {
     const double size = draw.log_between(1e-4, 1);
     Values factors = draw.values(one.x.size(), -size, size);
@@ -257,7 +257,7 @@ Planted garbled(const PlainCase& one, Draw& draw) {
         fmt::format("by {:.1e}", size));
 }
 
-// As if rounding were not there: where f is constant, a slope that it would have without.
+// As if rounding were absent: where f is constant, the slope it would have without.
 Planted straight_through(const PlainCase& one, Draw&) {
     const Values y = one.f(one.x), right = one.pullback(one.x, Values(y.size(), 1.0));
     const bool constant = std::all_of(right.begin(), right.end(), [](double a) { return a == 0; });

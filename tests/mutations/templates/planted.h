@@ -1,4 +1,4 @@
-// Mistakes in a right pullback, as people make them, and what a checker should call each.
+// Realistic mistakes in a right pullback, and the cause that a checker should report for each.
 #pragma once
 
 #include <tapestry/tests/mutations/templates/template.h>
@@ -8,15 +8,15 @@
 
 namespace tapestry::test {
 
-/// A pullback with a mistake in it; empty where the mistake cannot be made there.
+/// A pullback with a mistake in it; empty if the mistake is impossible there.
 struct Planted {
     PlainPullback pullback = {};
-    std::string note = {};  ///< how large, and where
+    std::string note = {};  ///< its size and place
 };
 
 struct PlantedMistake {
     std::string_view name;
-    /// Words of to_string(Mistake) that name it; none: it has no name, and should get none.
+    /// Words of to_string(Mistake) that name it; if empty, it has no name and should get none.
     std::vector<std::string_view> causes;
     Planted (*plant)(const PlainCase& one, Draw& draw);
 };

@@ -1,5 +1,6 @@
-// Right gradients of functions that round inside: f32, printed numbers, noise, cancellation. f is a
-// staircase or a cloud around a smooth function, and its differences at small steps mean nothing.
+// Right gradients of functions that round internally: f32, printed numbers, noise, cancellation. f
+// is a staircase or a cloud around a smooth function, so its differences at small steps mean
+// nothing.
 #include <tapestry/tests/mutations/templates/template.h>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ using Values = std::vector<double>;
 
 constexpr double kHalfUlpF32 = 6e-8;
 
-// sum of x_i sin(x_i), which most of these round in one way or another
+// sum of x_i sin(x_i), which most of these round in some way
 double sum_of_sines(const Values& x) {
     double sum = 0;
     for (const double a : x) sum += std::sin(a) * a;
@@ -48,7 +49,7 @@ PlainCase f32_inside(Draw& draw) {
     return one;
 }
 
-// The result alone is kept in f32.
+// Only the result is rounded to f32.
 PlainCase f32_result(Draw& draw) {
     PlainCase one = rounded(
         draw,
@@ -58,7 +59,7 @@ PlainCase f32_result(Draw& draw) {
     return one;
 }
 
-// y = tanh(W x) in f32, as an inference engine has it.
+// y = tanh(W x) in f32, as in an inference engine.
 PlainCase f32_layer(Draw& draw) {
     const std::size_t n = draw.count(2, 12), m = draw.count(1, 6);
     const Values w = draw.values(m * n, -1, 1);
@@ -104,8 +105,8 @@ PlainCase printed(Draw& draw) {
     return one;
 }
 
-// Rounded to so many decimals: money, or a sensor. Of a few units alone f would be a staircase (the
-// template of that name, whose slope is 0), and what it was rounded from nobody's guess.
+// Rounded to a number of decimals: money, or a sensor. With only a few units, f would be a
+// staircase (the template of that name, whose slope is 0), and the unrounded function unknowable.
 PlainCase decimals(Draw& draw) {
     constexpr double kFewest = 200;
     const double unit = std::pow(10.0, -draw.pick({4, 6, 8}));
@@ -120,7 +121,7 @@ PlainCase decimals(Draw& draw) {
     return one;
 }
 
-// A number between -1 and 1 that is another one for every x.
+// A number between -1 and 1, different for every x.
 double hash_of(const Values& x) {
     std::uint64_t h = 0x9e3779b97f4a7c15U;
     for (const double a : x) {
@@ -131,7 +132,7 @@ double hash_of(const Values& x) {
     return std::ldexp(static_cast<double>(h >> 11), -52) - 1;
 }
 
-// A simulator whose inner noise is the same for the same x, and any for another.
+// A simulator whose internal noise depends only on x.
 PlainCase hash_noise(Draw& draw) {
     const double size = draw.pick({1e-6, 1e-8, 1e-10});
     PlainCase one = rounded(
@@ -141,7 +142,7 @@ PlainCase hash_noise(Draw& draw) {
     return one;
 }
 
-// A large number is added and taken away again.
+// A large number is added and subtracted again.
 PlainCase cancellation(Draw& draw) {
     const double large = draw.log_between(1e4, 1e9);
     PlainCase one = rounded(
@@ -156,7 +157,7 @@ PlainCase cancellation(Draw& draw) {
     return one;
 }
 
-// x arrives as f32, as from a file or a GPU; what is computed of it is exact.
+// x is rounded to f32, as from a file or a GPU; the computation is exact.
 PlainCase f32_input(Draw& draw) {
     PlainCase one = rounded(
         draw,
@@ -169,8 +170,7 @@ PlainCase f32_input(Draw& draw) {
     return one;
 }
 
-// A Monte Carlo mean with the same random numbers every time: smooth, and nothing else is asked of
-// it.
+// A Monte Carlo mean with the same random numbers every time: smooth, and otherwise unremarkable.
 PlainCase common_numbers(Draw& draw) {
     const std::size_t n = draw.count(1, 8), paths = draw.count(10, 300);
     const Values normal = draw.values(paths * n);

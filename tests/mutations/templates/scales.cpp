@@ -1,4 +1,4 @@
-// Right gradients at the ends: of the numbers there are, of the domain, of what is alike in size.
+// Right gradients at the limits: of the range of numbers, of the domain, of similar magnitudes.
 #include <tapestry/tests/mutations/templates/template.h>
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ PlainCase ends_of_scale(Draw& draw) {
     return one;
 }
 
-// exp(a^T x), some e^700: near the largest number there is
+// exp(a^T x), about e^700: near the largest number
 PlainCase large_exponent(Draw& draw) {
     const Values a = draw.values(draw.count(1, 5), 0.5, 1.5);
     Values x = draw.values(a.size(), 0.5, 1);
@@ -54,7 +54,7 @@ PlainCase large_exponent(Draw& draw) {
             return g;
         },
         x);
-    one.noise = 1e-13 * f(x);  // the exponent is rounded at its own size
+    one.noise = 1e-13 * f(x);  // the exponent is rounded relative to its own size
     one.note = fmt::format("e^{:.0f}", exponent);
     return one;
 }
@@ -80,7 +80,7 @@ PlainCase fast_sine(Draw& draw) {
     return one;
 }
 
-// What bends within a small part of x's size: sin(k (x - x_0)), x_0 up to 1e6
+// Curvature within a small fraction of x's size: sin(k (x - x_0)), x_0 up to 1e6
 PlainCase far_from_zero(Draw& draw) {
     const double away = draw.log_between(1e2, 1e6);
     Values x = draw.values(draw.count(1, 8));
@@ -102,7 +102,7 @@ PlainCase far_from_zero(Draw& draw) {
     return one;
 }
 
-// -sum of x_i log x_i; throws where a number is not positive
+// -sum of x_i log x_i; throws if a number is not positive
 PlainCase entropy(Draw& draw) {
     PlainCase one = scalar_case(
         [](const Values& x) {
@@ -123,7 +123,7 @@ PlainCase entropy(Draw& draw) {
     return one;
 }
 
-// sum of acos(x_i), near the ends of -1 ... 1, NaN beyond
+// sum of acos(x_i), near the ends of -1 ... 1, NaN outside
 PlainCase arc_cosine(Draw& draw) {
     const double gap = draw.log_between(1e-8, 0.5);
     Values x = draw.values(draw.count(1, 6), -0.9, 0.9);
@@ -148,7 +148,7 @@ PlainCase arc_cosine(Draw& draw) {
 
 // sum of lgamma(x_i) between poles at 0, -1, -2, ...
 PlainCase log_gamma(Draw& draw) {
-    const auto digamma = [](double a) {  // upwards to where the series holds
+    const auto digamma = [](double a) {  // up to where the series is accurate
         double sum = 0;
         for (; a < 20; ++a) sum -= 1 / a;
         const double s = 1 / (a * a);

@@ -1,4 +1,4 @@
-// Smooth functions as they stand in textbooks, with shapes: rows are samples where there are any.
+// Smooth textbook functions with shapes; rows are samples, if there are any.
 #include <tapestry/tests/mutations/templates/template.h>
 
 #include <algorithm>
@@ -321,7 +321,7 @@ PlainCase charges(Draw& draw) {
     return one;
 }
 
-// exp(sum of p_i log x_i): a product of powers, as economists have it
+// exp(sum of p_i log x_i): a product of powers, as in economics
 PlainCase powers(Draw& draw) {
     const std::size_t n = draw.count(1, 10);
     const Values p = draw.values(n, 0.2, 2);
@@ -340,7 +340,7 @@ PlainCase powers(Draw& draw) {
         draw.values(n, 0.5, 2));
 }
 
-// The sum of sin(x_i) over many: too many to look at each
+// The sum of sin(x_i) over many: too many to check individually
 PlainCase long_sum(Draw& draw) {
     return scalar_case(
         [](const Values& x) {

@@ -1,5 +1,5 @@
-// Right gradients of what is solved for: fixed points, roots, systems, trajectories. The gradients
-// are those of the exact solution (implicit differentiation), and f stops a tolerance away from it.
+// Right gradients of solutions: fixed points, roots, systems, trajectories. The gradients are those
+// of the exact solution (implicit differentiation), and f stops within a tolerance of it.
 #include <tapestry/tests/mutations/templates/template.h>
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ double dot(const Values& a, const Values& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// What of a tolerance shows: f is off by about as much, and its error has a slope of its own, which
-// no difference can tell from a wrong gradient.
+// How a tolerance shows: f is off by about that much, and its error has a slope that no difference
+// can distinguish from a wrong gradient.
 PlainCase stopped_at(PlainCase one, double tolerance) {
     one.noise = tolerance;
     one.hidden = tolerance > 1e-11;
@@ -46,7 +46,7 @@ PlainCase of_each(Draw& draw, double (*solve)(double a, double tolerance),
 
 double drawn_tolerance(Draw& draw) { return draw.pick({1e-6, 1e-8, 1e-10, 1e-12}); }
 
-// y = cos(y) a / 2, iterated until it moves by less than the tolerance
+// y = cos(y) a / 2, iterated until it changes by less than the tolerance
 double fixed_point(double a, double tolerance) {
     double y = 0, before = 1;
     for (int i = 0; i < 200 && std::abs(y - before) >= tolerance; ++i) {
@@ -65,7 +65,7 @@ PlainCase fixed_points(Draw& draw) {
         0.5, 1.5, drawn_tolerance(draw));
 }
 
-// y + y^3 = a, by halving an interval
+// y + y^3 = a, by bisection
 double bisected(double a, double tolerance) {
     double low = -4, high = 4;
     while (high - low > tolerance) {
@@ -132,7 +132,7 @@ PlainCase jacobi(Draw& draw) {
         tolerance);
 }
 
-// w^T H^-1 x for Hilbert's matrix, whose condition is 5e5 (n = 5) to 5e11 (n = 9)
+// w^T H^-1 x for Hilbert matrices, with condition numbers from 5e5 (n = 5) to 5e11 (n = 9)
 PlainCase hilbert(Draw& draw) {
     const std::size_t n = 3 + draw.below(7);
     const auto solve = [n](Values b) {
@@ -140,7 +140,7 @@ PlainCase hilbert(Draw& draw) {
         for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t j = 0; j < n; ++j) a[i][j] = 1.0 / static_cast<double>(i + j + 1);
         }
-        for (std::size_t k = 0; k < n; ++k) {  // symmetric and positive definite: no pivots
+        for (std::size_t k = 0; k < n; ++k) {  // symmetric and positive definite: no pivoting
             for (std::size_t i = k + 1; i < n; ++i) {
                 const double factor = a[i][k] / a[k][k];
                 for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
@@ -156,13 +156,13 @@ PlainCase hilbert(Draw& draw) {
     const Values w = draw.values(n);
     PlainCase one = scalar_case([=](const Values& x) { return dot(w, solve(x)); },
                                 [=](const Values&) { return solve(w); }, draw.values(n));
-    // Its error is a linear function, too: of another matrix nearby.
+    // Its error is linear as well: that of a nearby matrix.
     one.hidden = n > 6;
     one.note = fmt::format("n = {}", n);
     return one;
 }
 
-// -log det of a matrix that has to be positive definite, A = D + x x^T / n; throws where it is not.
+// -log det of a matrix that must be positive definite, A = D + x x^T / n; throws otherwise.
 PlainCase log_determinant(Draw& draw) {
     const Values d = draw.values(draw.count(1, 6), 0.5, 2);
     return scalar_case(
@@ -225,7 +225,7 @@ PlainCase ill_conditioned(Draw& draw) {
     return one;
 }
 
-// A damped pendulum, so many steps of Euler's method from (angle, speed): the squared end point.
+// A damped pendulum, `steps` Euler steps from (angle, speed): the squared end point.
 PlainCase pendulum(Draw& draw) {
     const std::size_t steps = draw.count(10, 400);
     const double h = 3.0 / static_cast<double>(steps);

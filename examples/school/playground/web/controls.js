@@ -1,4 +1,4 @@
-// What is set before a training, and what may be changed while it goes on. Read next: playground.js.
+// The settings before a run, and those that can change during it. Read next: playground.js.
 import { h, number } from './dom.js';
 
 const SIZES = {
@@ -12,7 +12,7 @@ const choice = (name, label, options, onchange) => h('label', {}, `${label} `,
   h('select', { 'data-control': name, onchange },
     ...options.map(([value, text]) => h('option', { value }, text))));
 
-// A run that this page has saved, or a directory of tapestry train's: { element, files() }.
+// A run saved by this page, or a directory of tapestry train: { element, files() }.
 function savedRun() {
   const input = (name, label, more) => h('input', { type: 'file', 'data-control': name,
     'aria-label': label, ...more });
@@ -66,7 +66,7 @@ export function beginning(restart) {
     element: h('div', { class: 'beginning' }, h('div', { class: 'row' }, source, size,
       h('label', {}, 'Steps ', steps), h('label', {}, 'Seed ', seed), button), ownText,
     saved.element),
-    // The files of a run to go on with; null if one is to begin.
+    // The files of a run to resume; null to begin a new one.
     run: () => (chosen() === 'saved' ? saved.files() : null),
     settings() {
       const { layers, heads, dim, context, batch } = SIZES[size.lastChild.value];
@@ -74,7 +74,7 @@ export function beginning(restart) {
         evaluateEvery: Math.max(1, Math.min(100, Math.ceil(Number(steps.value) / 10))),
         seed: Number(seed.value) };
     },
-    // What the worker is to learn from; throws where there is too little of it.
+    // The training text; throws if it is too short.
     text() {
       if (chosen() !== 'own') return { bytes: STORY_BYTES };
       if (own.value.length < LEAST_TEXT) {
@@ -86,10 +86,10 @@ export function beginning(restart) {
   };
 }
 
-// A slider with its value beside it. `value` makes a number of its place, `text` words of that.
+// A slider with its value next to it. `value` maps its position to a number, `text` formats that.
 function slider(name, label, [min, max, at], value, text, changed) {
   const output = h('output', { 'data-readout': name });
-  let exact = null; // a value between two places
+  let exact = null; // a value between two positions
   const current = () => exact ?? value(Number(input.value));
   const input = h('input', { type: 'range', min, max, step: 1, value: at, 'data-control': name,
     'aria-label': label, oninput: () => {
@@ -114,7 +114,8 @@ function slider(name, label, [min, max, at], value, text, changed) {
 const RATES = [-5, -4, -3, -2].flatMap((power) => [1, 1.5, 2, 3, 5, 7].map((x) =>
   Number(`${x}e${power}`)));
 
-// { element, lr(), dropout(), temperature() }; `changed` follows every change of the first two.
+// { element, lr(), dropout(), temperature() }; `changed` is called after every change of the first
+// two.
 export function whileItRuns(changed, temperatureChanged) {
   const lr = slider('lr', 'Learning rate', [0, RATES.length - 1, RATES.indexOf(1e-3)],
     (i) => RATES[i], (x) => number(x, 2), changed);
@@ -124,7 +125,7 @@ export function whileItRuns(changed, temperatureChanged) {
     (x) => x.toFixed(1), temperatureChanged);
   return { element: h('div', { class: 'row sliders' }, lr.element, dropout.element,
     temperature.element), lr: lr.value, dropout: dropout.value, temperature: temperature.value,
-    // As the training has them: an opened one may have others than there are places for.
+    // Sets the run's values: an opened run's may lie between positions.
     set(settings) {
       const far = (x) => Math.abs(Math.log(x / settings.lr));
       lr.put(RATES.reduce((best, x, i) => (far(x) < far(RATES[best]) ? i : best), 0),

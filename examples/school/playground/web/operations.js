@@ -1,5 +1,5 @@
-// The operations tab: a step taken operation by operation, forward through the tape and back, with
-// the numbers that each was given and made. Read next: ../op_trace.h.
+// The operations tab: a step taken operation by operation, forward through the tape and backward,
+// with the inputs and outputs of each. Read next: ../op_trace.h.
 import { h, number, rgb, shapeText } from './dom.js';
 
 const tint = (x, largest) => {
@@ -7,7 +7,7 @@ const tint = (x, largest) => {
   return `background: rgba(${r}, ${g}, ${b}, ${(0.45 * Math.abs(x) / largest).toFixed(3)})`;
 };
 
-// A tensor's first numbers, each coloured by its size.
+// A tensor's first numbers, coloured by magnitude.
 function cornerTable({ of, shape, columns, values, whole }) {
   const numbers = values.map(Number);
   const largest = Math.max(1e-300, ...numbers.filter(Number.isFinite).map(Math.abs));
@@ -32,7 +32,7 @@ const sideOf = (title, corners) => h('section', {}, h('h3', {}, title),
 
 const briefly = ({ number: at, op }) => `#${at} ${op}`;
 
-// { fill(panel), show(all, step), next(), clear() }. `ask` takes the next step.
+// { fill(panel), show(all, step), next(), clear() }. `ask` requests the next step.
 export function operationsView(ask) {
   let all = [];
   let at = 0;
@@ -47,7 +47,7 @@ export function operationsView(ask) {
   const back = button('operation-back', 'One operation back', '\u2190', () => go(at - 1));
   const one = button('operation-next', 'One operation', 'One operation', () => next());
 
-  // Through the operations of this step, and then into the next.
+  // Moves through the operations of this step, and then into the next one.
   function next() {
     if (at + 1 < all.length) go(at + 1);
     else ask();

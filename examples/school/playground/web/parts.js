@@ -1,12 +1,12 @@
-// The parts tab: where every head looks and how much every parameter moves, while it trains; and
-// what becomes of the model when heads, layers or other parts of it are taken away.
+// The parts tab: what every head attends to and how much every parameter changes during training;
+// and the effect of removing heads, layers or other parts of the model.
 import { h, number, onTheme, percent, rgb, sized } from './dom.js';
 
 const MAP = 84; // pixels
 const OTHERS = [['positions', 'positions'], ['norms', 'norms'],
   ['residuals', 'residual connections']];
 
-// weights [tokens, tokens] of one head, as squares from light to dark.
+// Draws weights [tokens, tokens] of one head as squares from light to dark.
 function drawMap(canvas, weights, tokens) {
   const context = sized(canvas, MAP, MAP);
   const [low, high] = [rgb('map-low'), rgb('map-high')];
@@ -21,8 +21,8 @@ function drawMap(canvas, weights, tokens) {
   }
 }
 
-// A step that learns changes a parameter by about a thousandth of its size: the scale goes from a
-// millionth to 1, by its logarithm.
+// A useful step changes a parameter by about a thousandth of its size: the logarithmic scale goes
+// from a millionth to 1.
 function updateRow({ name, sizes: [value, gradient, update] }) {
   const ratio = value > 0 ? update / value : NaN;
   const share = ratio > 0 ? Math.max(0, Math.min(1, 1 + Math.log10(ratio) / 6)) : 0;
@@ -38,9 +38,9 @@ export function partsView({ ask, askLosses, takeAway }) {
   let panel = null;
   let settings = null;
   let sentence = '';
-  let latest = null; // what the worker said of the heads
+  let latest = null; // the worker's latest answer about heads
   let step = -1;
-  let due = false; // losses have been asked for, or are to be
+  let due = false; // losses have been requested, or must be
   const gone = { layers: new Set(), heads: new Set() };
   const grid = h('div', { class: 'parts-grid' });
   const body = h('tbody', {});
@@ -104,7 +104,7 @@ export function partsView({ ask, askLosses, takeAway }) {
     body.replaceChildren(...updates.map(updateRow));
   }
 
-  // One question at a time: a large model's answer takes longer than the time between reports.
+  // One request at a time: a large model's answer takes longer than the time between reports.
   function refresh() {
     if (!isOpen()) return;
     ask(sentence);

@@ -1,6 +1,6 @@
-// The playground: a small GPT trains in this page, by the library's own code in a worker, and what
-// `tapestry train` and `tapestry inspect` show of a training is shown while it goes on. Read next:
-// worker.js; controls.js; views.js.
+// The playground: a small GPT trains in this page, using the library in a worker, and the views of
+// `tapestry train` and `tapestry inspect` are shown live. Read next: worker.js; controls.js;
+// views.js.
 import { beginning, whileItRuns } from './controls.js';
 import { h, number } from './dom.js';
 import { operationsView } from './operations.js';
@@ -54,7 +54,7 @@ function showPlayground() {
   const share = shareView(() => say('save'));
   const bits = bitsView(() => say('digest'), share.element);
   const operations = operationsView(() => say('operations'));
-  const changes = {}; // by kind: what tapestry train knows nothing of
+  const changes = {}; // by kind: changes that tapestry train cannot reproduce
   const parts = partsView({ ask: (sentence) => say('heads', { sentence }),
     askLosses: () => say('losses'), takeAway: (those) => {
       const any = Object.values(those).some((part) => part === true || part.length > 0);

@@ -1,12 +1,13 @@
-// The gradient check tab: break a backward rule, see what becomes of the training, and let the
-// gradient checker find it. Read next: ../broken_rule.h.
+// The gradient check tab: break a backward rule, see the effect on training, and let the gradient
+// checker find it. Read next: ../broken_rule.h.
 import { h } from './dom.js';
 
-// As Flaw counts them.
+// In the order of Flaw.
 const FLAWS = ['has the wrong sign', 'is twice what it should be', 'is zero', 'is shifted by one place',
   'has its axes exchanged'];
 
-// { fill(panel), begin(rules), show(text) }. `broken` hears of every change, as { op, operand, flaw }.
+// { fill(panel), begin(rules), show(text) }. `broken` is called with every change, { op, operand,
+// flaw }.
 export function rulesView(broken, ask) {
   let rules = [];
   const which = h('select', { 'data-control': 'rule', onchange: () => change() });
@@ -41,7 +42,7 @@ export function rulesView(broken, ask) {
       h('div', { class: 'row' }, h('label', {}, 'The gradient of ', which), flaw),
       standing, h('div', { class: 'row' }, button), report);
     },
-    // Of a training that begins, whose rules are all right.
+    // For a new run, whose rules are all right.
     begin(those) {
       rules = those;
       which.replaceChildren(h('option', {}, 'nothing: all rules are right'),

@@ -1,11 +1,11 @@
-// A run saved as a file that `tapestry train` goes on with, and opened again; and the digest of the
-// parameters, by which it is known to be the same.
+// Saves a run as a file that `tapestry train` can resume, and opens one; shows the digest of the
+// parameters, which identifies the result.
 import { h } from './dom.js';
 
 const COMMANDS = ['tar xzf playground.tar.gz && cd playground',
   'TAPESTRY_ISA=baseline tapestry train --resume --out .'].join('\n');
 
-// { element, save(answer), say(changed) }. `ask` wants the file.
+// { element, save(answer), say(changed) }. `ask` requests the file.
 export function shareView(ask) {
   const link = h('a', { download: 'playground.tar.gz', hidden: true, 'data-control': 'download' });
   const told = h('div', { hidden: true, 'data-readout': 'saved' });
@@ -27,7 +27,7 @@ export function shareView(ask) {
       h('p', { class: 'legend' }, 'Both come to the same bits: in the end, the SHA-256 of the ' +
         'numbers in model.safetensors is the one that this page shows.'));
     },
-    // What of the training tapestry train would not know of.
+    // Changes to the run that tapestry train cannot reproduce.
     say(changes) {
       altered.hidden = changes.length === 0;
       altered.textContent = `${changes.join(' and ')}: tapestry train knows nothing of that, and ` +

@@ -1,5 +1,5 @@
-// Files in one: tar's format (POSIX.1-1988, "ustar"), packed by gzip. A run is shared this way, for
-// every system has a program that unpacks it.
+// Several files in one: the tar format (POSIX.1-1988, "ustar"), compressed with gzip. Runs are
+// shared in this form, because every system has a program that unpacks it.
 
 const BLOCK = 512;
 const blocks = (length) => BLOCK * Math.ceil(length / BLOCK);
@@ -25,7 +25,7 @@ export async function packed(files) {
   return new Response(tar.stream().pipeThrough(new CompressionStream('gzip'))).blob();
 }
 
-// The files of a Blob that packed() or tar has made, packed or not.
+// The files of a Blob made by packed() or tar, compressed or not.
 export async function unpacked(blob) {
   const magic = new Uint8Array(await blob.slice(0, 2).arrayBuffer());
   const isPacked = magic[0] === 0x1f && magic[1] === 0x8b;

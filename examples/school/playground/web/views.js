@@ -1,12 +1,12 @@
-// The playground's tabs: those of the report, which want data to begin with; samples on demand; one
-// step looked at from inside; and the digest of the parameters.
+// The playground's tabs: those of the report, which need data; samples on demand; one inspected
+// step; and the digest of the parameters.
 import { attentionTab } from './attention.js';
 import { gradientsTab } from './gradients.js';
 import { h } from './dom.js';
 import { tapeTab } from './tape.js';
 
-// A tab of the report, filled when it is open and data are there. `tab(panel, data)` returns a
-// function that takes newer data.
+// A tab of the report, filled when it is open and data has arrived. `tab(panel, data)` returns a
+// function that updates it with newer data.
 export function waitingView(tab) {
   let panel = null;
   let renew = null;
@@ -14,7 +14,7 @@ export function waitingView(tab) {
   const show = () => {
     if (panel === null || data === null) return;
     if (renew) return renew(data);
-    panel.replaceChildren(...panel.querySelectorAll(':scope > .spoken')); // its heading stays
+    panel.replaceChildren(...panel.querySelectorAll(':scope > .spoken')); // keeps its heading
     renew = tab(panel, data);
     panel.dispatchEvent(new Event('shown'));
   };
@@ -34,10 +34,10 @@ export function waitingView(tab) {
   };
 }
 
-const EVERY = 3000; // milliseconds between samples, and looks, while it runs
+const EVERY = 3000; // milliseconds between samples, and inspections, during training
 
-// Calls ask() when the tab is opened, when the training stands still at another step, and now and
-// then while it runs.
+// Calls ask() when the tab is opened, when training stops at another step, and occasionally while
+// it runs.
 class Asking {
   constructor(ask) {
     Object.assign(this, { ask, panel: null, step: -1, latest: -1, asked: 0 });
@@ -50,7 +50,7 @@ class Asking {
 
   now() {
     this.asked = Date.now();
-    this.step = this.latest; // or a tab just opened would be drawn twice, and a key pressed between be lost
+    this.step = this.latest; // or a new tab would be drawn twice, losing keys pressed in between
     this.ask();
   }
 
@@ -88,7 +88,7 @@ export function samplesView(ask) {
 
 const LOOKS = { attention: attentionTab, tape: tapeTab, gradients: gradientsTab };
 
-// The tabs of `tapestry inspect`, of one step on a sentence: { fill(name), begin, show, stands }.
+// The tabs of `tapestry inspect` for one step on a sentence: { fill(name), begin, show, stands }.
 export function lookView(ask) {
   const parts = {}; // by name: { field, body, asking }
   let sentence = '';
@@ -108,7 +108,7 @@ export function lookView(ask) {
       panel.append(h('div', { class: 'row sentence' }, h('label', {}, 'One step on ', field)), body);
       asking.fill(panel);
     },
-    // The beginning of the text, as far as the model can look.
+    // The beginning of the text, as much as fits the context.
     begin(text, context) {
       most = context + 1;
       sentence = text.slice(0, Math.min(most, 33)).split('\n')[0];
@@ -127,7 +127,7 @@ export function lookView(ask) {
         LOOKS[name](fresh, data);
       }
     },
-    // While it runs the picture stands still: whoever studies it wants no other.
+    // During training the picture does not change, so it can be studied.
     stands(step, playing) {
       if (!playing) Object.values(parts).forEach(({ asking }) => asking.stands(step, playing));
     },

@@ -1,17 +1,17 @@
-// The playground's worker: the library itself, in WebAssembly, and a training that it goes on with
-// between messages. What it is told and what it tells are plain objects with a `kind`. In front of
-// this text stands em++'s, which defines tapestryPlayground. Read next: ../exports.cpp, what is
-// called here.
+// The playground's worker: the library in WebAssembly, and a run that it continues between
+// messages. Messages in both directions are plain objects with a `kind`. Emscripten's code, which
+// defines tapestryPlayground, precedes this text. Read next: ../exports.cpp, the functions called
+// here.
 import { packed, unpacked } from './tar.js';
 
 const SLICE = 60; // milliseconds of steps between messages
-const REPORT = 400; // between reports, at least
+const REPORT = 400; // minimum between reports
 const STATES = { running: 0, finished: 1, interrupted: 2, diverged: 3 };
 
 let library = null; // the module's functions, by name
 let files = null; // its files, in memory
 let playing = false;
-let reported = 0; // when
+let reported = 0; // the time of the latest report
 
 function functionsOf(module) {
   const [text, number] = ['string', 'number'];
@@ -29,17 +29,17 @@ function functionsOf(module) {
     [name, module.cwrap(`playground_${name}`, result, args)]));
 }
 
-// The value of a call, or its error as an exception.
+// Returns the result of a call, or throws its error.
 function checked(value) {
   if (!value) throw new Error(library.error());
   return value;
 }
 
-// Numbers that a call has left in the library's memory.
+// Numbers that a call left in the library's memory.
 const numbersAt = (place, count) => Array.from(library.memory().subarray(place / 8,
   place / 8 + count));
 
-// Lines of fields with tabs between them.
+// Lines of fields separated by tabs.
 const tableOf = (text) => text.split('\n').slice(0, -1).map((line) => line.split('\t'));
 
 const reportData = (state = 'interrupted', message = '') =>
@@ -55,7 +55,7 @@ function pause(state, message) {
   report(library.is_finished() ? 'finished' : state, message);
 }
 
-// One step; false if there is none any more.
+// Takes a step; false if there are no more.
 function step() {
   if (library.is_finished()) return false;
   if (!library.step()) {
@@ -80,7 +80,7 @@ function play() {
 
 // ---- files --------------------------------------------------------------------------------------
 
-const TEXT_NAME = 'text.txt'; // what is learned from
+const TEXT_NAME = 'text.txt'; // the training text
 const RUN_FOLDER = 'opened';
 const SAVED_FOLDER = 'saved';
 
@@ -90,7 +90,7 @@ async function bytesOf(directory) {
   return Object.fromEntries(await Promise.all(read));
 }
 
-// All files below a folder of the library's, by their paths below `name`.
+// All files below a folder of the library, by their paths below `name`.
 function filesBelow(folder, name) {
   const all = {};
   for (const entry of files.readdir(folder)) {
@@ -105,7 +105,7 @@ function filesBelow(folder, name) {
   return all;
 }
 
-// Puts a run's files where the library finds them; all of them lie in one folder. Returns the text.
+// Puts a run's files where the library finds them, in one folder. Returns the text.
 function writeRun(all) {
   if (files.analyzePath(RUN_FOLDER).exists) {
     Object.keys(filesBelow(RUN_FOLDER, RUN_FOLDER)).forEach((path) => files.unlink(path));
@@ -133,7 +133,7 @@ function started(words, differs = '') {
   report('interrupted');
 }
 
-// ---- what the page asks -------------------------------------------------------------------------
+// ---- the page's requests ------------------------------------------------------------------------
 
 const ANSWERS = {
   async open({ wasm }) {
@@ -152,7 +152,7 @@ const ANSWERS = {
       s.evaluateEvery, s.lr, s.dropout, s.seed));
     started(words);
   },
-  // A run that was saved: as one file, or as the files of a directory with the text.
+  // Opens a saved run: one file, or the files of a directory with the text.
   async resume({ archive, directory, text }) {
     playing = false;
     const all = archive ? await unpacked(archive) : await bytesOf(directory);
@@ -193,7 +193,7 @@ const ANSWERS = {
   digest() {
     postMessage({ kind: 'digest', digest: checked(library.digest()) });
   },
-  // Where heads look, and what the latest step that was looked at did to the parameters.
+  // What heads attend to, and what the latest observed step did to the parameters.
   heads({ sentence }) {
     const place = checked(library.heads(sentence));
     const weights = numbersAt(place, library.heads_size());

@@ -1,5 +1,6 @@
-// Writes the playground as one HTML file: script and style, which import those of nn/pages/web,
-// joined; the worker's text; the library, packed, as base64. Run by node when all is compiled:
+// Writes the playground as one HTML file: joined scripts and styles, which import those of
+// nn/pages/web; the worker's text; the library, compressed, as base64. Run by node after everything
+// is compiled:
 //
 //     node write_page.js PAGES_WEB PLAYGROUND_JS PLAYGROUND_WASM OUT
 const crypto = require('node:crypto');
@@ -13,8 +14,8 @@ const folders = [__dirname, pages];
 const find = (name) => folders.map((folder) => path.join(folder, name))
   .find((file) => fs.existsSync(file));
 
-// The module's text without import and export, those of what it imports before it: top-level names
-// are all different.
+// The module's text without imports and exports, preceded by the modules it imports: top-level
+// names are all different.
 function joined(name, done = new Set()) {
   if (done.has(name)) return '';
   done.add(name);

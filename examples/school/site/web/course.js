@@ -1,6 +1,6 @@
-// The programs of a chapter, live: their numbers can be changed where they stand, Run runs what was
-// compiled beforehand, and what it prints takes the place of what the page shows. The library is
-// loaded at the first Run. Read next: course_worker.js; ../programs.js, which wrote window.course.
+// The programs of a chapter, live: numbers can be changed in place, Run runs the precompiled
+// program, and its output replaces the one on the page. The library is loaded at the first Run.
+// Read next: course_worker.js; ../programs.js, which wrote window.course.
 (() => {
   const WORDS = document.documentElement.lang === 'zh'
     ? { run: '运行', stop: '停止', reset: '恢复原样', running: '正在运行……', stopped: '已停止。',
@@ -19,7 +19,8 @@
     return made;
   }
 
-  // window.courseModule { glue, wasm }, of a file beside this one; a file:// page can fetch nothing.
+  // window.courseModule { glue, wasm }, from a file next to this one; a file:// page cannot fetch
+  // anything.
   let loading;
   const folder = document.currentScript.src.replace(/[^/]*$/, '');
   const module = () => loading ??= new Promise((resolve, reject) => {
@@ -28,7 +29,7 @@
       onerror: () => reject(new Error('course_module.js is missing')) }));
   });
 
-  // Puts fields in place of the numbers, which stand at known places of the code's text.
+  // Replaces the numbers, at known positions of the code's text, by fields.
   function putFields(code, numbers) {
     const text = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
     let begin = 0, next = 0;
@@ -49,7 +50,7 @@
         field.size = Math.max(field.value.length, 1);
         field.toggleAttribute('aria-invalid', !pattern.test(field.value));
       });
-      // A number can begin in one node, at its sign, and end in the next.
+      // A number may begin in one node, at its sign, and end in the next.
       const range = document.createRange();
       range.setStart(node, from);
       let end = node, length = number.length - (node.length - from);

@@ -1,5 +1,5 @@
-// One run of one program, in a worker of its own: when it is over, nothing of it is left. What comes
-// before this text is emscripten's: tapestryCourse.
+// One run of one program, in a separate worker: nothing of it remains afterwards. Emscripten's
+// code, tapestryCourse, precedes this text.
 onmessage = async ({ data: { wasm, program, changed } }) => {
   const packed = new Blob([Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0))]);
   const unpacked = packed.stream().pipeThrough(new DecompressionStream('gzip'));
@@ -9,7 +9,7 @@ onmessage = async ({ data: { wasm, program, changed } }) => {
   for (const [k, value] of changed) library._course_change(k, value);
   try {
     postMessage({ status: library._course_run(program) });
-  } catch (error) { // what no program catches: memory that ran out, say
+  } catch (error) { // errors that no program catches, such as running out of memory
     print(String(error.message ?? error));
     postMessage({ status: 1 });
   }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Makes the libraries that the pages draw with: uPlot, for curves, and dagre, for graphs, each as one
-# module of minified text with its licence at the top, and uPlot's style. They are committed, so that
-# a build needs neither npm nor a network. The test `page_libraries` makes them again and compares.
+# Builds the libraries that the pages draw with: uPlot, for curves, and dagre, for graphs, each as
+# one module of minified text with its licence at the top, and uPlot's style. They are committed, so
+# a build needs neither npm nor a network. The test `page_libraries` builds them again and compares.
 #
-#     make.sh FROM TO      FROM: where npm has installed what package-lock.json names
+#     make.sh FROM TO      FROM: where npm has installed the packages in package-lock.json
 set -euo pipefail
 from=$1 to=$2
 
-# licence NAME...: of packages, as a comment. None of them has an end of a comment inside.
+# licence NAME...: the packages' licences as a comment. None of them contains an end of a comment.
 licence() {
     echo "/*!"
     for name in "$@"; do
@@ -19,7 +19,7 @@ licence() {
     echo "*/"
 }
 
-# module NAME PACKAGE: `export const NAME`, the whole of the package.
+# module NAME PACKAGE: `export const NAME`, the whole package.
 module() {
     echo "module.exports = require('$2');" |
         (cd "$from" && node_modules/.bin/esbuild --bundle --minify --charset=ascii --format=iife \
