@@ -6,7 +6,6 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
-#include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/manifest.h>
 
@@ -27,8 +26,7 @@ struct ExportSettings {
 void check_vacant(const ExportSettings& s) {
     const std::filesystem::path out = s.out;
     if (!is_there(out / kConfigName) && !is_there(out / kWeightsName)) return;
-    const bool is_export = is_there(out / kConfigName) && !is_there(out / kMetricsName) &&
-                           is_hugging_face(ConfigFile(out / kConfigName));
+    const bool is_export = !is_there(out / kMetricsName) && is_hugging_face(out);
     require<IoError>(is_export, "{}: there is a model in it; choose another directory", shown(out));
     require<IoError>(s.overwrite,
                      "{}: there is a model in GPT-2's format in it; --overwrite replaces it",

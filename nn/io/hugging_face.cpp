@@ -2,6 +2,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
@@ -322,6 +323,11 @@ NamedTensors tensors_of(const GPT& model) {
 
 bool is_hugging_face(const ConfigFile& file) {
     return !file.has("model") && (file.has("model_type") || file.has("architectures"));
+}
+
+bool is_hugging_face(const fs::path& directory) {
+    const fs::path config = directory / kConfigName;
+    return is_there(config) && is_hugging_face(ConfigFile(config));
 }
 
 LoadedModel load_hugging_face(const fs::path& directory) {

@@ -28,6 +28,9 @@ class SavedFiles;
 /// no "model".
 bool is_hugging_face(const ConfigFile& file);
 
+/// Whether a directory has such a config.json. Throws IoError for one that cannot be read.
+bool is_hugging_face(const std::filesystem::path& directory);
+
 /// Loads a model from such a directory. The tokenizer is vocab.json and merges.txt, or encoder.json
 /// and vocab.bpe, or tapestry_tokenizer.json, which export_hugging_face writes for characters; null
 /// if there is none. Converts F16 and BF16 weights to f32.

@@ -5,7 +5,6 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
-#include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -64,11 +63,10 @@ void check_vacant(const RunRequest& r) {
     const bool has_model = has(kConfigName) || has(kWeightsName);
     if (!is_run && !has_model) return;
     if (r.overwrite) {
-        require<IoError>(
-            is_run || !has(kConfigName) || !is_hugging_face(ConfigFile(out / kConfigName)),
-            "{}: there is a model in it that another program wrote; choose another "
-            "directory",
-            shown(out));
+        require<IoError>(is_run || !is_hugging_face(out),
+                         "{}: there is a model in it that another program wrote; choose another "
+                         "directory",
+                         shown(out));
         return;
     }
     const std::vector<StoredCheckpoint> stored = stored_checkpoints(out);
