@@ -1,7 +1,7 @@
 // Figures as text: what is drawn where, and errors.
 #include <tapestry/core/error.h>
-#include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/core/text/svg.h>
+#include <tapestry/examples/school/experiments/plot.h>
 
 #include <doctest/doctest.h>
 
