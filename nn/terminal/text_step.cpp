@@ -18,7 +18,8 @@ constexpr int kMostOfOp = 32;  // columns; some ops have many settings
 std::vector<std::string> row_of(const Inspector& inspector, std::size_t number) {
     const InspectedEntry& e = inspector.entries()[number];
     std::vector<InspectedInput> inputs;  // without a mask or a bias that there is not
-    std::ranges::copy_if(e.inputs, std::back_inserter(inputs), &InspectedInput::defined);
+    std::copy_if(e.inputs.begin(), e.inputs.end(), std::back_inserter(inputs),
+                 [](const InspectedInput& input) { return input.defined; });
     return {std::to_string(number),
             label_of(e.attributes.empty() ? e.name : fmt::format("{} ({})", e.name, e.attributes),
                      kMostOfOp),
