@@ -43,7 +43,7 @@ std::string to_svg(const std::vector<ErrorCurve>& curves) {
         .title = "|difference quotient - claimed slope|; dashed: what rounding explains",
         .x = {.label = "step h", .log = true},
         .y = {.log = true}};
-    if (least > most) {  // nothing to draw: a point that nobody sees makes an empty frame
+    if (least > most) {  // nothing to draw: an invisible point gives an empty frame
         least = most = 1;
         plot.series.push_back({.x = {1}, .y = {1}});
     }

@@ -7,14 +7,14 @@
 
 namespace tapestry::terminal {
 
-/// Columns of a terminal that a text in UTF-8 takes: unicode::width_of, summed up.
+/// Terminal columns of a UTF-8 text: the sum of unicode::width_of.
 int columns_of(std::string_view text);
 
-/// `text` and blanks to fill up `columns`; blanks stand before it if it is `right`.
+/// `text` padded with blanks to `columns`, on its left if `right`.
 std::string padded(std::string_view text, int columns, bool right = false);
 
-/// A line for each row of cells, which are as wide as the widest of their column, two blanks apart;
-/// `sides` has 'l' or 'r' for each column.
+/// One line per row. Columns are as wide as their widest cell and two blanks apart; `sides` has 'l'
+/// or 'r' for each. Every line begins with `indent`.
 std::string text_table(const std::vector<std::vector<std::string>>& rows, std::string_view sides,
                        std::string_view indent = "");
 

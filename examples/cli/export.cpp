@@ -27,9 +27,10 @@ void check_vacant(const ExportSettings& s) {
     const std::filesystem::path out = s.out;
     if (!is_there(out / kConfigName) && !is_there(out / kWeightsName)) return;
     const bool is_export = !is_there(out / kMetricsName) && is_hugging_face(out);
-    require<IoError>(is_export, "{}: there is a model in it; choose another directory", shown(out));
+    require<IoError>(is_export, "{}: already contains a model; choose another directory",
+                     shown(out));
     require<IoError>(s.overwrite,
-                     "{}: there is a model in GPT-2's format in it; --overwrite replaces it",
+                     "{}: already contains a model in GPT-2's format; --overwrite replaces it",
                      shown(out));
 }
 
@@ -57,7 +58,7 @@ void add_export(Options& app) {
     add_model_directory(o, s->model);
     o.text("--out", s->out, "Directory for the files").required();
     o.flag("--bf16", s->bf16, "Weights of 16 bits: half the size, rounded to nearest");
-    o.flag("--overwrite", s->overwrite, "Replace what was exported there before");
+    o.flag("--overwrite", s->overwrite, "Replace an earlier export");
     o.run([s] { return run_export(*s); });
 }
 

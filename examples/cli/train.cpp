@@ -183,7 +183,7 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
     CheckpointOptions& checkpoints = s.options.checkpoints;
     o.flag("--resume", s.run.resume,
            "Go on in OUT after its latest checkpoint, or begin if there is none");
-    o.flag("--overwrite", s.run.overwrite, "Begin anew in OUT, in place of the run that is there")
+    o.flag("--overwrite", s.run.overwrite, "Start a new run in OUT, replacing the one there")
         .excludes(o.option("--resume"));
     o.texts("--override", s.run.overrides,
             "With --resume: what may differ from before (lr, batch, isa, version, data, ...)");

@@ -36,7 +36,7 @@ void write(JsonWriter& json, const ProfiledWork& work) {
                 work.bytes / 1e6, "least_ms", 1e3 * work.least, "of_peak", work.of_peak());
 }
 
-// By Gbit/s. One process alone tells nobody anything.
+// By Gbit/s. A single process sends nothing.
 void write_predicted(JsonWriter& json, const Messages& m) {
     for (const double gbit : {0.1, 0.2, 0.5, 1.0, 2.5, 10.0, 25.0}) {
         if (m.processes == 1) break;

@@ -129,8 +129,8 @@ struct FieldsOf<LionConfig> {
     using C = LionConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("beta1", &C::beta1, "Of the mean whose sign is the step", kFraction);
-        field("beta2", &C::beta2, "Of the mean that is kept", kFraction);
+        field("beta1", &C::beta1, "Decay rate of the mean whose sign is the step", kFraction);
+        field("beta2", &C::beta2, "Decay rate of the mean that is kept", kFraction);
     }
 };
 

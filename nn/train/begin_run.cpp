@@ -64,18 +64,17 @@ void check_vacant(const RunRequest& r) {
     if (!is_run && !has_model) return;
     if (r.overwrite) {
         require<IoError>(is_run || !is_hugging_face(out),
-                         "{}: there is a model in it that another program wrote; choose another "
+                         "{}: contains a model that another program wrote; choose another "
                          "directory",
                          shown(out));
         return;
     }
     const std::vector<StoredCheckpoint> stored = stored_checkpoints(out);
     require<IoError>(stored.empty(),
-                     "{}: there is a run in it already, saved after step {}; --resume continues "
-                     "it, --overwrite begins anew in its place",
+                     "{}: already contains a run, saved after step {}; --resume continues it, "
+                     "--overwrite replaces it",
                      shown(out), stored.empty() ? 0 : stored.back().step);
-    require<IoError>(!has_model,
-                     "{}: there is a model in it already; --overwrite begins anew in its place",
+    require<IoError>(!has_model, "{}: already contains a model; --overwrite replaces it",
                      shown(out));
 }
 

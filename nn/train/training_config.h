@@ -214,18 +214,18 @@ Generator stream(std::uint64_t seed, Stream name);
 
 // ---- the optimiser ------------------------------------------------------------------------------
 
-/// Another optimiser: its options get their defaults, and the configuration's rates are multiplied
-/// by the ratio of the two optimisers' default rates. With the optimiser that it has, nothing
-/// changes.
+/// Changes the optimiser: sets its options to their defaults and multiplies the configuration's
+/// learning rates by the ratio of the two optimisers' default rates. Does nothing if the
+/// configuration already has this optimiser.
 void set_optimizer(TrainingConfig& config, std::string_view name);
 
-/// What the configuration's optimiser is made of: the options that it has, and their values.
+/// The options of the configuration's optimiser, with their values.
 OptimizerOptions optimizer_options(const TrainingConfig& config);
 
-/// Of the model's parameters that are not frozen, with the configuration's options.
+/// Makes the configuration's optimiser for the model's parameters that are not frozen.
 std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config);
 
-/// Whether this field of TrainingConfig is an option of other optimisers, but not of this one.
+/// Whether this field of TrainingConfig is an option of other optimisers but not of this one.
 bool is_foreign_option(std::string_view optimizer, std::string_view field);
 
 /// Throws ValueError, naming the options there are, if one of the fields `given` is foreign.

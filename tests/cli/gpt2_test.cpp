@@ -207,7 +207,7 @@ TEST_CASE("cli export: where it cannot go") {
     // Exporting onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
     check_refused(place.run({"export", "--model", "g", "--out", "g"}),
-                  "'g': there is a model in GPT-2's format in it; --overwrite replaces it");
+                  "'g': already contains a model in GPT-2's format; --overwrite replaces it");
     CHECK(slurp(place / "g/model.safetensors") == before);
     check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
     CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix

@@ -114,7 +114,7 @@ TEST_CASE("cli train: a run is replaced on request only") {
     const std::string before = slurp(place / "m" / "model.safetensors");
     Arguments again = training("m", {"--overwrite", "--seed", "7"});
     std::erase(again, "--overwrite");
-    check_refused(place.run(again), "'m': there is a run in it already, saved after step ");
+    check_refused(place.run(again), "'m': already contains a run, saved after step ");
     CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
     check_refused(place.run(training("m", {"--overwrite", "--resume"})),
                   "--resume excludes --overwrite");

@@ -1,9 +1,9 @@
-// What the short form of each experiment says of its claims.
+// The verdicts expected from the short form of each experiment.
 #pragma once
 
 namespace tapestry::experiments {
 
-/// Names of claims, separated by spaces; each of an experiment's is in one of the lists.
+/// Names of claims, separated by spaces; each claim of an experiment is in one of the two lists.
 struct Verdicts {
     const char* name;  ///< of the experiment
     const char* holds = "";

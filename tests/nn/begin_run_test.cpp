@@ -109,10 +109,10 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     const std::string before = slurp(place.scratch / "m" / "model.safetensors");
     check_message<IoError>([&] { place.begin(request); },
                            request.out +
-                               "': there is a run in it already, saved after step 4; --resume "
-                               "continues it, --overwrite begins anew in its place");
+                               "': already contains a run, saved after step 4; --resume continues "
+                               "it, --overwrite replaces it");
     place.train(fork);
-    check_message<IoError>([&] { place.begin(fork); }, "there is a run in it already");
+    check_message<IoError>([&] { place.begin(fork); }, "already contains a run");
     CHECK(slurp(place.scratch / "m" / "model.safetensors") == before);
     request.overwrite = true;
     CHECK_EQ(place.train(request).last.step, 6);
@@ -122,9 +122,8 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     fs::remove(place.scratch / "m" / kManifestName);
     request.overwrite = false;
     request.resume = true;
-    check_message<IoError>(
-        [&] { place.begin(request); },
-        request.out + "': there is a model in it already; --overwrite begins anew in its place");
+    check_message<IoError>([&] { place.begin(request); },
+                           request.out + "': already contains a model; --overwrite replaces it");
     fs::create_directory(place.scratch / "killed");
     std::ofstream(place.scratch / "killed" / "metrics.jsonl") << "";
     CHECK_EQ(place.begin(place.request("killed")).session->steps(), 0);
@@ -134,7 +133,7 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     CHECK_EQ(place.begin(request).session->steps(), 0);
     std::ofstream(place.scratch / "m" / "config.json") << R"({"model_type": "gpt2"})";
     check_message<IoError>([&] { place.begin(request); },
-                           "there is a model in it that another program wrote");
+                           "contains a model that another program wrote");
 }
 
 TEST_CASE("begin run: what cannot begin leaves no directory behind") {

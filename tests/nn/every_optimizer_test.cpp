@@ -41,7 +41,8 @@ struct EveryPlace : test::RunPlace {
         return config;
     }
 
-    // Takes the run in the directory, anew if it is not there, to the end or to `killed_after`.
+    // Resumes the run in the directory, or starts one, and takes it to its end or to
+    // `killed_after`.
     void train(const fs::path& directory, const TrainingConfig& config, int processes = 1,
                std::int64_t killed_after = INT64_MAX) const {
         const RunRequest request{.config = config, .out = directory.string(), .resume = true};

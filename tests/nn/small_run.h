@@ -42,11 +42,11 @@ struct RunPlace {
     std::filesystem::path out = scratch / "m";
 };
 
-/// What ends a run that nobody in it catches.
+/// Thrown from a callback to end a run as a kill would: no code in the run catches it.
 struct Killed {};
 
-/// Takes the run in the directory, anew if there is none, to its end or until it is killed after
-/// step `last`.
+/// Resumes the run in the directory, or starts one, and takes it to its end or kills it after step
+/// `last`.
 inline void train_on(const std::filesystem::path& directory, const TrainingConfig& config,
                      TrainingRunOptions options, std::int64_t last, const ResumeOptions& resume) {
     RunDirectory place(directory);

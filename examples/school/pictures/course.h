@@ -20,7 +20,7 @@ std::vector<Picture> read_pictures(std::string_view text);
 /// The picture's SVG. Throws ValueError with what is wrong with it.
 std::string draw(const Picture& picture, Language language);
 
-/// What is drawn besides the script, by the picture's name.
+/// Functions that add the computed parts of pictures, by the picture's name.
 using Computed = std::map<std::string, void (*)(Drawing&), std::less<>>;
 Computed computed_curves();
 Computed computed_tables();

@@ -81,7 +81,7 @@ void clock(Drawing& d) {
     }
 }
 
-// What a curve says.
+// Typical pairs of loss curves.
 void losses(Drawing& d) {
     using Curve = std::function<double(double)>;  // from 0 to 1, of 0 to 1
     struct Sketch {

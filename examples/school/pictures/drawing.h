@@ -1,7 +1,7 @@
 // Internal to Tapestry. Diagrams: boxes, arrows, cells and words, laid out by hand, in two
 // languages. A drawing checks itself: words that are wider than their box, lie outside the paper or
-// on other words, and lines that run through words are errors, because nobody looks at every
-// picture after every change. (How wide words are depends on the reader's font; some room is left.)
+// on other words, and lines that run through words are errors, because a change may affect pictures
+// that are not looked at. (The width of words depends on the reader's font; some room is left.)
 //
 // Words are "English|中文", or the same in both. `x_i` and `x_{t-1}` become subscripts, `__` is an
 // underscore.
@@ -61,11 +61,11 @@ public:
     /// With the title written at the top, where `y` below 34 is its place.
     Drawing(Size size, std::string_view title, Language language);
 
-    /// What a script says (script.cpp), each of its lines
+    /// Draws a script (script.cpp), each line of which is
     ///
     ///     [STYLE ...] KIND ITEM [ ; ITEM ...]
     ///
-    /// where STYLE is a colour, dashed, bold, start, end or a size (11px), and an item of each KIND
+    /// where STYLE is a colour, dashed, bold, start, end or a size (11px). The items of each KIND:
     ///
     ///     box     NAME X Y WIDTH HEIGHT WORDS      - for no name; \n in words is a new line
     ///     text    POINT WORDS                      POINT: 20,40, where a name is its box's centre
@@ -77,10 +77,10 @@ public:
     /// Numbers count from `origin`. Throws ValueError for what it cannot read.
     void draw(std::string_view script, Point origin = {});
 
-    /// A box with words in its middle; its place again, for arrows.
+    /// A box with words in its middle. Returns its place, for arrows.
     Rect box(const Rect& place, std::string_view words, int colour = kInk,
              const TextStyle& style = {});
-    /// Words, the first of their lines with this middle.
+    /// Words; the first line is centred at this point.
     void text(Point middle, std::string_view words, const TextStyle& style = {});
     void arrow(const std::vector<Point>& way, const LineStyle& style = {});
     void line(const std::vector<Point>& way, const LineStyle& style = {});
@@ -105,7 +105,7 @@ private:
     std::vector<std::pair<Point, Point>> drawn_;      // pieces of lines
 };
 
-/// How wide a line of text is, about.
+/// The approximate width of a line of text.
 double width_of(std::string_view line, double size);
 
 }  // namespace tapestry::pictures
