@@ -46,7 +46,8 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text, std::string_v
 CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
     require(!vocab_.empty(), "tokenizer: the vocabulary is empty");
     const char32_t last = *std::max_element(vocab_.begin(), vocab_.end());
-    require(last <= 0x10FFFF, "tokenizer: U+{:04X} is no character", static_cast<unsigned>(last));
+    require(last <= 0x10FFFF, "tokenizer: U+{:04X} is not a character",
+            static_cast<unsigned>(last));
     ids_.assign(last + std::size_t{1}, -1);
     std::int32_t id = 0;
     for (const char32_t character : vocab_) {

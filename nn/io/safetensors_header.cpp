@@ -120,8 +120,7 @@ public:
             }
         } else if (place_ == Place::metadata) {
             if (metadata.count(name) != 0) {
-                fail<IoError>("{}: the key {} comes twice in __metadata__", what_,
-                              utf8::quoted(name));
+                fail<IoError>("{}: duplicate key {} in __metadata__", what_, utf8::quoted(name));
             }
         } else {
             check_entry_key();

@@ -66,7 +66,8 @@ OpCase attention_row(bool causal) {
         {wrong(ones({3}), x, x), "attention: q [3], k [4, 3], v [4, 3] need at least two axes"},
         {wrong(ones({2, 4, 3}), ones({3, 4, 3}), x), "attention: shapes do not broadcast"},
         {wrong(x, x, ones({4, 3}, DType::f64)), "attention: element types differ: f32 and f64"},
-        {wrong(zeros({2, 2}, DType::i64), x, x), "attention: needs floating numbers, got i64"},
+        {wrong(zeros({2, 2}, DType::i64), x, x),
+         "attention: needs floating-point numbers, got i64"},
         {wrong(x, Tensor(), x), "attention: got an undefined tensor"}};
     return row;
 }

@@ -63,7 +63,7 @@ std::vector<ErrorCase> conv2d_errors() {
         {[=] { conv2d(ones(x), ones(w), ones({4}, DType::f64)); },
          "conv2d: element types differ: f32 and f64"},
         {[=] { conv2d(zeros(x, DType::i64), zeros(w, DType::i64)); },
-         "conv2d: needs floating numbers, got i64"},
+         "conv2d: needs floating-point numbers, got i64"},
         {[=] { conv2d(ones(x), Tensor()); }, "conv2d: got an undefined tensor"}};
 }
 

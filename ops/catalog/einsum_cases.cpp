@@ -159,7 +159,7 @@ std::vector<ErrorCase> errors() {
              einsum("i,i", {ones({2}), ones({2}, DType::f64)});
          },
          "einsum: element types differ: f32 and f64"},
-        {[] { einsum("i", {arange(3)}); }, "einsum: needs floating numbers, got i64"},
+        {[] { einsum("i", {arange(3)}); }, "einsum: needs floating-point numbers, got i64"},
         {[] { einsum("i", {Tensor()}); }, "einsum: got an undefined tensor"}};
 }
 

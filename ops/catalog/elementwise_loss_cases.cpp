@@ -54,7 +54,7 @@ std::vector<OpCase> pair_rows(const std::string& name, Op op, F f, const Range& 
          name + ": shapes differ: [2] and [3]; expand() first"},
         {[=] { call(ones({2}), ones({2}, DType::f64)); },
          name + ": element types differ: f32 and f64"},
-        {[=] { call(arange(2), arange(2)); }, name + ": needs floating numbers, got i64"},
+        {[=] { call(arange(2), arange(2)); }, name + ": needs floating-point numbers, got i64"},
         {[=] { call(Tensor(), ones({2})); }, name + ": got an undefined tensor"},
         {[=] { call(ones({2}), Tensor()); }, name + ": got an undefined tensor"}};
     return rows;

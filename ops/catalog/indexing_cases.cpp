@@ -33,7 +33,8 @@ OpCase embedding_row() {
              embedding(ones({5, 3}), ones({2}));
          },
          "embedding: needs i64, got f32"},
-        {[] { embedding(arange(3), ids_of({0})); }, "embedding: needs floating numbers, got i64"},
+        {[] { embedding(arange(3), ids_of({0})); },
+         "embedding: needs floating-point numbers, got i64"},
         {[] {
              embedding(ones({5, 3}), Tensor());
          },
@@ -127,7 +128,8 @@ OpCase scatter_add_row() {
         {wrong(ones({2}), ids_of({0, 1}), ones({2}, DType::f64)),
          "scatter_add: element types differ: f32 and f64"},
         {wrong(ones({2, 2}), ids_of({0}), ones({2})), "scatter_add: ids [1] do not fit [2, 2]"},
-        {wrong(arange(2), ids_of({0}), arange(2)), "scatter_add: needs floating numbers, got i64"},
+        {wrong(arange(2), ids_of({0}), arange(2)),
+         "scatter_add: needs floating-point numbers, got i64"},
         {wrong(ones({2}), ones({2}), ones({2})), "scatter_add: needs i64, got f32"},
         {wrong(ones({2}), ids_of({0}), Tensor()), "scatter_add: got an undefined tensor"}};
     return row;
@@ -161,7 +163,7 @@ OpCase scatter_row(int axis) {
         {[] { scatter(ones({2}), 1, ids_of({0}), 1); },
          "scatter: axis 1 is outside a tensor of rank 1"},
         {[] { scatter(arange(2), 0, ids_of({0}), 0.5); },
-         "scatter: 0.5 is no whole number of 64 bits, and the tensor is i64"}};
+         "scatter: 0.5 is not a 64-bit integer, but the tensor is i64"}};
     return row;
 }
 

@@ -52,7 +52,7 @@ std::vector<ErrorCase> square_errors(const std::string& name, Op op) {
             {[=] {
                  op(zeros({2, 2}, DType::i64));
              },
-             name + ": needs floating numbers, got i64"},
+             name + ": needs floating-point numbers, got i64"},
             {[=] { op(Tensor()); }, name + ": got an undefined tensor"}};
 }
 

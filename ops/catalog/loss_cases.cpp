@@ -53,7 +53,7 @@ std::vector<ErrorCase> cross_entropy_errors() {
          "cross_entropy: needs i64, got f32"},
         {[=] { cross_entropy(ones({}), targets(0)); }, "cross_entropy: logits are a scalar"},
         {[=] { cross_entropy(arange(3), targets(0)); },
-         "cross_entropy: needs floating numbers, got i64"},
+         "cross_entropy: needs floating-point numbers, got i64"},
         {[=] { cross_entropy(Tensor(), targets(0)); }, "cross_entropy: got an undefined tensor"},
         {[=] {
              cross_entropy(ones({2, 3}), Tensor());
@@ -104,7 +104,7 @@ std::vector<OpCase> nll_rows() {
          },
          "nll_loss: needs i64, got f32"},
         {[=] { nll_loss(ones({}), targets); }, "nll_loss: log-probabilities are a scalar"},
-        {[=] { nll_loss(arange(3), targets); }, "nll_loss: needs floating numbers, got i64"},
+        {[=] { nll_loss(arange(3), targets); }, "nll_loss: needs floating-point numbers, got i64"},
         {[=] { nll_loss(Tensor(), targets); }, "nll_loss: got an undefined tensor"}};
     return rows;
 }

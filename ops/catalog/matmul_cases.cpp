@@ -47,7 +47,7 @@ OpCase matmul_row() {
         {[] {
              matmul(zeros({2, 2}, DType::i64), zeros({2, 2}, DType::i64));
          },
-         "matmul: needs floating numbers, got i64"},
+         "matmul: needs floating-point numbers, got i64"},
         {[] {
              matmul(ones({2, 2}), Tensor());
          },
@@ -172,7 +172,7 @@ OpCase linear_row() {
                   {[] {
                        linear(arange(3), ones({4, 3}));
                    },
-                   "linear: needs floating numbers, got i64"},
+                   "linear: needs floating-point numbers, got i64"},
                   {[] {
                        linear(ones({2, 3}), Tensor());
                    },
@@ -214,7 +214,7 @@ std::vector<ErrorCase> type_errors(const std::string& name, Op op, const Shape& 
     return {
         {[=] { op(ones(a), ones(b, DType::f64)); }, name + ": element types differ: f32 and f64"},
         {[=] { op(zeros(a, DType::i64), zeros(b, DType::i64)); },
-         name + ": needs floating numbers, got i64"},
+         name + ": needs floating-point numbers, got i64"},
         {[=] { op(ones(a), Tensor()); }, name + ": got an undefined tensor"}};
 }
 
@@ -269,7 +269,7 @@ OpCase trace_row() {
                   {[] {
                        trace(zeros({2, 2}, DType::i64));
                    },
-                   "trace: needs floating numbers, got i64"}};
+                   "trace: needs floating-point numbers, got i64"}};
     return row;
 }
 

@@ -41,7 +41,7 @@ OpCase norm_row(const char* name, const char* variant, int vectors, bool centred
 
 std::vector<ErrorCase> layer_norm_errors() {
     return {{[] { layer_norm(ones({})); }, "layer_norm: a scalar has no last axis to normalise"},
-            {[] { layer_norm(arange(3)); }, "layer_norm: needs floating numbers, got i64"},
+            {[] { layer_norm(arange(3)); }, "layer_norm: needs floating-point numbers, got i64"},
             {[] { layer_norm(Tensor()); }, "layer_norm: got an undefined tensor"},
             {[] {
                  layer_norm(ones({2, 3}), ones({2}));
@@ -165,7 +165,7 @@ std::vector<OpCase> batch_norm_rows() {
         {[] {
              batch_norm(zeros({2, 3}, DType::i64));
          },
-         "batch_norm: needs floating numbers, got i64"}};
+         "batch_norm: needs floating-point numbers, got i64"}};
     return rows;
 }
 

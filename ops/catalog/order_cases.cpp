@@ -94,7 +94,7 @@ OpCase quantiles_row() {
              quantile(ones({2, 0}), 0.5, 1);
          },
          "quantile: axis 1 of [2, 0] is empty"},
-        {[] { quantile(arange(3), 0.5, 0); }, "quantile: needs floating numbers, got i64"},
+        {[] { quantile(arange(3), 0.5, 0); }, "quantile: needs floating-point numbers, got i64"},
         {[] { quantile(Tensor(), 0.5, 0); }, "quantile: got an undefined tensor"}};
     return row;
 }

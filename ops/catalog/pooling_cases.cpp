@@ -73,7 +73,7 @@ std::vector<OpCase> max_rows() {
         {[] {
              max_pool2d(zeros({1, 1, 3, 7}, DType::i64), 2);
          },
-         "max_pool2d: needs floating numbers, got i64"}};
+         "max_pool2d: needs floating-point numbers, got i64"}};
     rows[2].errors = {
         {[] {
              max_pool1d(ones({1, 1, 3}), 5);
@@ -145,7 +145,7 @@ OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation me
                   {[] {
                        interpolate(zeros({2, 3, 4, 4}, DType::boolean), 2);
                    },
-                   "interpolate: needs floating numbers, got bool"}};
+                   "interpolate: needs floating-point numbers, got bool"}};
     return row;
 }
 

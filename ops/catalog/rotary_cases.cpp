@@ -84,7 +84,7 @@ std::vector<ErrorCase> rotary_errors() {
          "rotary: sin is [3, 3]; [2, 3, 4] asks for [3, P] with 2 P <= 4"},
         {wrong(x, table, ones({3, 1})), "rotary: cos is [3, 2], but sin [3, 1]"},
         {wrong(x, table, ones({3, 2}, DType::f64)), "rotary: element types differ: f32 and f64"},
-        {wrong(arange(4), table, table), "rotary: needs floating numbers, got i64"},
+        {wrong(arange(4), table, table), "rotary: needs floating-point numbers, got i64"},
         {wrong(x, Tensor(), table), "rotary: got an undefined tensor"},
         {[x, table] {
              Tensor leaf = table.clone();

@@ -49,7 +49,7 @@ std::vector<OpCase> sampling_cases() {
          "multinomial: 3 draws without replacement from the 2 weights above 0 of row 0"},
         {draw(ones({3}), 0), "multinomial: 0 draws"},
         {draw(scalar(1)), "multinomial: needs weights [..., K], got []"},
-        {draw(arange(3)), "multinomial: needs floating numbers, got i64"},
+        {draw(arange(3)), "multinomial: needs floating-point numbers, got i64"},
         {draw(Tensor()), "multinomial: got an undefined tensor"}};
     return rows;
 }

@@ -105,7 +105,7 @@ OpCase position_row() {
                        index(ones({2, 3}), {kEllipsis, 0, kEllipsis});
                    },
                    "index: more than one kEllipsis"},
-                  {[] { index(ones({2}), {Slice{.step = 0}}); }, "slice: the step is 0"},
+                  {[] { index(ones({2}), {Slice{.step = 0}}); }, "slice: the step must not be 0"},
                   {[] { index(Tensor(), {0}); }, "index: got an undefined tensor"}};
     return row;
 }

@@ -13,7 +13,7 @@ namespace {
 using In = const Tensor&;
 
 constexpr char kFraction[] =
-    ": 1.5 is no whole number of 64 bits, and the tensor is i64; convert it with to()";
+    ": 1.5 is not a 64-bit integer, but the tensor is i64; convert it with to()";
 
 // a in [-9, 10), b in [low, high).
 template <class Op, class F>

@@ -122,7 +122,7 @@ TEST_CASE("tape: what gradient() and backward() refuse") {
     check_throws<AutogradError>([&] { tape.backward(Tensor()); },
                                 "backward: the tensor to start from is undefined");
     check_throws<AutogradError>(
-        [&] { c.grad(); }, "grad: this tensor did not ask for its gradient (set_requires_grad)");
+        [&] { c.grad(); }, "grad: this tensor does not require a gradient (set_requires_grad)");
     CHECK_THROWS_AS(y.grad(), AutogradError);
     CHECK_FALSE(x.grad().defined());  // none of these had a side effect
     tape.backward(sum(y));

@@ -70,7 +70,7 @@ TEST_CASE("cli: --out that is no directory") {
         CHECK_EQ(outcome.out, "");
     };
     refused("file", "'file': cannot be made a directory: ");
-    refused("file/model", "'file/model': cannot be made a directory: Not a directory");
+    refused("file/model", "cannot create directory 'file/model': Not a directory");
     refused("", "'': cannot be made a directory");
     refused(std::string(300, 'x'), "File name too long");
     CHECK_EQ(slurp(place / "file"), "mine");

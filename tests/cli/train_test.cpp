@@ -158,7 +158,7 @@ TEST_CASE("cli train: with planned memory, by option or variable, the same weigh
     const Surroundings with{.environment = {{"TAPESTRY_PLAN", "1"}}};
     CHECK(eager == place.trained(noisy, with));
     check_refused(place.run(tiny_training(), {.environment = {{"TAPESTRY_PLAN", "on"}}}),
-                  "TAPESTRY_PLAN=on: neither 0 nor 1");
+                  "TAPESTRY_PLAN=on: must be 0 or 1");
 }
 
 TEST_CASE("cli train: an interrupt saves, and ends with 130") {

@@ -208,7 +208,7 @@ TEST_CASE("cli: TAPESTRY_ISA, _THREADS and _FUSE that mean nothing") {
     }
     for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "neither 0 nor 1");
     for (const char* value : {"0", "x", "-1", "", "1025", "2 "}) {
-        refused("TAPESTRY_THREADS", value, "not a number of threads from 1 to 1024");
+        refused("TAPESTRY_THREADS", value, "must be a number of threads from 1 to 1024");
     }
 }
 

@@ -222,9 +222,9 @@ TEST_CASE("checkpoint file: what is refused changes nothing") {
     }
     SUBCASE("metadata that is not what it should be") {
         spoiled("\"step\":2", "\"step\":-2.5",
-                "the checkpoint's metadata: \"step\" is -2.5, which is not what belongs there");
+                "the checkpoint's metadata: \"step\" has an invalid value: -2.5");
         spoiled("\"seed\":11", "\"seed\":-11",
-                "the checkpoint's metadata: \"seed\" is -11, which is not what belongs there");
+                "the checkpoint's metadata: \"seed\" has an invalid value: -11");
         spoiled("\"lr\":0.", "\"lr\":-0.",
                 "load_state: the state's learning rate is -0.00909090909090909, not a finite "
                 "number >= 0");

@@ -159,7 +159,7 @@ TEST_CASE("diagnostics: bad input") {
         [] {
             attention_distance(zeros({1, 1, 2, 2}, DType::i64));
         },
-        "attention_distance: needs floating numbers, got i64");
+        "attention_distance: needs floating-point numbers, got i64");
     check_throws<Error>([] { head_similarity(Tensor()); },
                         "head_similarity: got an undefined tensor");
 }

@@ -274,7 +274,7 @@ TEST_CASE("hugging face: settings that are refused") {
                          "\"activation_function\" is \"mish\"; known are gelu_new, ");
     copy.refused_setting("n_head", 5, "GPT: 5 heads do not divide dim 24");
     copy.refused_setting("n_head", 0, "GPT: heads is 0");
-    copy.refused_setting("n_head", "3", "\"n_head\" is \"3\", which is not what belongs there");
+    copy.refused_setting("n_head", "3", "\"n_head\" has an invalid value: \"3\"");
     copy.refused_setting("n_embd", 24.5, "\"n_embd\" is 24.5");
     copy.refused_setting("n_layer", nullptr, "\"n_layer\" is null");
     copy.refused_setting("n_layer", -1, "GPT: layers is -1");

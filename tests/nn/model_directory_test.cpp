@@ -198,7 +198,7 @@ TEST_CASE("model directory: configurations that cannot be") {
         saved.change_config([&](Json& json) { json[name] = value; });
         CHECK(saved.fails_with(words));
     };
-    with("layers", "two", "config.json: \"layers\" is \"two\", which is not what belongs there");
+    with("layers", "two", "config.json: \"layers\" has an invalid value: \"two\"");
     with("layers", 2.5, "config.json: \"layers\" is 2.5");
     with("layers", nullptr, "config.json: \"layers\" is null");
     with("bias", 1, "config.json: \"bias\" is 1");

@@ -124,7 +124,7 @@ TEST_CASE("tokenizer: broken JSON") {
         {R"({"type":"char","vocab":["a","bc"]})", "vocab entry 1 is 'bc', 2 characters instead"},
         {R"({"type":"char","vocab":[""]})", "vocab entry 0 is '', 0 characters instead of one"},
         {R"({"type":"char","vocab":["a","b","a"]})", "character 'a' (U+0061) comes twice"},
-        {R"({"type":"char","vocab":["a"],"vocab":["b"]})", "key 'vocab' comes twice"},
+        {R"({"type":"char","vocab":["a"],"vocab":["b"]})", "duplicate key 'vocab'"},
     };
     for (const Bad& bad : cases) {
         INFO(bad.json);

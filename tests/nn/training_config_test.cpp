@@ -72,7 +72,7 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
     CHECK_EQ(usual.lr, 1e-3);
     check_throws<IoError>([] { training_config_from_json("{}", "c"); }, "c: \"model\" is missing");
     check_throws<IoError>([] { training_config_from_json(R"({"steps": "many"})", "c"); },
-                          "c: \"steps\" is \"many\", which is not what belongs there");
+                          "c: \"steps\" has an invalid value: \"many\"");
 }
 
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {

@@ -196,7 +196,7 @@ TEST_CASE("transformer directory: configurations that cannot be") {
         spill(saved.config(), json.dump());
         saved.fails_with(words);
     };
-    with("layers", "two", "config.json: \"layers\" is \"two\", which is not what belongs there");
+    with("layers", "two", "config.json: \"layers\" has an invalid value: \"two\"");
     with("norm_first", 1, "config.json: \"norm_first\" is 1");
     with("begin_id", 1.5, "config.json: \"begin_id\" is 1.5");
     with("begin_id", 2, "config.json: begin 2 and end 2 are not two ids below 3");
