@@ -157,13 +157,13 @@ const Option& option_called(const std::string& name, Purpose purpose) {
         if (name == option.name) return option;
         known.emplace_back(option.name);
     }
-    fail("{}: no option is called {}; there are {}",
+    fail("{}: unknown option {}; the options are {}",
          purpose == Purpose::check ? "check_gradient" : "compare_precisions", name,
          fmt::join(known, ", "));
 }
 
 [[noreturn]] void fail_as_no_object(std::string_view json) {
-    fail("check_gradient: the options are no JSON object: {}", json);
+    fail("check_gradient: the options are not a JSON object: {}", json);
 }
 
 JsonTree read_options(std::string_view json) {

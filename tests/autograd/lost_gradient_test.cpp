@@ -28,7 +28,7 @@ const std::string kNothingAsked =
 const std::string kNoTape =
     "was computed while no tape was recording; make the Tape before computing";
 const std::string kOtherTape =
-    "was recorded by another tape; only that one walks back from it, while it lives";
+    "was recorded by another tape; only that tape can run backward from it, while it exists";
 const std::string kThroughConstant =
     "depends on a leaf only through a tensor that this tape did not record; make the Tape before "
     "computing, and change a leaf in place, as in w.copy_(w - lr * g), because w = w - lr * g "

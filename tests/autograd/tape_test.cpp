@@ -145,8 +145,8 @@ TEST_CASE("tape: walking twice needs retain") {
     CHECK_EQ(x.grad().at({1}), doctest::Approx(2 * std::exp(1.0)));
     CHECK(tape.entries()[0]->released());
     check_throws<AutogradError>([&] { tape.backward(y); },
-                                "exp (#0, blocks.3.norm): backward has been here and released "
-                                "what it saved; pass retain = true to walk the tape again");
+                                "exp (#0, blocks.3.norm): backward has already run and released "
+                                "the saved tensors; pass retain = true to run it again");
 }
 
 TEST_CASE("tape: changes in place are noticed") {

@@ -170,7 +170,7 @@ static void compares_types(void) {
     expect(compared(1, "{\"format\": \"f16\", \"points\": 2}", &report) == TAPESTRY_BAD_INPUT,
            "an option of checks");
     expect(
-        strstr(tapestry_error_message(), "compare_precisions: no option is called points") != NULL,
+        strstr(tapestry_error_message(), "compare_precisions: unknown option points") != NULL,
         "that is said, too");
     expect(compared(1, "{\"format\": \"f16\", \"inputs\": [[3]]}", &report) == TAPESTRY_BAD_INPUT,
            "sizes that do not fit");
@@ -196,7 +196,7 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_BAD_INPUT, "{", "no JSON object: {");
     refused(TAPESTRY_BAD_INPUT, "[]", "no JSON object: []");
     refused(TAPESTRY_BAD_INPUT, "{\"epsilon\": 1}",
-            "no option is called epsilon; there are shape,");
+            "unknown option epsilon; the options are shape,");
     refused(TAPESTRY_BAD_INPUT, "{\"certainty\": \"high\"}",
             "the option certainty is \"high\"; it must be a number");
     refused(TAPESTRY_BAD_INPUT, "{\"certainty\": 2}", "certainty = 2 is not between 0 and 1");
@@ -215,7 +215,7 @@ static void says_what_is_wrong(void) {
     expect(tapestry_check_gradient(broken, df, &factor, x, 3, NULL, &report) ==
                TAPESTRY_CALLBACK_FAILED,
            "a callback gives up");
-    expect(strstr(tapestry_error_message(), "f answered 42") != NULL, "its answer is told");
+    expect(strstr(tapestry_error_message(), "f returned 42") != NULL, "its answer is told");
     expect(tapestry_check_gradient(f, broken, &factor, x, 3, NULL, &report) ==
                TAPESTRY_CALLBACK_FAILED,
            "the gradient gives up");
@@ -226,7 +226,7 @@ static void says_what_is_wrong(void) {
     expect(tapestry_check_gradient(f, df, &factor, x, 0, NULL, &report) == TAPESTRY_BAD_INPUT,
            "an empty x");
     expect(tapestry_check_gradient(f, df, &factor, x, 3, NULL, NULL) == TAPESTRY_BAD_INPUT,
-           "nowhere to put the report");
+           "report is NULL");
     expect(tapestry_check_gradient(f, df, &factor, x, (size_t)1 << 62, NULL, &report) ==
                TAPESTRY_OUT_OF_MEMORY,
            "more numbers than there is memory for");

@@ -117,7 +117,7 @@ TEST_CASE("cli tokenize: inputs that are refused") {
             "o.txt: character 'Ω' (U+03A9) at position 0 is not in the model's vocabulary");
     refused({"--text", "t.txt", "t.txt", "--out", "x", "--tokenizer", "m"},
             "t.txt: a second document, and the tokenizer has no end-of-text character");
-    refused({"--text", "t.txt", "--out", "t.txt"}, "'t.txt': cannot be made a directory");
+    refused({"--text", "t.txt", "--out", "t.txt"}, "cannot create directory 't.txt'");
 }
 
 TEST_CASE("cli tokenize: data that cannot be trained on") {

@@ -206,7 +206,7 @@ TEST_CASE("cli: TAPESTRY_ISA, _THREADS and _FUSE that mean nothing") {
         if (std::find(isas.begin(), isas.end(), isa) != isas.end()) continue;
         refused("TAPESTRY_ISA", std::string(name_of(isa)), "not available; this machine");
     }
-    for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "neither 0 nor 1");
+    for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "must be 0 or 1");
     for (const char* value : {"0", "x", "-1", "", "1025", "2 "}) {
         refused("TAPESTRY_THREADS", value, "must be a number of threads from 1 to 1024");
     }

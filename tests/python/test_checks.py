@@ -188,7 +188,7 @@ class Exceptions(unittest.TestCase):
             {"format": "f32"},
         ):
             self.assertTrue(tapestry.check_gradient(cubes, cubes_gradient, X, **options), options)
-        with self.assertRaisesRegex(ValueError, "no option is called tol; there are shape, inputs"):
+        with self.assertRaisesRegex(ValueError, "unknown option tol; the options are shape, inputs"):
             tapestry.check_gradient(cubes, cubes_gradient, X, tol=1)
         with self.assertRaisesRegex(ValueError, "certainty is \"high\"; it must be a number"):
             tapestry.check_gradient(cubes, cubes_gradient, X, certainty="high")
