@@ -128,7 +128,7 @@ Tensor clamp(const Tensor& x, double low, double high) {
     check_whole("clamp", x);
     const auto bound = [](double value) {
         require(std::isinf(value) || is_whole(value),
-                "clamp: {} is neither whole nor infinite, and the tensor is i64", value);
+                "clamp: {} is neither an integer nor infinite, but the tensor is i64", value);
         return convert_element<Whole>(value);
     };
     return map("clamp", x, [from = bound(low), to = bound(high)](Whole value) {

@@ -43,7 +43,7 @@ std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0))
 BatchNorm::BatchNorm(const char* kind, std::int64_t channels, const BatchNormOptions& options)
     : Module(kind), options_(options) {
     require(channels > 0, "{}: {} channels; the number must be positive", kind, channels);
-    require(options.eps >= 0, "{}: eps {} is negative", kind, options.eps);
+    require(options.eps >= 0, "{}: eps must be >= 0, got {}", kind, options.eps);
     require(options.momentum >= 0 && options.momentum <= 1, "{}: momentum {} is not in [0, 1]",
             kind, options.momentum);
     weight = ones({channels});
@@ -95,7 +95,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, double eps)
     : Module("GroupNorm"), groups_(groups), eps_(eps) {
     require(groups > 0 && channels > 0 && channels % groups == 0,
             "GroupNorm: {} groups do not divide {} channels", groups, channels);
-    require(eps >= 0, "GroupNorm: eps {} is negative", eps);
+    require(eps >= 0, "GroupNorm: eps must be >= 0, got {}", eps);
     weight = ones({channels});
     bias = zeros({channels});
     register_parameter("weight", weight);

@@ -179,7 +179,7 @@ OpCase clamp_row() {
                             : x > 1.5 ? decltype(x)(1.5)
                                       : x; }, -3,
         3);
-    row.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
+    row.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low must be at most high, got 1 and 0"},
                   {[] { clamp(ones({2}, DType::boolean), 0, 1); },
                    "clamp: needs floating-point numbers or i64, got bool"}};
     return row;

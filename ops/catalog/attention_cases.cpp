@@ -78,15 +78,14 @@ OpCase option_errors(OpCase row) {
         return [=] { scaled_dot_product_attention(x, x, x, options); };
     };
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    row.errors = {
-        {wrong({.mask = ones({4, 3}, DType::boolean)}),
-         "attention: mask: shapes do not broadcast: [4, 3] and [4, 4]"},
-        {wrong({.mask = ones({2, 4, 4}, DType::boolean)}),
-         "attention: the mask [2, 4, 4] does not broadcast to the scores [4, 4]"},
-        {wrong({.mask = ones({4, 4}, DType::f64)}),
-         "attention: the mask is f64; needs bool or f32"},
-        {wrong({.scale = nan}), "attention: scale nan is not finite"},
-        {wrong({.dropout = 1.5}), "attention: dropout = 1.5 is not a probability from 0 to 1"}};
+    row.errors = {{wrong({.mask = ones({4, 3}, DType::boolean)}),
+                   "attention: mask: shapes do not broadcast: [4, 3] and [4, 4]"},
+                  {wrong({.mask = ones({2, 4, 4}, DType::boolean)}),
+                   "attention: the mask [2, 4, 4] does not broadcast to the scores [4, 4]"},
+                  {wrong({.mask = ones({4, 4}, DType::f64)}),
+                   "attention: the mask is f64; needs bool or f32"},
+                  {wrong({.scale = nan}), "attention: scale must be finite, got nan"},
+                  {wrong({.dropout = 1.5}), "attention: dropout must be in [0, 1], got 1.5"}};
     return row;
 }
 

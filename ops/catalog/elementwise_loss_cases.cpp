@@ -79,7 +79,7 @@ std::vector<OpCase> huber_rows() {
         [](const Tensor& x, const Tensor& y, Reduction r) { return huber_loss(x, y, r, 0.7); },
         [](auto x, auto y) { return reference::huber(x, y, 0.7); });
     rows.front().errors.push_back({[] { huber_loss(ones({2}), ones({2}), Reduction::sum, 0); },
-                                   "huber_loss: delta 0 is not above 0"});
+                                   "huber_loss: delta must be > 0, got 0"});
     return rows;
 }
 
@@ -89,7 +89,7 @@ std::vector<OpCase> smooth_l1_rows() {
         [](const Tensor& x, const Tensor& y, Reduction r) { return smooth_l1_loss(x, y, r, 0.4); },
         [](auto x, auto y) { return reference::huber(x, y, 0.4) / 0.4; });
     rows.front().errors.push_back({[] { smooth_l1_loss(ones({2}), ones({2}), Reduction::sum, -1); },
-                                   "smooth_l1_loss: beta -1 is below 0"});
+                                   "smooth_l1_loss: beta must be >= 0, got -1"});
     rows.push_back(pair_row(
         "smooth_l1_loss", "beta 0",
         [](const Tensor& x, const Tensor& y, Reduction r) { return smooth_l1_loss(x, y, r, 0); },

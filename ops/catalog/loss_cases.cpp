@@ -46,7 +46,7 @@ std::vector<ErrorCase> cross_entropy_errors() {
         {[=] {
              cross_entropy(ones({3, 3}), targets(0));
          },
-         "cross_entropy: targets are [2], but logits [3, 3] ask for [3]"},
+         "cross_entropy: targets are [2], but logits [3, 3] need [3]"},
         {[=] {
              cross_entropy(ones({2, 3}), ones({2}));
          },
@@ -62,7 +62,7 @@ std::vector<ErrorCase> cross_entropy_errors() {
         {[=] {
              cross_entropy(ones({2, 3}), targets(0), {.label_smoothing = 1.5});
          },
-         "cross_entropy: label_smoothing 1.5 is not from 0 to 1"}};
+         "cross_entropy: label_smoothing must be in [0, 1], got 1.5"}};
 }
 
 OpCase nll_row(const char* variant, const NllOptions& options) {
@@ -98,7 +98,7 @@ std::vector<OpCase> nll_rows() {
         {[=] {
              nll_loss(ones({3, 4}), targets);
          },
-         "nll_loss: targets are [2], but log-probabilities [3, 4] ask for [3]"},
+         "nll_loss: targets are [2], but log-probabilities [3, 4] need [3]"},
         {[=] {
              nll_loss(ones({2, 3}), ones({2}));
          },

@@ -97,9 +97,9 @@ OpCase dropout_row() {
     row.large = {{{70, 1000}}};
     const double nan = std::numeric_limits<double>::quiet_NaN();
     row.errors = {
-        {[] { dropout(ones({2}), 1.5); }, "dropout: p = 1.5 is not a probability from 0 to 1"},
-        {[] { dropout(ones({2}), -0.5, false); }, "dropout: p = -0.5 is not a probability"},
-        {[nan] { dropout(ones({2}), nan); }, "dropout: p = nan is not a probability"},
+        {[] { dropout(ones({2}), 1.5); }, "dropout: p must be in [0, 1], got 1.5"},
+        {[] { dropout(ones({2}), -0.5, false); }, "dropout: p must be in [0, 1], got -0.5"},
+        {[nan] { dropout(ones({2}), nan); }, "dropout: p must be in [0, 1], got nan"},
         {[] { dropout(arange(2), 0.5); }, "dropout: needs floating-point numbers, got i64"},
         {[] { dropout(Tensor(), 0.5); }, "dropout: got an undefined tensor"}};
     return row;

@@ -122,7 +122,7 @@ void add_singles(std::vector<OpCase>& rows) {
                             : x > 5.0 ? decltype(x)(5.0)
                                       : x; }));
     rows.back().errors = {{[] { clamp(arange(3), 0.5, 2); },
-                           "clamp: 0.5 is neither whole nor infinite, and the tensor is i64"}};
+                           "clamp: 0.5 is neither an integer nor infinite, but the tensor is i64"}};
 }
 
 // where() also selects among i64 and bool.

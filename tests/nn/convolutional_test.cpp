@@ -107,14 +107,14 @@ TEST_CASE("modules for images: what they refuse") {
     check_throws<ValueError>([] { BatchNorm1d(2, {.momentum = 2}); },
                              "BatchNorm1d: momentum 2 is not in [0, 1]");
     check_throws<ValueError>([] { BatchNorm1d(2, {.eps = -1}); },
-                             "BatchNorm1d: eps -1 is negative");
+                             "BatchNorm1d: eps must be >= 0, got -1");
     check_throws<ShapeError>([&] { BatchNorm2d(3)(row); },
                              "BatchNorm2d: needs an input [N, C, H, W], got [2, 3]");
     check_throws<ShapeError>([&] { BatchNorm1d(3)(images(1)); },
                              "BatchNorm1d: needs an input [N, C] or [N, C, L], got [6, 3, 4, 5]");
     check_throws<ValueError>([] { GroupNorm(2, 3); },
                              "GroupNorm: 2 groups do not divide 3 channels");
-    check_throws<ValueError>([] { GroupNorm(1, 3, -1); }, "GroupNorm: eps -1 is negative");
+    check_throws<ValueError>([] { GroupNorm(1, 3, -1); }, "GroupNorm: eps must be >= 0, got -1");
     check_throws<ShapeError>([] { Flatten()(random({3}, 1)); },
                              "Flatten: needs an input [N, C, ...], got [3]");
 }

@@ -251,7 +251,7 @@ TEST_CASE("text cache: where nothing can be kept, the text is read all the same"
     spill(c.scratch / "cache", "a file");
     CHECK_EQ(c.read().hash, hash);
     REQUIRE_EQ(c.warnings.size(), 1);
-    CHECK(c.warnings[0].find("cannot be made a directory") != std::string::npos);
+    CHECK(c.warnings[0].find("cannot create directory") != std::string::npos);
     spill(c.text, sentences(60'000) + "\xFF");  // the text's fault is no fault of the cache
     check_message<IoError>([&] { c.read(); }, "not UTF-8 at byte");
     CHECK_EQ(c.warnings.size(), 1);

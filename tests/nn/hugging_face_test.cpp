@@ -502,5 +502,5 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     spill(scratch / "file", "x");
     const Ours ours(small_config());
     check_message<IoError>([&] { export_hugging_face(scratch / "file", ours.model, nullptr); },
-                           "cannot be made a directory");
+                           "cannot create directory");
 }

@@ -364,7 +364,7 @@ TEST_CASE("safetensors: bad metadata") {
         {file_of(R"({"__metadata__":{"a":true}})"), "'a' in __metadata__ is true, not a string"},
         {file_of(R"({"__metadata__":{"a":{}}})"), "'a' in __metadata__ is an object, not a string"},
         {file_of(R"({"__metadata__":{"a":["b"]}})"), "'a' in __metadata__ is a list, not a"},
-        {file_of(R"({"__metadata__":{"a":"x","a":"y"}})"), "'a' comes twice in __metadata__"},
+        {file_of(R"({"__metadata__":{"a":"x","a":"y"}})"), "duplicate key 'a' in __metadata__"},
         {file_of(R"({"__metadata__":{},"__metadata__":{}})"), "'__metadata__' comes twice"},
         {file_of(R"({"__metadata__":null,"__metadata__":{}})"), "'__metadata__' comes twice"},
         {file_of(fmt::format("{{{}}}", entry("__metadata__", "F32", "[1]", "[0,4]")), zeros_of(4)),

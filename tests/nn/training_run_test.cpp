@@ -163,7 +163,7 @@ TEST_CASE("training run: what is refused before any work") {
     Session session(place.config());
     spill(place.out, "a file");
     check_message<IoError>([&] { TrainingRun run(session, {.out = place.out}); },
-                           "cannot be made a directory");
+                           "cannot create directory");
     CHECK_EQ(session.steps(), 0);
 }
 
