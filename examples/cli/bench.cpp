@@ -59,7 +59,7 @@ void add_busy(Options& parent) {
     auto s = std::make_shared<Bench<bench::BusyOptions>>();
     bench::StepOptions& step = s->measured.step;
     Options& o =
-        parent.subcommand("busy", "Training steps beside a loop that spins on one core, in turn");
+        parent.subcommand("busy", "Training steps with a spinning loop on one core, in turn");
     add_model_options(o, step.model, step.batch);
     o.count("--vocab", step.model.vocab, "Tokens in the vocabulary");
     o.count("--steps", step.steps, "Steps to measure, of each kind in each round");

@@ -29,9 +29,10 @@ void check_vacant(const ExportSettings& s) {
     if (!is_there(out / kConfigName) && !is_there(out / kWeightsName)) return;
     const bool is_export = is_there(out / kConfigName) && !is_there(out / kMetricsName) &&
                            is_hugging_face(ConfigFile(out / kConfigName));
-    require<IoError>(is_export, "{}: there is a model in it; choose another directory", shown(out));
+    require<IoError>(is_export, "{}: already contains a model; choose another directory",
+                     shown(out));
     require<IoError>(s.overwrite,
-                     "{}: there is a model in GPT-2's format in it; --overwrite replaces it",
+                     "{}: already contains a model in GPT-2's format; --overwrite replaces it",
                      shown(out));
 }
 

@@ -49,9 +49,9 @@ std::string read_token(std::string_view text, const std::string& place) {
     std::string bytes;
     for (const char32_t character : utf8::decode(place, text)) {
         const int byte = character < kBytes.size() ? kBytes[character] : -1;
-        require(byte >= 0, "{}: {} has the character '{}' (U+{:04X}), which stands for no byte",
-                place, utf8::quoted(text), utf8::printable(character),
-                static_cast<unsigned>(character));
+        require(byte >= 0,
+                "{}: {} has the character '{}' (U+{:04X}), which does not represent a byte", place,
+                utf8::quoted(text), utf8::printable(character), static_cast<unsigned>(character));
         bytes.push_back(static_cast<char>(byte));
     }
     return bytes;

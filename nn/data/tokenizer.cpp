@@ -59,7 +59,8 @@ CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
 }
 
 CharTokenizer CharTokenizer::from_text(std::string_view text) {
-    require(!text.empty(), "tokenizer: the text is empty, it has no characters to make tokens of");
+    require(!text.empty(),
+            "tokenizer: the text is empty, so there are no characters to make tokens from");
     if (const auto flaw = utf8::find_flaw(text)) {
         fail("tokenizer: the text is not UTF-8 at byte {}: {}", flaw->byte, flaw->what);
     }

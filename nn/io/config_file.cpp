@@ -62,8 +62,8 @@ void check_known(const ConfigFile& file, const char* setting, const std::string&
     for (const std::string& one : known) {
         list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
     }
-    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, utf8::printable(name),
-                  list);
+    fail<IoError>("{}: \"{}\" is \"{}\"; must be one of {}", file.path(), setting,
+                  utf8::printable(name), list);
 }
 
 ConfigFile ConfigFile::object(const char* name) const {

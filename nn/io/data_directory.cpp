@@ -119,11 +119,10 @@ bool has_data(const fs::path& directory) {
 }
 
 void check_holds_no_data(const fs::path& directory) {
-    require<IoError>(
-        !has_data(directory),
-        "{}: there is data in it (`tapestry tokenize`), which this would break; choose "
-        "another directory",
-        shown(directory));
+    require<IoError>(!has_data(directory),
+                     "{}: contains data (`tapestry tokenize`), which this would break; choose "
+                     "another directory",
+                     shown(directory));
 }
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,

@@ -87,8 +87,8 @@ template <class Config>
 void check_positive(const char* model, const Config& config) {
     for_each_field<Config>([&](const auto& one) {
         if constexpr (std::is_same_v<decltype(config.*one.member), const std::int64_t&>) {
-            require(one.traits.low < 1 || config.*one.member > 0,
-                    "{}: {} is {}; it must be positive", model, one.name, config.*one.member);
+            require(one.traits.low < 1 || config.*one.member > 0, "{}: {} must be positive, got {}",
+                    model, one.name, config.*one.member);
         }
     });
 }

@@ -11,7 +11,7 @@ namespace tapestry {
 namespace {
 
 void check_rate(const char* schedule, double rate) {
-    require(rate >= 0 && std::isfinite(rate), "{}: learning rate {} is not a finite number >= 0",
+    require(rate >= 0 && std::isfinite(rate), "{}: learning rate must be finite and >= 0, got {}",
             schedule, rate);
 }
 

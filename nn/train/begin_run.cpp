@@ -29,7 +29,7 @@ using Told = std::function<void(const std::string&)>;
 
 void tell_overridden(const std::vector<std::string>& names, const char* option, const Told& told) {
     for (const std::string& name : names) {
-        told(fmt::format("{} differs from what it was so far ({})\n", name, option));
+        told(fmt::format("{} differs from before ({})\n", name, option));
     }
 }
 
@@ -39,7 +39,7 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
     auto session =
         directory.resume({.wanted = r.config, .given = r.given, .overrides = r.overrides}, cache);
     if (!session) return nullptr;
-    told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out),
+    told(fmt::format("resuming in {} after step {} of {}\n", utf8::printable(r.out),
                      session->steps(), session->config().steps));
     tell_overridden(session->overridden(), "--override", told);
     return session;
@@ -47,11 +47,10 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
 
 std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, const Told& told) {
     require(!r.resume || !data_name(r.config).empty(),
-            "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
-            r.out);
+            "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
     if (r.resume)
-        told(fmt::format("no checkpoint in {}: beginning at step 0\n", utf8::printable(r.out)));
+        told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);
 }
 
@@ -66,18 +65,17 @@ void check_vacant(const RunRequest& r) {
     if (r.overwrite) {
         require<IoError>(
             is_run || !has(kConfigName) || !is_hugging_face(ConfigFile(out / kConfigName)),
-            "{}: there is a model in it that another program wrote; choose another "
+            "{}: contains a model that another program wrote; choose another "
             "directory",
             shown(out));
         return;
     }
     const std::vector<StoredCheckpoint> stored = stored_checkpoints(out);
     require<IoError>(stored.empty(),
-                     "{}: there is a run in it already, saved after step {}; --resume continues "
-                     "it, --overwrite begins anew in its place",
+                     "{}: already contains a run, saved after step {}; --resume continues it, "
+                     "--overwrite replaces it",
                      shown(out), stored.empty() ? 0 : stored.back().step);
-    require<IoError>(!has_model,
-                     "{}: there is a model in it already; --overwrite begins anew in its place",
+    require<IoError>(!has_model, "{}: already contains a model; --overwrite replaces it",
                      shown(out));
 }
 
@@ -91,7 +89,7 @@ std::unique_ptr<RunDirectory> locked(const RunRequest& r) {
 void check_elsewhere(const RunRequest& r) {
     std::error_code absent;
     require(!fs::equivalent(r.fork, r.out, absent),
-            "--fork: {} is --out as well; the new run needs a directory of its own", r.fork);
+            "--fork: {} is also --out; the new run needs another directory", r.fork);
 }
 
 BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
@@ -103,7 +101,7 @@ BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     const Rewinder rewinder(history, {.cache = cache, .told = tell_wait});
     Fork fork =
         fork_after(history, rewinder, r.step, {.wanted = r.config, .given = r.given}, cache);
-    told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out), r.step,
+    told(fmt::format("continuing in {} after step {} of {}\n", utf8::printable(r.out), r.step,
                      utf8::printable(r.fork)));
     tell_overridden(fork.changed, "--fork", told);
     if (!directory) directory = std::make_unique<RunDirectory>(r.out);
@@ -159,7 +157,7 @@ Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_
     now.isa = name_of(current_isa());
     const ResumedConfig next = resumed_config(now, history.directory().native(), changes);
     require(next.config.steps > step,
-            "fork: of {} steps none is left after step {}; --steps asks for more",
+            "fork: none of the {} steps is left after step {}; set --steps higher",
             next.config.steps, step);
     Fork fork{.session = rewinder.session_before(step + 1),
               .earlier = earlier_run(history, step, next),
@@ -227,7 +225,7 @@ void check_same(Communicator& c, const Facts& facts) {
         for (std::size_t i = 0; i < facts.size(); ++i) {
             require<AgreedError>(
                 values[i] == first[i],
-                "{} is {} in process 0 and {} in {}; it has to be the same everywhere",
+                "{} is {} in process 0 and {} in {}; it must be the same everywhere",
                 facts[i].first, first[i], values[i], process_name(c, static_cast<int>(p)));
         }
     }
@@ -259,8 +257,8 @@ void check_same_request(Communicator& c, const RunRequest& request) {
 // Fails early; a resumed run may have other settings and is checked later.
 void check_processes(const Communicator& c, const TrainingConfig& config) {
     require(config.micro_batches > 1,
-            "train: {} processes share the micro-batches of a step; --micro-batches says into how "
-            "many a batch is cut, the same for any number of processes",
+            "train: {} processes share the micro-batches of a step; --micro-batches sets how many "
+            "a batch is split into, the same for any number of processes",
             c.size());
     require(c.size() <= config.micro_batches * config.accumulate,
             "train: {} processes for the {} micro-batches of a step (--micro-batches {}, "

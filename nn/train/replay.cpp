@@ -219,7 +219,7 @@ void Trap::guard(const std::function<void()>& f) {
         f();
     } catch (const DivergedError& error) {
         if (step_.batches.empty()) throw;
-        fail<DivergedError>("{}; taken again, {}", error.what(), take_again());
+        fail<DivergedError>("{}; replayed, {}", error.what(), take_again());
     }
 }
 

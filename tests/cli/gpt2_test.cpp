@@ -71,12 +71,13 @@ TEST_CASE("cli gpt2: files of tokens that are none") {
                   "vocabulary of 377");
     check_refused(place.tokens("-1 2"), "token -1 at position 0 is outside the vocabulary of 377");
     check_refused(place.tokens("1 99999999999999999999999"), "at position 1 is outside the voc");
-    check_refused(place.tokens("1 2 three"), "'ids': 'three' at position 2 is no token id");
-    check_refused(place.tokens("1 2.5"), "'2.5' at position 1 is no token id");
-    check_refused(place.tokens("1,2,3"), "'1,2,3' at position 0 is no token id");
-    check_refused(place.tokens(std::string("1 \0 2", 5)), "'\\u{0}' at position 1 is no token id");
-    check_refused(place.tokens(""), "'ids': 0 tokens; at least 2 are needed");
-    check_refused(place.tokens(" 5\n"), "'ids': 1 tokens; at least 2 are needed");
+    check_refused(place.tokens("1 2 three"), "'ids': 'three' at position 2 is not a token id");
+    check_refused(place.tokens("1 2.5"), "'2.5' at position 1 is not a token id");
+    check_refused(place.tokens("1,2,3"), "'1,2,3' at position 0 is not a token id");
+    check_refused(place.tokens(std::string("1 \0 2", 5)),
+                  "'\\u{0}' at position 1 is not a token id");
+    check_refused(place.tokens(""), "'ids': needs at least 2 tokens, got 0");
+    check_refused(place.tokens(" 5\n"), "'ids': needs at least 2 tokens, got 1");
     check_refused(place.run({"eval", "--model", "g", "--tokens", "none"}), "cannot read 'none'");
     check_refused(place.run({"eval", "--model", "g", "--tokens", "g"}), "it is a directory");
     check_refused(place.run({"eval", "--model", "g", "--tokens", "ids", "--text", "t.txt"}),
@@ -207,7 +208,7 @@ TEST_CASE("cli export: where it cannot go") {
     // Onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
     check_refused(place.run({"export", "--model", "g", "--out", "g"}),
-                  "'g': there is a model in GPT-2's format in it; --overwrite replaces it");
+                  "'g': already contains a model in GPT-2's format; --overwrite replaces it");
     CHECK(slurp(place / "g/model.safetensors") == before);
     check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
     CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix

@@ -96,8 +96,8 @@ TEST_CASE("cli: config.json with settings that no model has") {
     spoilt.config("dim", 1.5, "\"dim\" is 1.5");
     spoilt.config("dim", nullptr, "\"dim\" is null");
     spoilt.config("dim", true, "\"dim\" is true");
-    spoilt.config("dim", 0, "dim is 0; it must be positive");
-    spoilt.config("layers", -4, "layers is -4; it must be positive");
+    spoilt.config("dim", 0, "dim must be positive, got 0");
+    spoilt.config("layers", -4, "layers must be positive, got -4");
     spoilt.config("heads", 3, "3 heads do not divide dim 16");
     spoilt.config("heads", 0, "heads is 0");
     spoilt.config("dropout", "much", "\"dropout\" is \"much\"");
@@ -199,7 +199,7 @@ TEST_CASE("cli: model.safetensors with tensors that cannot be, or are another mo
         [&](Json& json) {
             json["empty"] = {{"dtype", "F32"}, {"shape", {0}}, {"data_offsets", {0, 0}}};
         },
-        "tensor \"empty\" belongs to no part of the model");
+        "tensor \"empty\" does not belong to the model");
 }
 
 TEST_CASE("cli: prompts and texts with characters the model does not know") {

@@ -79,20 +79,18 @@ TEST_CASE("cli resume: what is said of where it begins") {
     const ResumePlace place;
     const Outcome first = place.run(training("m", {"--resume", "--steps", "60"}));
     check_done(first);
-    CHECK(first.out.starts_with("no checkpoint in m: beginning at step 0\n"));
-    check_refused(
-        place.run({"train", "--resume", "--out", "n"}),
-        "--resume: there is no checkpoint in n, and without --text nothing to begin with");
+    CHECK(first.out.starts_with("no checkpoint in m: starting at step 0\n"));
+    check_refused(place.run({"train", "--resume", "--out", "n"}),
+                  "--resume: no checkpoint in n; to start a new run, give --text");
     CHECK_FALSE(fs::exists(place / "n"));
     check_refused(place.run({"train", "--out", "n"}), "--text is required");
     check_refused(place.run({"train", "--resume", "--out", "m", "--steps", "80"}),
-                  "steps was 60 so far and is 80 now; --override steps goes on all the same");
+                  "steps was 60 and is now 80; --override steps continues anyway");
     const Outcome longer = place.run({"train", "--resume", "--out", "m", "--steps", "80",
                                       "--override", "steps", "lr", "--lr", "0.5"});
     check_done(longer);
-    CHECK(longer.out.starts_with("going on in m after step 60 of 80\n"));
-    CHECK(longer.out.find("steps differs from what it was so far (--override)\n") !=
-          std::string::npos);
+    CHECK(longer.out.starts_with("resuming in m after step 60 of 80\n"));
+    CHECK(longer.out.find("steps differs from before (--override)\n") != std::string::npos);
     CHECK(longer.out.find("lr differs") != std::string::npos);
     CHECK_EQ(lines_of(slurp(place / "m" / "metrics.jsonl")).size(), 81);
     CHECK(place.run({"curve", "m"}).out.find("80") != std::string::npos);
@@ -114,7 +112,7 @@ TEST_CASE("cli train: a run is replaced on request only") {
     const std::string before = slurp(place / "m" / "model.safetensors");
     Arguments again = training("m", {"--overwrite", "--seed", "7"});
     std::erase(again, "--overwrite");
-    check_refused(place.run(again), "'m': there is a run in it already, saved after step ");
+    check_refused(place.run(again), "'m': already contains a run, saved after step ");
     CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
     check_refused(place.run(training("m", {"--overwrite", "--resume"})),
                   "--resume excludes --overwrite");

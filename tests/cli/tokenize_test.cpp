@@ -100,7 +100,7 @@ TEST_CASE("cli tokenize: inputs that are refused") {
         check_refused(outcome, words);
         CHECK_FALSE(fs::exists(t.place / "x/data.json"));
     };
-    refused({"--text", "t.txt", "--out", "d"}, "d: there is data in it already; remove it, or");
+    refused({"--text", "t.txt", "--out", "d"}, "d: already contains data; remove it or");
     refused({"--text", "none.txt", "--out", "x"}, "'none.txt': No such file or directory");
     spill(t.place / "bad.jsonl", "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
     refused({"--text", "bad.jsonl", "--out", "x"}, "bad.jsonl:2: no field 'text'");
@@ -136,7 +136,7 @@ TEST_CASE("cli tokenize: data that cannot be trained on") {
     check_done(t.place.run({"tokenize", "--text", "o.txt", "--out", "o"}));
     put_model(t.place / "model");
     refused({"train", "--data", "o", "--model", "model", "--out", "m"},
-            "o: made with another tokenizer than model has (24 characters, hash ");
+            "o: made with a tokenizer that differs from that of model (24 characters, hash ");
     refused({"eval", "--data", "o", "--model", "model"},
             "o: made with another tokenizer than model");
     Json json = Json::parse(slurp(t.place / "d/data.json"));
@@ -245,7 +245,7 @@ TEST_CASE("cli: a part for testing, and the order of an epoch") {
     CHECK(test.out.find(" over 384 characters of the test part of d\n") != std::string::npos);
     check_done(t.place.run(eval + Arguments{"--split", "validation"}));
     check_refused(t.place.run(eval + Arguments{"--split", "test"}),
-                  "eval: --split test needs --test-fraction, the one that the training had");
+                  "eval: --split test needs --test-fraction, as given in training");
     check_refused(t.train({"--out", "x", "--test-fraction", "0.1"}), "something is left for");
     check_refused(t.train({"--out", "x", "--test-fraction", "0.005"}), "10 for testing");
     check_refused(t.train({"--out", "x", "--order", "sorted"}), "--order");

@@ -129,9 +129,9 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"bench"}, "A subcommand is required (see tapestry bench --help)");
     refused({"bench", "conv"}, "not expected: conv");
     refused({"info", "train"}, "not expected: train");
-    refused({"gradcheck", "--op", "nosuch"}, "no op is called \"nosuch\"");
+    refused({"gradcheck", "--op", "nosuch"}, "unknown op \"nosuch\"");
     refused({"gradcheck", "--module", "nosuch"},
-            "no module is called \"nosuch\"; there are linear");
+            "unknown module \"nosuch\"; must be one of linear");
     refused({"gradcheck", "--op", "exp", "--module", "gpt"}, "--op excludes --module");
     refused({"gradcheck", "--plot", "p.svg"}, "--plot needs an op, a module or a model");
     refused({"gradcheck", "--dtype", "f32", "--order", "1"}, "--order is for f64");

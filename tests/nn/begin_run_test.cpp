@@ -72,9 +72,9 @@ TEST_CASE("begin run: where it was left, and what differs") {
     request.given = {"lr"};
     request.overrides = {"lr"};
     CHECK_EQ(place.begin(request).session->steps(), 3);
-    CHECK_EQ(place.told, "going on in " + request.out +
+    CHECK_EQ(place.told, "resuming in " + request.out +
                              " after step 3 of 6\n"
-                             "lr differs from what it was so far (--override)\n");
+                             "lr differs from before (--override)\n");
     request.config.text.clear();  // it is the checkpoint's
     CHECK_EQ(place.train(request).last.step, 6);
     CHECK(place.begin(request).session->is_finished());
@@ -89,7 +89,7 @@ TEST_CASE("begin run: after a step of another") {
     CHECK_EQ(same.session->steps(), 4);
     REQUIRE(same.earlier.has_value());
     CHECK_EQ(same.earlier->step, 4);
-    CHECK_EQ(place.told, "going on in " + second.out + " after step 4 of " + first.out + "\n");
+    CHECK_EQ(place.told, "continuing in " + second.out + " after step 4 of " + first.out + "\n");
 }
 
 TEST_CASE("begin run: a fork that changes nothing ends as the run did") {
@@ -109,10 +109,10 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     const std::string before = slurp(place.scratch / "m" / "model.safetensors");
     check_message<IoError>([&] { place.begin(request); },
                            request.out +
-                               "': there is a run in it already, saved after step 4; --resume "
-                               "continues it, --overwrite begins anew in its place");
+                               "': already contains a run, saved after step 4; --resume continues "
+                               "it, --overwrite replaces it");
     place.train(fork);
-    check_message<IoError>([&] { place.begin(fork); }, "there is a run in it already");
+    check_message<IoError>([&] { place.begin(fork); }, "already contains a run");
     CHECK(slurp(place.scratch / "m" / "model.safetensors") == before);
     request.overwrite = true;
     CHECK_EQ(place.train(request).last.step, 6);
@@ -122,9 +122,8 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     fs::remove(place.scratch / "m" / kManifestName);
     request.overwrite = false;
     request.resume = true;
-    check_message<IoError>(
-        [&] { place.begin(request); },
-        request.out + "': there is a model in it already; --overwrite begins anew in its place");
+    check_message<IoError>([&] { place.begin(request); },
+                           request.out + "': already contains a model; --overwrite replaces it");
     fs::create_directory(place.scratch / "killed");
     std::ofstream(place.scratch / "killed" / "metrics.jsonl") << "";
     CHECK_EQ(place.begin(place.request("killed")).session->steps(), 0);
@@ -134,7 +133,7 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     CHECK_EQ(place.begin(request).session->steps(), 0);
     std::ofstream(place.scratch / "m" / "config.json") << R"({"model_type": "gpt2"})";
     check_message<IoError>([&] { place.begin(request); },
-                           "there is a model in it that another program wrote");
+                           "contains a model that another program wrote");
 }
 
 TEST_CASE("begin run: what cannot begin leaves no directory behind") {
@@ -142,9 +141,9 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     RunRequest request = place.request("n");
     request.config.text.clear();
     request.resume = true;
-    check_message<ValueError>([&] { place.begin(request); },
-                              "--resume: there is no checkpoint in " + request.out +
-                                  ", and without --text nothing to begin with");
+    check_message<ValueError>(
+        [&] { place.begin(request); },
+        "--resume: there is no checkpoint in " + request.out + "; to start a new run, give --text");
     const RunRequest first = place.request("m");
     place.train(first);
     request = place.request("n");
@@ -157,10 +156,9 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     CHECK_FALSE(fs::exists(place.scratch / "n"));
     RunRequest onto_itself = first;
     onto_itself.fork = first.out;
-    check_message<ValueError>([&] { place.begin(onto_itself); },
-                              "--fork: " + first.out +
-                                  " is --out as well; the new run needs a "
-                                  "directory of its own");
+    check_message<ValueError>(
+        [&] { place.begin(onto_itself); },
+        "--fork: " + first.out + " is also --out; the new run needs another directory");
 }
 
 TEST_CASE("run text: what a session is about to learn, from what") {
@@ -189,7 +187,7 @@ TEST_CASE("run text: what a session is about to learn, from what") {
     CHECK_NE(more.find(fmt::format(", {} for testing\n", frozen.data().size(Split::test))),
              std::string::npos);
     CHECK_NE(more.find("\nfrozen: "), std::string::npos);
-    CHECK(more.ends_with(" tensors of parameters\n"));
+    CHECK(more.ends_with(" parameter tensors\n"));
 }
 
 TEST_CASE("run text: how a training went") {

@@ -364,8 +364,9 @@ TEST_CASE("bpe: vocabularies that are none") {
         {with("\"ab\":256", "\"ab\":{}"), "vocabulary: the id of 'ab' is an object"},
         {with("\"ab\":256", "\"\":256"), "vocabulary: id 256 is an empty token"},
         {with("\"ab\":256", "\"a b\":256"),
-         "vocabulary: id 256: 'a b' has the character ' ' (U+0020), which stands for no byte"},
-        {with("\"ab\":256", "\"\u4E00\":256"), "(U+4E00), which stands for no byte"},
+         "vocabulary: id 256: 'a b' has the character ' ' (U+0020), which does not represent a "
+         "byte"},
+        {with("\"ab\":256", "\"\u4E00\":256"), "(U+4E00), which does not represent a byte"},
         {with("\"a\":97", "\"aa\":97"), "vocabulary: the byte 0x61 has no token: 'a' is missing"},
     };
     for (const Bad& bad : cases) {

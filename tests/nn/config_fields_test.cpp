@@ -110,16 +110,18 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
     };
     refused("{}", "c: \"vocab\" is missing");
     refused(least + R"(, "hidden": "wide"})", "c: \"hidden\" has an invalid value: \"wide\"");
-    refused(least + R"(, "activation": "tanh"})",
-            "c: \"activation\" is \"tanh\"; known are \"relu\", \"relu_squared\", \"gelu_tanh\", "
-            "\"gelu_erf\", \"silu\", \"swiglu\"");
-    refused(least + R"(, "positions": "spiral"})",
-            "c: \"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\", \"rotary\", "
-            "\"alibi\", \"relative\", \"none\"");
+    refused(
+        least + R"(, "activation": "tanh"})",
+        "c: \"activation\" is \"tanh\"; must be one of \"relu\", \"relu_squared\", \"gelu_tanh\", "
+        "\"gelu_erf\", \"silu\", \"swiglu\"");
+    refused(
+        least + R"(, "positions": "spiral"})",
+        "c: \"positions\" is \"spiral\"; must be one of \"learned\", \"sinusoidal\", \"rotary\", "
+        "\"alibi\", \"relative\", \"none\"");
     refused(least + R"(, "qk_norm": "batch"})",
-            "c: \"qk_norm\" is \"batch\"; known are \"none\", \"rms\", \"layer\"");
+            "c: \"qk_norm\" is \"batch\"; must be one of \"none\", \"rms\", \"layer\"");
     refused(least + R"(, "rotary_pairs": "thirds"})",
-            "c: \"rotary_pairs\" is \"thirds\"; known are \"interleaved\", \"halves\"");
+            "c: \"rotary_pairs\" is \"thirds\"; must be one of \"interleaved\", \"halves\"");
     refused("[]", "c: not a JSON object");
     check_throws<IoError>([] { ConfigFile(R"({"model": 3})", "c").object("model"); },
                           "c: \"model\" is 3, not a JSON object");

@@ -110,7 +110,7 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     w.refused(fmt::format("ids.bin': {} ids, and ", ids.size()));
     w.set("ids", ids.size());
     w.set("dtype", "u64");
-    w.refused("\"dtype\" is \"u64\"; known are \"u8\", \"u16\", \"u32\"");
+    w.refused("\"dtype\" is \"u64\"; must be one of \"u8\", \"u16\", \"u32\"");
     w.set("dtype", "i64");
     w.refused("\"i64\", which no file has");
     w.set("dtype", "u8");

@@ -105,16 +105,16 @@ TEST_CASE("every optimizer: the names that PyTorch's users know") {
     for (const char* name : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}) {
         CHECK(there.contains(name));
     }
-    check_throws<ValueError>(
-        [] { optimizer_row("nadam"); },
-        fmt::format("optimizer: 'nadam' is unknown; there are {}", fmt::join(names, ", ")));
+    check_throws<ValueError>([] { optimizer_row("nadam"); },
+                             fmt::format("optimizer: unknown optimizer 'nadam'; must be one of {}",
+                                         fmt::join(names, ", ")));
     const EveryPlace place;
     TrainingConfig config = place.RunPlace::config();
     config.optimizer = "nadam";
     check_message<ValueError>([&] { Session{config}; }, "'nadam' is unknown");
-    check_throws<IoError>(
-        [&] { training_config_from_json(to_json(config), "c"); },
-        fmt::format("c: \"optimizer\" is \"nadam\"; known are \"{}\"", fmt::join(names, "\", \"")));
+    check_throws<IoError>([&] { training_config_from_json(to_json(config), "c"); },
+                          fmt::format("c: \"optimizer\" is \"nadam\"; must be one of \"{}\"",
+                                      fmt::join(names, "\", \"")));
 }
 
 TEST_CASE("every optimizer: a row declares what its optimiser does") {
@@ -225,7 +225,7 @@ TEST_CASE("every optimizer: options of others are refused, new, resumed or forke
     request.given = {"optimizer"};
     request.config.optimizer = "sgd";
     check_message<ValueError>([&] { begin_run(request); },
-                              "--optimizer sgd cannot go on from the state of lion");
+                              "--optimizer sgd cannot continue from the state of lion");
 }
 
 TEST_CASE("every optimizer: trains, and killed and resumed has the same bits") {

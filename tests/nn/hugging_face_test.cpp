@@ -237,8 +237,8 @@ TEST_CASE("hugging face: a tokenizer under either pair of names, or none, but no
     CHECK(load_model(directory).tokenizer == nullptr);
     fs::copy_file(kFixture / "vocab.json", directory / "vocab.json");
     copy.refused(directory.string() +
-                 ": half a vocabulary: vocab.json is there and merges.txt is "
-                 "not; a byte-pair tokenizer needs both");
+                 ": incomplete vocabulary: found vocab.json but not merges.txt; a byte-pair "
+                 "tokenizer needs both");
     fs::rename(directory / "vocab.json", directory / "encoder.json");
     copy.refused("half a vocabulary: encoder.json is there and vocab.bpe is not");
     fs::copy_file(kFixture / "merges.txt", directory / "vocab.bpe");
@@ -271,7 +271,7 @@ TEST_CASE("hugging face: settings that are refused") {
     copy.refused_setting("scale_attn_weights", false, "\"scale_attn_weights\" is false");
     copy.refused_setting("add_cross_attention", true, "\"add_cross_attention\" is true");
     copy.refused_setting("activation_function", "mish",
-                         "\"activation_function\" is \"mish\"; known are gelu_new, ");
+                         "\"activation_function\" is \"mish\"; must be one of gelu_new, ");
     copy.refused_setting("n_head", 5, "GPT: 5 heads do not divide dim 24");
     copy.refused_setting("n_head", 0, "GPT: heads is 0");
     copy.refused_setting("n_head", "3", "\"n_head\" has an invalid value: \"3\"");
@@ -331,7 +331,7 @@ TEST_CASE("hugging face: tensors that are missing, unknown, twice there, or of a
     refused([&] { copy.tensors.emplace_back("h.2.attn.masked_bias", ones({1})); },
             "\"h.2.attn.masked_bias\" belongs to no part");
     refused([&] { copy.tensors.emplace_back("transformer.ln_f.bias", ones({24})); },
-            "\"ln_f.bias\" is there twice, with and without \"transformer.\"");
+            "\"ln_f.bias\" appears twice, with and without \"transformer.\"");
     refused(
         [&] {
             copy.tensor("h.0.mlp.c_fc.weight") = ones({80, 24});
@@ -471,7 +471,8 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     };
     GPTConfig config = small_config();
     config.positions = Positions::rotary;
-    refused(config, "export: GPT-2's format knows learned positions only, and this model's are ro");
+    refused(config,
+            "export: GPT-2's format supports learned positions only, but this model's are ro");
     config.positions = Positions::sinusoidal;
     refused(config, "learned positions only, and this model's are sinusoidal");
     config.positions = Positions::alibi;
@@ -479,21 +480,21 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     config = small_config();
     config.kv_heads = 1;
     refused(config,
-            "export: in GPT-2's format each head has keys and values of its own, and in this "
-            "model 2 heads share 1");
+            "export: in GPT-2's format each head has separate keys and values, but in this model 2 "
+            "heads share 1");
     config = small_config();
     config.qk_norm = QKNorm::rms;
     refused(config,
-            "export: GPT-2's format has no norms of queries and keys, and this model's are rms");
+            "export: GPT-2's format has no norms of queries and keys, but this model's are rms");
     config = small_config();
     config.activation = Activation::swiglu;
     refused(config, "export: GPT-2's format has no name for the activation swiglu");
     config = small_config();
     config.pairs = 4;
-    refused(config, "export: GPT-2's format has no tables of earlier tokens, and this model has");
+    refused(config, "export: GPT-2's format has no tables of earlier tokens, but this model has");
     config = small_config();
     config.softcap = 15;
-    refused(config, "export: GPT-2's format knows no bent logits, and this model's end at 15");
+    refused(config, "export: GPT-2's format has no soft cap of logits, but this model has 15");
     Ours wide(small_config());
     wide.model.to(DType::f64);
     check_message<ValueError>(

@@ -203,18 +203,18 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("layers", nullptr, "config.json: \"layers\" is null");
     with("bias", 1, "config.json: \"bias\" is 1");
     with("model", "mlp",
-         "config.json: \"model\" is \"mlp\"; known are \"gpt\" and \"transformer\"");
+         "config.json: \"model\" is \"mlp\"; must be one of \"gpt\" and \"transformer\"");
     with("model", 7, "config.json: \"model\" is 7");
     with("heads", 3, "config.json: GPT: 3 heads do not divide dim 8 (remainder 2)");
-    with("layers", 0, "GPT: layers is 0; it must be positive");
-    with("layers", -5, "GPT: layers is -5; it must be positive");
-    with("dropout", 1.5, "config.json: Dropout: p = 1.5 is no probability");
+    with("layers", 0, "GPT: layers must be positive, got 0");
+    with("layers", -5, "GPT: layers must be positive, got -5");
+    with("dropout", 1.5, "config.json: Dropout: p must be in [0, 1], got 1.5");
     with("dim", 0, "GPT: dim is 0");
     with("activation", "sigmoid",
-         "config.json: \"activation\" is \"sigmoid\"; known are \"relu\", ");
+         "config.json: \"activation\" is \"sigmoid\"; must be one of \"relu\", ");
     with("positions", 7, "config.json: \"positions\" is 7");
     with("positions", "spiral",
-         "\"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\"");
+         "\"positions\" is \"spiral\"; must be one of \"learned\", \"sinusoidal\"");
     with("kv_heads", 3,
          "config.json: MultiHeadAttention: 3 heads of keys and values do not divide 2 heads");
     with("kv_heads", 1, "tensor \"blocks.0.attention.qkv.weight\" is f32 [24, 8]; the ");
@@ -223,8 +223,8 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("hidden", 31, "tensor \"blocks.0.feed_forward.up.weight\" is f32 [32, 8]; the ");
     with("hidden", -32, "config.json: ");
     with("norm_eps", "small", "\"norm_eps\" is \"small\"");
-    with("tokenizer", "words", "\"tokenizer\" is \"words\"; known are \"char\", \"bpe\"");
-    with("tokenizer", "bpe", "neither vocab.json nor merges.txt is there");
+    with("tokenizer", "words", "\"tokenizer\" is \"words\"; must be one of \"char\", \"bpe\"");
+    with("tokenizer", "bpe", "neither vocab.json nor merges.txt exists");
     with("vocab", 6, "the tokenizer has 5 characters, the configuration 6");
     // Refused by arithmetic: none of these may be tried.
     with("layers", 1'000'000'000, "the configuration needs");

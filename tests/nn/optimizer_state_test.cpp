@@ -167,13 +167,13 @@ TEST_CASE("optimizer state: what is refused changes nothing") {
     refused("load_state: tensor \"v.up.bias\" is missing from the state", [](State& s) {
         std::erase_if(s.tensors, [](const auto& t) { return t.first == "v.up.bias"; });
     });
-    refused("load_state: tensor \"q.up.bias\" of the state is of no use here",
+    refused("load_state: tensor \"q.up.bias\" of the state is not used by this optimizer",
             [](State& s) { s.tensors.emplace_back("q.up.bias", ones({4})); });
     refused("load_state: tensor \"m.up.bias\" comes twice in the state",
             [](State& s) { s.tensors.emplace_back("m.up.bias", ones({4})); });
-    refused("load_state: tensor \"m.up.bias\" is f32 [5] in the state; f32 [4] is needed",
+    refused("load_state: tensor \"m.up.bias\" is f32 [5] in the state, expected f32 [4]",
             [](State& s) { tensor_of(s, "m.up.bias") = ones({5}); });
-    refused("load_state: tensor \"m.up.bias\" is f64 [4] in the state; f32 [4] is needed",
+    refused("load_state: tensor \"m.up.bias\" is f64 [4] in the state, expected f32 [4]",
             [](State& s) { tensor_of(s, "m.up.bias") = ones({4}, DType::f64); });
     refused("load_state: parameter \"up.bias\" has taken 9 of 7 steps",
             [](State& s) { tensor_of(s, "steps.up.bias") = full({}, 9, DType::i64); });

@@ -65,7 +65,7 @@ TEST_CASE("schedule: warm-up, a level, and a fall") {
     check_throws<ValueError>([] { trapezoid_schedule({.cooldown = 1.5}); },
                              "trapezoid_schedule: cooldown 1.5 is no share");
     check_throws<ValueError>([] { trapezoid_schedule({.rate = -1}); },
-                             "trapezoid_schedule: learning rate -1 is not a finite number >= 0");
+                             "trapezoid_schedule: learning rate must be finite and >= 0, got -1");
 }
 
 TEST_CASE("inverse_sqrt_schedule: equation 3 of Attention Is All You Need") {
@@ -84,7 +84,7 @@ TEST_CASE("inverse_sqrt_schedule: equation 3 of Attention Is All You Need") {
 
 TEST_CASE("schedule: what is refused") {
     check_throws<ValueError>([] { constant_schedule(-1); },
-                             "constant_schedule: learning rate -1 is not a finite number >= 0");
+                             "constant_schedule: learning rate must be finite and >= 0, got -1");
     CHECK_THROWS_AS(constant_schedule(NAN), ValueError);
     CHECK_THROWS_AS(linear_schedule(1, INFINITY, 5), ValueError);
     check_throws<ValueError>([] { linear_schedule(1, 0, 0); }, "linear_schedule: 0 steps");

@@ -64,7 +64,7 @@ TEST_CASE("text: the split") {
     CHECK_EQ(counting(10, {.train_fraction = 0.55}).size(Split::train), 5);
     for (const double fraction : {0.0, 1.0, -0.5, 1.5, std::nan(""), HUGE_VAL}) {
         check_message<ValueError>([&] { counting(10, {.train_fraction = fraction}); },
-                                  "it lies between 0 and 1");
+                                  "the training fraction must be between 0 and 1, got ");
     }
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("text: a part for testing is cut off the end of what is held out") {
                               "the test part has 0 tokens");
     for (const double fraction : {-0.01, 0.1, 0.5, std::nan("")}) {
         check_message<ValueError>([&] { counting(10, {.test_fraction = fraction}); },
-                                  "something is left for validation");
+                                  "leave something for validation");
     }
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("text: batches at chosen places") {
     CHECK_EQ(batch.targets.at<std::int64_t>({1, -1}), 89);
     const std::vector<std::int64_t> late{0, 83}, negative{-1}, none;
     check_message<IndexError>([&] { data.batch_at(Split::train, late, 7); },
-                              "text: a sequence of 7 from 83 on leaves the training part of 90");
+                              "text: a sequence of 7 from 83 exceeds the training part of 90");
     check_message<IndexError>([&] { data.batch_at(Split::train, negative, 7); }, "from -1 on");
     check_message<ValueError>([&] { data.batch_at(Split::train, none, 7); }, "a batch of 0");
 }

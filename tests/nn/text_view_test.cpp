@@ -182,16 +182,16 @@ TEST_CASE("text plot: axes of one point, of large, small and negative numbers") 
 TEST_CASE("text plot: what is refused") {
     const TextCurve good{"good", {1, 2}, {1, 2}};
     check_message<ValueError>([&] { text_plot({good}, {.width = 20}); },
-                              "text_plot: 20 columns and 16 rows; at least 24 and 4 are needed");
+                              "text_plot: needs at least 24 columns and 4 rows, got 20 and 16");
     check_message<ValueError>([&] { text_plot({good}, {.height = 3}); }, "3 rows");
     check_message<ValueError>([] { text_plot({{"odd", {1, 2}, {1}}}); }, "'odd' has 2 x and 1 y");
     check_message<ValueError>([] { text_plot({{"x", {1, kNan}, {1, 2}}}); }, "x 1 of 'x' is nan");
-    check_message<ValueError>([] { text_plot({}); }, "no point that can be drawn");
+    check_message<ValueError>([] { text_plot({}); }, "no point can be drawn");
     check_message<ValueError>(
         [] {
             text_plot({{"none", {1, 2}, {kNan, kInfinity}}});
         },
-        "no point that can be drawn");
+        "no point can be drawn");
     check_message<ValueError>([&] { text_plot(std::vector<TextCurve>(35, good)); },
                               "35 curves; there are marks for 34");
     const TextCurve wide{"wide", {0, 1}, {1.23456789e-200, 1.23456799e-200}};

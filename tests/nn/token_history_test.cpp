@@ -69,7 +69,7 @@ TEST_CASE("token history: tables of earlier tokens, and of pairs") {
         [&] {
             history(tensor<std::int64_t>({{1}, {2}}), tensor<std::int64_t>({{1}}));
         },
-        "TokenHistory: [1, 1] does not stand before ids [2, 1]");
+        "TokenHistory: earlier tokens [1, 1] do not match ids [2, 1]");
 }
 
 TEST_CASE("token history: beams that split take what they have read with them") {

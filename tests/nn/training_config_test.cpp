@@ -91,7 +91,7 @@ TEST_CASE("training config: every member has a field, but the model, which has a
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {
     TrainingConfig config{.text = "caf\xE9.txt"};
     const std::string words =
-        "training: text 'caf\\xE9.txt' is not UTF-8, and a checkpoint could not say where it lies";
+        "training: text 'caf\\xE9.txt' is not UTF-8, so a checkpoint cannot store it";
     check_message<ValueError>([&] { to_json(config); }, words);
     check_message<ValueError>([&] { Session session(config); }, words);
     config = {.text = "caf\u00E9.txt", .start = "\xFF"};
