@@ -6,7 +6,8 @@
 //     struct FieldsOf<SGDConfig> {
 //         template <class Visitor>
 //         static constexpr void list(const Visitor& field) {
-//             field("nesterov", &SGDConfig::nesterov, "Step from where the velocity leads");
+//             field("nesterov", &SGDConfig::nesterov, "Nesterov momentum: look ahead along the
+//             velocity");
 //             ...
 //         }
 //     };

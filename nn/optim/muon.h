@@ -31,8 +31,9 @@ struct FieldsOf<MuonConfig> {
     using C = MuonConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("momentum", &C::momentum, "Of the matrices", kOpenFraction);
-        field("iterations", &C::iterations, "Of orthogonalised()", {.low = 1, .high = 100});
+        field("momentum", &C::momentum, "Momentum of the matrices", kOpenFraction);
+        field("iterations", &C::iterations, "Iterations of orthogonalised()",
+              {.low = 1, .high = 100});
         list_adam_settings<C>(field);
     }
 };
