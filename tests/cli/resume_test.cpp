@@ -53,7 +53,7 @@ TEST_CASE("cli resume: killed at any moment, the same model in the end") {
     CHECK(place.weights("m") == place.weights("whole"));
     const Outcome again = place.run({"train", "--resume", "--out", "m"});
     check_done(again);
-    CHECK(again.out.find("nothing to do: all 400 steps were taken") != std::string::npos);
+    CHECK(again.out.find("nothing to do: all 400 steps are done") != std::string::npos);
 }
 
 TEST_CASE("cli resume: with every optimiser, killed and gone on with, the same model") {
@@ -101,7 +101,7 @@ TEST_CASE("cli resume: options that cannot be") {
     check_refused(place.run(training("m", {"--keep", "0"})), "--keep");
     for (const char* interval : {"x", "-1", "1.5", "s", "10 s", "10m", "99999999999999999999"}) {
         check_refused(place.run(training("m", {"--checkpoint-every", interval})),
-                      "is neither a number of steps (500) nor of seconds (30s)");
+                      "must be a number of steps (500) or seconds (30s)");
     }
     CHECK_FALSE(fs::exists(place / "m"));
 }

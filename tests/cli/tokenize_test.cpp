@@ -169,7 +169,7 @@ TEST_CASE("cli tokenize: killed half way, there is no data; and the next one mak
         CHECK_EQ(outcome.code, signal == SIGKILL ? -SIGKILL : 130);
         CHECK_EQ(outcome.err, signal == SIGKILL
                                   ? ""
-                                  : "tapestry: interrupted; there is no data in interrupted\n");
+                                  : "tapestry: interrupted; no data was written to interrupted\n");
         CHECK_EQ(files_in(out), signal == SIGKILL ? 1 : 0);
         check_refused(place.run(Tokenized::training_on(out)), "/data.json': No such file");
         check_done(place.run(command));
@@ -292,7 +292,7 @@ TEST_CASE("cli: the tokens of a long text are kept in the cache, unless that can
     spill(home, "no directory");
     const Outcome without = place.run(tiny_training(quick + Arguments{"--out", "d"}), cached);
     CHECK_EQ(without.code, 0);
-    CHECK(without.err.starts_with("tapestry: the text's tokens are not kept: "));
+    CHECK(without.err.starts_with("tapestry: the text's tokens are not cached: "));
     CHECK_EQ(weights("d"), weights("a"));
     // Neither variable says where: nothing is kept, and nothing said.
     check_done(place.run(tiny_training(quick + Arguments{"--out", "e"}),

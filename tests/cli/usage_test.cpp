@@ -134,7 +134,7 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
             "unknown module \"nosuch\"; must be one of linear");
     refused({"gradcheck", "--op", "exp", "--module", "gpt"}, "--op excludes --module");
     refused({"gradcheck", "--plot", "p.svg"}, "--plot needs an op, a module or a model");
-    refused({"gradcheck", "--dtype", "f32", "--order", "1"}, "--order is for f64");
+    refused({"gradcheck", "--dtype", "f32", "--order", "1"}, "--order needs f64");
     refused({"gradcheck", "--op", "exp", "--order", "3"}, "--order: Value 3 not in range 1 to 2");
     CHECK_EQ(place.names().size(), 0);
 }
