@@ -24,7 +24,7 @@ double number(const JsonNode& value) {
 }
 
 std::string text(const JsonNode& value) {
-    if (!value.holds<std::string>()) throw Unfit{"a text"};
+    if (!value.holds<std::string>()) throw Unfit{"a string"};
     return value.get<std::string>();
 }
 
@@ -188,8 +188,8 @@ Request read_request(std::string_view json, Purpose purpose) {
         try {
             option.set(request, value);
         } catch (const Unfit& unfit) {
-            fail("check_gradient: the option {} is {}; it must be {}", name, value.text(),
-                 unfit.wanted);
+            fail("check_gradient: the option {} must be {}, got {}", name, unfit.wanted,
+                 value.text());
         }
     }
     return request;

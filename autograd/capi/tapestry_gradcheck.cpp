@@ -160,7 +160,7 @@ DType narrow_dtype(Format format) {
     for (const DType dtype : {DType::bf16, DType::f16}) {
         if (name_of(dtype) == to_string(format)) return dtype;
     }
-    fail("compare_precisions: the option format is {}; it must be \"bf16\" or \"f16\"",
+    fail("compare_precisions: the option format must be \"bf16\" or \"f16\", got {}",
          to_string(format));
 }
 

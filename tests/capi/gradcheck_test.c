@@ -165,7 +165,7 @@ static void compares_types(void) {
     expect(strstr(tapestry_report_text(report), "at [0, 1]") != NULL, "at its place");
     tapestry_report_free(report);
     expect(compared(1, NULL, &report) == TAPESTRY_BAD_INPUT, "no type");
-    expect(strstr(tapestry_error_message(), "format is f64; it must be \"bf16\" or") != NULL,
+    expect(strstr(tapestry_error_message(), "format must be \"bf16\" or \"f16\", got f64") != NULL,
            "that is said");
     expect(compared(1, "{\"format\": \"f16\", \"points\": 2}", &report) == TAPESTRY_BAD_INPUT,
            "an option of checks");
@@ -198,7 +198,7 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_BAD_INPUT, "{\"epsilon\": 1}",
             "unknown option epsilon; the options are shape,");
     refused(TAPESTRY_BAD_INPUT, "{\"certainty\": \"high\"}",
-            "the option certainty is \"high\"; it must be a number");
+            "the option certainty must be a number, got \"high\"");
     refused(TAPESTRY_BAD_INPUT, "{\"certainty\": 2}", "certainty = 2 is not between 0 and 1");
     refused(TAPESTRY_BAD_INPUT, "{\"seed\": -1}", "a whole number, 0 or more");
     refused(TAPESTRY_BAD_INPUT, "{\"explain\": 1}", "true or false");
