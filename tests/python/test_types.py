@@ -185,7 +185,7 @@ class Types(unittest.TestCase):
             check(X + 1j, dtype="f16")
         with self.assertRaisesRegex(TypeError, r"bits of f16 are x.view\(numpy.float16\)"):
             check(bits_of(X), dtype="f16")
-        with self.assertRaisesRegex(ValueError, "format is for what is computed in float64"):
+        with self.assertRaisesRegex(ValueError, "format needs a computation in float64"):
             check(X, dtype="f16", format="f16")
         if ml_dtypes is None:
             with self.assertRaisesRegex(TypeError, "ml_dtypes.bfloat16, which is not installed, or its bits"):
