@@ -217,7 +217,7 @@ private:
             return;
         }
         if (!options_.differences) {
-            found.method = "other oracles alone";
+            found.method = "other oracles only";
             return;
         }
         const auto& claims = claims_[i];

@@ -85,7 +85,7 @@ public:
 
 private:
     [[noreturn]] void unexpected(const std::string& found) const {
-        require(open_, "{}: {} and not an object of tokens and ids", file_, found);
+        require(open_, "{}: expected an object of tokens and ids, got {}", file_, found);
         fail("{}: the id of {} is {}", file_, utf8::quoted(token_), found);
     }
 

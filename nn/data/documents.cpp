@@ -42,7 +42,7 @@ std::string field_of(std::string_view line, const std::string& field, const std:
     try {
         const JsonTree tree(line);
         const JsonNode root = tree.root();
-        require<IoError>(root.is(JsonKind::object), "{}: {} and not a JSON object", place,
+        require<IoError>(root.is(JsonKind::object), "{}: expected a JSON object, got {}", place,
                          name_of(root.kind()));
         const auto found = root.find(field);
         require<IoError>(found.has_value(), "{}: no field {}", place, utf8::quoted(field));

@@ -174,7 +174,7 @@ std::string process_name(const Communicator& c, int process) {
     return fmt::format("process {} on {}", process, c.host_of(process));
 }
 
-constexpr std::string_view kBeginning = "what the others begin with";
+constexpr std::string_view kBeginning = "the start of the run";
 
 // Gathers an error text from every process, empty for none; all throw the first that is not empty.
 void agree(Communicator& c, const std::string& error) {

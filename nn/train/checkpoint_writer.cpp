@@ -274,7 +274,7 @@ double CheckpointWriter::write(const Job& job) {
         throw;
     }
     for (const std::string& name : commit.kept()) {
-        kept_.push_back(fmt::format("{}: not what was saved there; left as it is",
+        kept_.push_back(fmt::format("{}: not what was saved there; left unchanged",
                                     shown(directory_.path() / name)));
     }
     return thread_cpu_seconds() - began;

@@ -257,7 +257,7 @@ std::unique_ptr<Session> Session::continued(const TrainingConfig& config,
     const OptimizerState configured = next->optimizer_->state();
     Unmatched none;
     const auto pairs =
-        match_tensors("the training so far", saved_tensors(*model_), *next->model_, {}, none);
+        match_tensors("the training state", saved_tensors(*model_), *next->model_, {}, none);
     next->optimizer_->load_state(optimizer_->state());
     for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
     next->keep_settings_of(configured);

@@ -340,7 +340,7 @@ void TrainingRun::Impl::warn_of_foreign() const {
     const std::vector<std::string> names = directory_->foreign();
     if (names.empty() || !options_.warn) return;
     const std::string more = names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
-    options_.warn(fmt::format("{}{}: not written by this run; left as it is",
+    options_.warn(fmt::format("{}{}: not written by this run; left unchanged",
                               shown(options_.out / names.front()), more));
 }
 

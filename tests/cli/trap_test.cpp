@@ -89,7 +89,7 @@ TEST_CASE("cli trap: a parameter that was not finite from the start is named") {
           std::string::npos);
     CHECK(said.find("in blocks.0.feed_forward.up, forward; ") != std::string::npos);
     CHECK(said.find(": 1 NaN of 64") != std::string::npos);
-    CHECK(said.find("; the training began with weights that are not finite;") != std::string::npos);
+    CHECK(said.find("; the run started with weights that are not finite;") != std::string::npos);
 }
 
 TEST_CASE("cli trap: an overflow inside the model, forward, with dropout and accumulation") {

@@ -287,7 +287,7 @@ TEST_CASE("gradcheck: other oracles alone") {
     const GradcheckReport report =
         gradcheck(f, {random({4})}, {.differences = false, .dual = dual});
     CHECK_EQ(report.verdict, Verdict::fail);
-    CHECK_EQ(report.inputs.at(0).method, "other oracles alone");
+    CHECK_EQ(report.inputs.at(0).method, "other oracles only");
     check_throws<ValueError>(
         [&] { gradcheck(f, {random({4})}, {.differences = false}); },
         "gradcheck: without differences, dual numbers or the transpose must be enabled");

@@ -119,7 +119,7 @@ TEST_CASE("documents: lines of JSON") {
     };
     refused("{\"text\": \"a\"}\n{\"txt\": \"b\"}\n", "d.jsonl:2: no field 'text'");
     refused("{\"text\": 5}", "d.jsonl:1: the field 'text' is number, not a string");
-    refused("\n[1]\n", "d.jsonl:2: array and not a JSON object");
+    refused("\n[1]\n", "d.jsonl:2: expected a JSON object, got array");
     refused("{\"text\": \"a\"}\n{\"text\": \"b\n", "d.jsonl:2: not JSON: error at byte");
     refused("{\"text\": \"\xFF\"}\n", "d.jsonl:1: not JSON: error at byte");
     refused("{\"text\": 1e999}\n", "d.jsonl:1: not JSON");

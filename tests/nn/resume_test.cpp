@@ -314,7 +314,7 @@ TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
     }
     REQUIRE_EQ(said.size(), 1);
     CHECK(said[0].ends_with(
-        "checkpoints/notes.txt' and 1 more: not written by this run; left as it is"));
+        "checkpoints/notes.txt' and 1 more: not written by this run; left unchanged"));
 }
 
 TEST_CASE("resume: an unlisted state of a name that is needed") {

@@ -386,5 +386,5 @@ TEST_CASE("fork: what cannot be") {
     const std::string message = message_of<IoError>(
         [&] { fork_after(history, rewinder, 5, {.wanted = wanted, .given = {"dim"}}); });
     INFO("message: " << message);
-    CHECK(message.find("the training so far: ") != std::string::npos);
+    CHECK(message.find("the training state: ") != std::string::npos);
 }
