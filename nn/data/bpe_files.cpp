@@ -66,7 +66,7 @@ public:
 
     void number(std::uint64_t value) override {
         if (!open_) unexpected("a number");
-        require(ids.emplace(token_, value).second, "{}: token {} comes twice", file_,
+        require(ids.emplace(token_, value).second, "{}: token {} appears twice", file_,
                 utf8::quoted(token_));
     }
     void begin_object() override {
@@ -180,7 +180,7 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
     const auto rank = static_cast<std::uint32_t>(pairs_.size());
     const Merge merge{rank, id_of(left + right)};
     require(merges_.emplace(key(pair.left, pair.right), merge).second,
-            "{}: the pair {} comes twice", place, utf8::quoted(line));
+            "{}: the pair {} appears twice", place, utf8::quoted(line));
     pairs_.push_back(pair);
 }
 

@@ -52,7 +52,7 @@ CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
     std::int32_t id = 0;
     for (const char32_t character : vocab_) {
         require(ids_[character] < 0,
-                "tokenizer: character '{}' (U+{:04X}) comes twice in the vocabulary",
+                "tokenizer: character '{}' (U+{:04X}) appears twice in the vocabulary",
                 utf8::printable(character), static_cast<unsigned>(character));
         ids_[character] = id++;
     }

@@ -103,8 +103,8 @@ std::string PositionalEncoding::settings() const {
 TokenHistory::TokenHistory(const TokenHistoryConfig& config, Generator& generator)
     : Module("TokenHistory"), config_(config) {
     require(config.earlier >= 0 && config.pairs >= 0 && config.earlier + config.pairs > 0,
-            "TokenHistory: {} earlier tokens and {} rows for pairs; it has nothing to tell",
-            config.earlier, config.pairs);
+            "TokenHistory: needs earlier tokens or rows for pairs, got {} and {}", config.earlier,
+            config.pairs);
     for (std::int64_t i = 1; i <= config.earlier; ++i) {
         earlier.push_back(std::make_unique<Embedding>(config.vocab + 1, config.dim, generator));
         register_module(fmt::format("{}", i), *earlier.back());

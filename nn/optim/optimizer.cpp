@@ -170,7 +170,7 @@ public:
     explicit StoredTensors(const NamedTensors& tensors) {
         for (const auto& [name, tensor] : tensors) {
             require(tensors_.emplace(name, tensor).second,
-                    "load_state: tensor \"{}\" comes twice in the state", utf8::printable(name));
+                    "load_state: tensor \"{}\" appears twice in the state", utf8::printable(name));
         }
     }
 
@@ -246,7 +246,8 @@ void Optimizer::check_groups(const OptimizerState& state) const {
         check_number("learning rate factor", state.groups[i].lr_factor);
         for (const std::string& name : state.groups[i].parameters) {
             require(places.emplace(name, i).second,
-                    "load_state: parameter \"{}\" comes twice in the state", utf8::printable(name));
+                    "load_state: parameter \"{}\" appears twice in the state",
+                    utf8::printable(name));
         }
     }
     for (const Slot& slot : slots_) {

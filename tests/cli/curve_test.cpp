@@ -80,7 +80,8 @@ TEST_CASE("cli curve: what cannot be drawn") {
     refused("[1]\n" + kThreeSteps, "line 1: '[1]' is not a JSON object");
     refused(kThreeSteps + "\n" + kEnd, "line 4: '' is not JSON");
     refused(kThreeSteps + "{\"step\":4}\n", "line 4: \"loss\" is missing");
-    refused(kThreeSteps + "{\"step\":\"4\",\"loss\":1}\n", "line 4: \"step\" is \"4\"");
+    refused(kThreeSteps + "{\"step\":\"4\",\"loss\":1}\n",
+            "line 4: \"step\" must be a number, got \"4\"");
     refused(kThreeSteps + "{\"step\":null,\"loss\":1}\n", "line 4: \"step\" is null");
     refused("{\"step\":1,\"loss\":[]}\n", "line 1: \"loss\" must be a number, got array");
     refused("{\"step\":1,\"loss\":null}\n", "no point can be drawn");

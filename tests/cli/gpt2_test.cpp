@@ -173,9 +173,9 @@ TEST_CASE("cli gpt2: directories that do not fit together") {
                  fs::copy_options::overwrite_existing | fs::copy_options::recursive);
     };
     fs::remove(place / "g/merges.txt");
-    refused("g: half a vocabulary: vocab.json is there and merges.txt is not");
+    refused("g: incomplete vocabulary: found vocab.json but not merges.txt");
     fs::remove(place / "g/vocab.json");
-    refused("g: half a vocabulary: merges.txt is there and vocab.json is not");
+    refused("g: incomplete vocabulary: found merges.txt but not vocab.json");
     spill(place / "g/vocab.json", "rubbish");
     refused("g/vocab.json: not JSON: error at byte 1");
     spill(place / "g/merges.txt", "#version: 0.2\nq q\n");
@@ -198,7 +198,8 @@ TEST_CASE("cli gpt2: directories that do not fit together") {
 TEST_CASE("cli export: where it cannot go") {
     const Gpt2Place place;
     spill(place / "file", "mine");
-    check_refused(place.run({"export", "--model", "g", "--out", "file"}), "'file': cannot be made");
+    check_refused(place.run({"export", "--model", "g", "--out", "file"}),
+                  "cannot create directory 'file'");
     check_refused(place.run({"export", "--model", "g", "--out", "e"}, {.file_size_limit = 8192}),
                   "File too large");
     CHECK_EQ(slurp(place / "file"), "mine");

@@ -193,7 +193,7 @@ TEST_CASE("cli: a disk that is full for a while") {
     REQUIRE(wait_until([&] { return fs::exists(place / "disk/m/model.safetensors"); }));
     disk.fill_but(0);
     REQUIRE(wait_until(
-        [&] { return slurp(place / "said").find("trying again in 5 s") != std::string::npos; }));
+        [&] { return slurp(place / "said").find("retrying in 5 s") != std::string::npos; }));
     CHECK(samples(place, "disk/m"));
     fs::remove(place / "disk/filler");
     CHECK_EQ(process.wait().code, 0);

@@ -70,7 +70,7 @@ TEST_CASE("cli train: a training that learned nothing says so") {
     INFO(bad.out);
     CHECK_EQ(bad.code, 0);
     CHECK(bad.out.find("saved in m, but the validation loss is ") != std::string::npos);
-    CHECK(bad.out.find(", and guessing one of ") != std::string::npos);
+    CHECK(bad.out.find(", while guessing one of ") != std::string::npos);
     const Outcome good =
         place.run(tiny_training({"--lr", "1e-2", "--steps", "100", "--overwrite"}));
     INFO(good.out);

@@ -116,7 +116,7 @@ TEST_CASE("cli tokenize: inputs that are refused") {
     refused({"--text", "o.txt", "--out", "x", "--tokenizer", "m"},
             "o.txt: character 'Ω' (U+03A9) at position 0 is not in the model's vocabulary");
     refused({"--text", "t.txt", "t.txt", "--out", "x", "--tokenizer", "m"},
-            "t.txt: a second document, and the tokenizer has no end-of-text character");
+            "t.txt: a second document, but the tokenizer has no end-of-text character");
     refused({"--text", "t.txt", "--out", "t.txt"}, "cannot create directory 't.txt'");
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("cli tokenize: data that cannot be trained on") {
     refused({"train", "--data", "o", "--model", "model", "--out", "m"},
             "o: made with a tokenizer that differs from that of model (24 characters, hash ");
     refused({"eval", "--data", "o", "--model", "model"},
-            "o: made with another tokenizer than model");
+            "o: made with a tokenizer that differs from that of model");
     Json json = Json::parse(slurp(t.place / "d/data.json"));
     std::string ids = slurp(t.place / "d/ids.bin");
     ids[100] = 'x';  // id 120
@@ -246,7 +246,7 @@ TEST_CASE("cli: a part for testing, and the order of an epoch") {
     check_done(t.place.run(eval + Arguments{"--split", "validation"}));
     check_refused(t.place.run(eval + Arguments{"--split", "test"}),
                   "eval: --split test needs --test-fraction, as given in training");
-    check_refused(t.train({"--out", "x", "--test-fraction", "0.1"}), "something is left for");
+    check_refused(t.train({"--out", "x", "--test-fraction", "0.1"}), "leave something for");
     check_refused(t.train({"--out", "x", "--test-fraction", "0.005"}), "10 for testing");
     check_refused(t.train({"--out", "x", "--order", "sorted"}), "--order");
 }

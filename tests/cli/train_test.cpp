@@ -293,5 +293,5 @@ TEST_CASE("cli train: --train-only trains a part of a model, and says what is fr
                   "train_only: no parameter has the prefix \"block\"; the module has "
                   "token_embedding, position_embedding, blocks, final_norm, head");
     check_refused(place.run(from_start + Arguments{"--train-only", "head"}),
-                  "\"head.weight\" and \"token_embedding.weight\" are one tensor");
+                  "\"head.weight\" and \"token_embedding.weight\" share one tensor");
 }

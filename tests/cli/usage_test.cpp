@@ -199,8 +199,8 @@ TEST_CASE("cli: TAPESTRY_ISA, _THREADS and _FUSE that mean nothing") {
         check_refused(outcome, fmt::format("{}={}: {}", name, value, words));
         CHECK_EQ(outcome.out, "");
     };
-    refused("TAPESTRY_ISA", "nonsense", "no such instruction set; baseline, avx2");
-    refused("TAPESTRY_ISA", "", "no such instruction set");
+    refused("TAPESTRY_ISA", "nonsense", "unknown instruction set; must be one of baseline, avx2");
+    refused("TAPESTRY_ISA", "", "unknown instruction set");
     const auto isas = tapestry::available_isas();
     for (const auto isa : {tapestry::Isa::avx2, tapestry::Isa::avx512, tapestry::Isa::neon}) {
         if (std::find(isas.begin(), isas.end(), isa) != isas.end()) continue;

@@ -37,8 +37,8 @@ TEST_CASE("utf8: flaws are refused with place and reason") {
         std::string message;
     };
     const std::vector<Bad> cases{
-        {"ab\x80", "t: not UTF-8 at byte 2: byte 0x80 is a continuation byte that continues no"},
-        {"\xBF", "byte 0: byte 0xBF is a continuation byte"},
+        {"ab\x80", "t: not UTF-8 at byte 2: byte 0x80 is an unexpected continuation byte"},
+        {"\xBF", "byte 0: byte 0xBF is an unexpected continuation byte"},
         {"caf\xE9!", "byte 3: byte 0xE9 lacks its continuation bytes"},  // Latin-1
         {"\xC3", "byte 0: byte 0xC3 begins a character that the end of the text cuts off"},
         {"a\xE4\xB8", "byte 1: byte 0xE4 begins a character that the end of the text cuts off"},

@@ -59,7 +59,7 @@ TEST_CASE("begin run: anew, without a word; nothing is there, with one") {
     CHECK_EQ(place.told, "");
     request.resume = true;
     CHECK_EQ(place.begin(request).session->steps(), 0);
-    CHECK_EQ(place.told, "no checkpoint in " + request.out + ": beginning at step 0\n");
+    CHECK_EQ(place.told, "no checkpoint in " + request.out + ": starting at step 0\n");
     CHECK_EQ(begin_run(request).session->steps(), 0);  // nobody listens
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     request.resume = true;
     check_message<ValueError>(
         [&] { place.begin(request); },
-        "--resume: there is no checkpoint in " + request.out + "; to start a new run, give --text");
+        "--resume: no checkpoint in " + request.out + "; to start a new run, give --text");
     const RunRequest first = place.request("m");
     place.train(first);
     request = place.request("n");

@@ -355,7 +355,7 @@ TEST_CASE("bpe: vocabularies that are none") {
         {with("\"ab\":256", "\"ab\":257"),
          "vocabulary: token 'ab' has the id 257; 257 tokens have the ids 0 .. 256"},
         {with("\"ab\":256", "\"ab\":97"), "vocabulary: 'a' and 'ab' have the same id 97"},
-        {with("\"ab\":256", "\"ab\":256,\"ab\":257"), "vocabulary: token 'ab' comes twice"},
+        {with("\"ab\":256", "\"ab\":256,\"ab\":257"), "vocabulary: token 'ab' appears twice"},
         {with("\"ab\":256", "\"ab\":-1"), "vocabulary: the id of 'ab' is -1"},
         {with("\"ab\":256", "\"ab\":2.5"), "vocabulary: the id of 'ab' is 2.5"},
         {with("\"ab\":256", "\"ab\":\"256\""), "vocabulary: the id of 'ab' is '256'"},
@@ -399,7 +399,7 @@ TEST_CASE("bpe: merges that are none") {
     refused("a b\n#version: 0.2\n", "m.txt: line 2: '#version:' is not in v.json");
     refused("a zz\n", "m.txt: line 1: 'zz' is not in v.json");
     refused("b c\n", "m.txt: line 1: 'bc' is not in v.json");
-    refused("a b\nab c\na b\n", "m.txt: line 3: the pair 'a b' comes twice");
+    refused("a b\nab c\na b\n", "m.txt: line 3: the pair 'a b' appears twice");
     refused("a \u4E00\n", "m.txt: line 1: '\u4E00' has the character '\u4E00' (U+4E00)");
     refused("a \xFF\n", "m.txt: not UTF-8 at byte 2");
     refused(std::string("a b\0\n", 5), "m.txt: byte 3 is 0");

@@ -226,8 +226,8 @@ TEST_CASE("checkpoint file: what is refused changes nothing") {
         spoiled("\"seed\":11", "\"seed\":-11",
                 "the checkpoint's metadata: \"seed\" has an invalid value: -11");
         spoiled("\"lr\":0.", "\"lr\":-0.",
-                "load_state: the state's learning rate is -0.00909090909090909, not a finite "
-                "number >= 0");
+                "load_state: the state's learning rate must be finite and >= 0, got "
+                "-0.00909090909090909");
         spoiled("\"beta1\":0.9", "\"beta1\":1.9", "AdamW: beta1 must be in [0, 1), got 1.9");
         const std::string good = test::slurp(path);
         spoil(path, "{", "[");

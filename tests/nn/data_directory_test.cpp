@@ -103,11 +103,11 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     const std::string good = digest_of_file(w.directory / "ids.bin").checksum;
     flip(w.directory / "ids.bin");
     const std::string bad = digest_of_file(w.directory / "ids.bin").checksum;
-    w.refused("data/ids.bin': its hash is " + bad + ", and ");
+    w.refused("data/ids.bin': its hash is " + bad + ", but ");
     w.refused("data/data.json says " + good + " (changed or damaged)");
     spill(w.directory / "ids.bin", ids);
     w.set("ids", ids.size() + 1);
-    w.refused(fmt::format("ids.bin': {} ids, and ", ids.size()));
+    w.refused(fmt::format("ids.bin': {} ids, but ", ids.size()));
     w.set("ids", ids.size());
     w.set("dtype", "u64");
     w.refused("\"dtype\" is \"u64\"; must be one of \"u8\", \"u16\", \"u32\"");
@@ -119,7 +119,7 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     w.set("format", 1);
     const auto few = CharTokenizer::from_text("abc");  // its ids are found when they are read
     spill(w.directory / "tokenizer.json", few.to_json());
-    w.refused("data': the tokenizer: its hash is " + few.hash() + ", and ");
+    w.refused("data': the tokenizer: its hash is " + few.hash() + ", but ");
     w.set("tokenizer_xxh3", few.hash());
     check_message<IoError>([&] { load_data(w.directory).ids.read(0, 100); },
                            "at position 0 is outside the vocabulary of 3");

@@ -111,7 +111,7 @@ TEST_CASE("every optimizer: the names that PyTorch's users know") {
     const EveryPlace place;
     TrainingConfig config = place.RunPlace::config();
     config.optimizer = "nadam";
-    check_message<ValueError>([&] { Session{config}; }, "'nadam' is unknown");
+    check_message<ValueError>([&] { Session{config}; }, "unknown optimizer 'nadam'");
     check_throws<IoError>([&] { training_config_from_json(to_json(config), "c"); },
                           fmt::format("c: \"optimizer\" is \"nadam\"; must be one of \"{}\"",
                                       fmt::join(names, "\", \"")));
@@ -318,10 +318,11 @@ TEST_CASE("every optimizer: weights of bf16 for those that round by chance") {
         TrainingConfig config = place.config(row);
         config.model.weights = ComputeType::bf16;
         if (!row.rounds_bf16) {
-            check_message<ValueError>([&] { Session{config}; },
-                                      fmt::format("which {} does not do; --optimizer can be adam "
-                                                  "or adamw",
-                                                  row.name));
+            check_message<ValueError>(
+                [&] { Session{config}; },
+                fmt::format("which {} does not support; --optimizer must be adam "
+                            "or adamw",
+                            row.name));
             continue;
         }
         const double before = Session(config).evaluate();

@@ -112,7 +112,7 @@ TEST_CASE("planned step: dropout, accumulation and clipping; an evaluation, anot
         const auto report = planned.step->planned_memory()->report();
         CHECK_EQ(report.left, 2);
         CHECK_EQ(report.followed, 12);
-        CHECK(report.why_left.starts_with("turn 13 asked for "));
+        CHECK(report.why_left.starts_with("step 13 allocated "));
     }
 }
 

@@ -136,7 +136,7 @@ TEST_CASE("text: too short for a context") {
                               "tiny.txt: too short: 270 tokens for training and 30 for validation; "
                               "a context of 30 needs more than 30 in each");
     check_message<ValueError>([&] { data.check_context(INT64_MAX); }, "too short");
-    check_message<ValueError>([&] { data.check_context(0); }, "a context of 0; it must be at");
+    check_message<ValueError>([&] { data.check_context(0); }, "context must be at least 1, got 0");
     check_message<ValueError>([] { counting(0).check_context(1); }, "0 tokens for training");
     Generator generator(1);
     CHECK_EQ(data.random_batch(Split::validation, 2, 29, generator).inputs.shape(), Shape{2, 29});
@@ -147,9 +147,9 @@ TEST_CASE("text: too short for a context") {
     check_message<ValueError>([&] { data.random_batch(Split::train, 2, 270, generator); },
                               "the training part has 270 tokens");
     check_message<ValueError>([&] { data.random_batch(Split::train, 2, -1, generator); },
-                              "a context of -1");
+                              "context must be at least 1, got -1");
     check_message<ValueError>([&] { data.random_batch(Split::train, 0, 4, generator); },
-                              "a batch of 0");
+                              "batch must be at least 1, got 0");
     CHECK_THROWS_AS(data.random_batch(Split::train, INT64_MAX, 4, generator), Error);
 }
 
@@ -204,8 +204,9 @@ TEST_CASE("text: batches at chosen places") {
     const std::vector<std::int64_t> late{0, 83}, negative{-1}, none;
     check_message<IndexError>([&] { data.batch_at(Split::train, late, 7); },
                               "text: a sequence of 7 from 83 exceeds the training part of 90");
-    check_message<IndexError>([&] { data.batch_at(Split::train, negative, 7); }, "from -1 on");
-    check_message<ValueError>([&] { data.batch_at(Split::train, none, 7); }, "a batch of 0");
+    check_message<IndexError>([&] { data.batch_at(Split::train, negative, 7); }, "from -1 exceeds");
+    check_message<ValueError>([&] { data.batch_at(Split::train, none, 7); },
+                              "batch must be at least 1, got 0");
 }
 
 TEST_CASE("text: from a file to a batch") {

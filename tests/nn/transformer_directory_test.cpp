@@ -197,12 +197,12 @@ TEST_CASE("transformer directory: configurations that cannot be") {
         saved.fails_with(words);
     };
     with("layers", "two", "config.json: \"layers\" has an invalid value: \"two\"");
-    with("norm_first", 1, "config.json: \"norm_first\" is 1");
-    with("begin_id", 1.5, "config.json: \"begin_id\" is 1.5");
+    with("norm_first", 1, "config.json: \"norm_first\" has an invalid value: 1");
+    with("begin_id", 1.5, "config.json: \"begin_id\" has an invalid value: 1.5");
     with("begin_id", 2, "config.json: begin 2 and end 2 are not two ids below 3");
     with("end_id", -1, "config.json: begin 1 and end -1 are not two ids below 3");
-    with("padding_id", 3, "config.json: padding 3 is neither -1 nor a mark");
-    with("padding_id", -2, "config.json: padding -2 is neither");
+    with("padding_id", 3, "config.json: padding must be -1 or a separate mark below 3, got 3");
+    with("padding_id", -2, "config.json: padding must be -1 or a separate mark below 3, got -2");
     with("first_character_id", 4, "4 marks and 5 characters are 9 ids, but the model reads 8");
     with("target_vocab", 9, "the model reads 8 and writes 9");
     with("tokenizer", "bpe", "\"tokenizer\" is \"bpe\"; only \"char\" is known");
@@ -212,7 +212,7 @@ TEST_CASE("transformer directory: configurations that cannot be") {
     with("label_smoothing", 2,
          "config.json: Transformer: label smoothing must be in [0, 1], got 2");
     with("activation", "tanh", "\"activation\" is \"tanh\"; must be one of \"relu\"");
-    with("positions", "learned", "max_length of learned positions is 0");
+    with("positions", "learned", "max_length of learned positions must be positive, got 0");
     with("hidden", 31, "tensor \"encoder.0.feed_forward.up.weight\" is f32 [32, 8]; the config");
     with("share_embeddings", false, "tensor \"target_embedding.weight\" is missing");
     with("tied_head", false, "tensor \"head.weight\" is missing");
@@ -245,7 +245,7 @@ TEST_CASE("transformer directory: weights and characters of another model") {
     };
     with([](NamedTensors& t) { t.pop_back(); }, "\"decoder.");
     with([](NamedTensors& t) { t.emplace_back("extra", ones({2})); },
-         "\"extra\" belongs to no part of the model");
+         "\"extra\" does not belong to the model");
     with(
         [](NamedTensors& t) {
             t[0].second = ones({8, 9});
