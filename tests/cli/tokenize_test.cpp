@@ -145,7 +145,7 @@ TEST_CASE("cli tokenize: data that cannot be trained on") {
     spill(t.place / "d/ids.bin", ids);
     refused({"train", "--data", "d", "--out", "m"}, "'d/ids.bin': its hash is ");
     refused({"train", "--data", "d", "--out", "m"},
-            "d/data.json says " + json.at("ids_xxh3").get<std::string>());
+            "d/data.json lists " + json.at("ids_xxh3").get<std::string>());
     CHECK_FALSE(fs::exists(t.place / "m/model.safetensors"));
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     flip(w.directory / "ids.bin");
     const std::string bad = digest_of_file(w.directory / "ids.bin").checksum;
     w.refused("data/ids.bin': its hash is " + bad + ", but ");
-    w.refused("data/data.json says " + good + " (changed or damaged)");
+    w.refused("data/data.json lists " + good + " (changed or damaged)");
     spill(w.directory / "ids.bin", ids);
     w.set("ids", ids.size() + 1);
     w.refused(fmt::format("ids.bin': {} ids, but ", ids.size()));
