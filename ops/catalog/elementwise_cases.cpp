@@ -17,7 +17,8 @@ std::vector<OpCase> elementwise_cases() {
     const auto add_row = [&rows](const char* name, Tensor (*op)(const Tensor&), double low,
                                  double high, auto f, bool whole = false) {
         OpCase row = unary_case(name, "", op, f, low, high);
-        const std::string_view taken = whole ? "floating numbers or i64" : "floating numbers";
+        const std::string_view taken =
+            whole ? "floating-point numbers or i64" : "floating-point numbers";
         row.errors = {{[op] { op(ones({2}, DType::boolean)); },
                        fmt::format("{}: needs {}, got bool", name, taken)},
                       {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
