@@ -193,13 +193,13 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_BAD_INPUT, "{\"inputs\": [[1], [1]]}", "3 numbers for inputs of 2");
     refused(TAPESTRY_BAD_INPUT, "{\"inputs\": 3}", "an array of shapes");
     refused(TAPESTRY_BAD_INPUT, "{\"points\": 4294967296}", "below 2^31");
-    refused(TAPESTRY_BAD_INPUT, "{", "no JSON object: {");
-    refused(TAPESTRY_BAD_INPUT, "[]", "no JSON object: []");
+    refused(TAPESTRY_BAD_INPUT, "{", "not a JSON object: {");
+    refused(TAPESTRY_BAD_INPUT, "[]", "not a JSON object: []");
     refused(TAPESTRY_BAD_INPUT, "{\"epsilon\": 1}",
             "unknown option epsilon; the options are shape,");
     refused(TAPESTRY_BAD_INPUT, "{\"certainty\": \"high\"}",
             "the option certainty must be a number, got \"high\"");
-    refused(TAPESTRY_BAD_INPUT, "{\"certainty\": 2}", "certainty = 2 is not between 0 and 1");
+    refused(TAPESTRY_BAD_INPUT, "{\"certainty\": 2}", "certainty must be between 0 and 1, got 2");
     refused(TAPESTRY_BAD_INPUT, "{\"seed\": -1}", "a whole number, 0 or more");
     refused(TAPESTRY_BAD_INPUT, "{\"explain\": 1}", "true or false");
     refused(TAPESTRY_BAD_INPUT, "{\"method\": \"all\"}", "\"automatic\"");
