@@ -30,10 +30,10 @@ std::string Tape::why_constant(const Tensor& x) {
     }
     if (tape == kFromConstant) {
         return "depends on a leaf only through a tensor that this tape did not record; make the "
-               "Tape before computing, and change a leaf in place, as in w.copy_(w - lr * g), for "
-               "w = w - lr * g makes another tensor";
+               "Tape before computing, and change a leaf in place, as in w.copy_(w - lr * g), "
+               "because w = w - lr * g makes another tensor";
     }
-    return "was recorded by another tape; only that one walks back from it, while it lives";
+    return "was recorded by another tape; only that tape can run backward from it, while it exists";
 }
 
 // This is not yet an error: a state carried over, a copy of the weights averaged over steps and an

@@ -73,7 +73,7 @@ Tensor Tape::hooked(int slot, Tensor grad) const {
             if (!replaced.defined()) continue;
             require<AutogradError>(
                 replaced.shape() == grad.shape() && replaced.dtype() == grad.dtype(),
-                "register_hook: the hook gave {} {} in place of a gradient {} {}", replaced.dtype(),
+                "register_hook: the hook returned {} {} for a gradient {} {}", replaced.dtype(),
                 replaced.shape(), grad.dtype(), grad.shape());
             grad = std::move(replaced);
         }

@@ -21,8 +21,8 @@ const Tensor& Op::saved(std::size_t i) const {
     // Not require(), which would evaluate described() on every call.
     if (released_) [[unlikely]] {
         fail<AutogradError>(
-            "{}: backward has been here and released what it saved; pass retain = true to walk the "
-            "tape again",
+            "{}: backward has already run and released the saved tensors; pass retain = true to "
+            "run it again",
             described());
     }
     Saved& saved = saved_.at(i);

@@ -56,7 +56,7 @@ public:
                             inputs.size());
     }
     Tensors backward(const Tensors& grads) override {
-        fail<AutogradError>("recompute: has no rule of its own for {} gradients", grads.size());
+        fail<AutogradError>("recompute: no backward rule for {} gradients", grads.size());
     }
 
 private:
@@ -156,7 +156,7 @@ std::vector<int> Tape::run_again(const RecomputeOp& op, const Mark& mark) {
         same = made_since(mark, slots.back()) && again[place].shape() == was.shape &&
                again[place].dtype() == was.dtype;
     }
-    require<AutogradError>(same, "{}: the function did something else when it ran again",
+    require<AutogradError>(same, "{}: the function recorded different operations when it ran again",
                            op.described());
     return slots;
 }

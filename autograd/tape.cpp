@@ -74,8 +74,8 @@ int Tape::known_slot(const Tensor& x) const {
     const int slot = x.tape_ref().slot;
     if (slots_[static_cast<std::size_t>(slot)].forgotten) [[unlikely]] {
         fail<AutogradError>(
-            "recompute: a tensor {} from inside, which the tape has forgotten; return it from "
-            "there",
+            "recompute: the tensor {} was computed inside and is no longer on the tape; return it "
+            "from the function",
             x.shape());
     }
     return slot;

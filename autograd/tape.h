@@ -175,9 +175,9 @@ inline bool is_recording() { return Tape::current() != nullptr; }
 namespace detail {
 template <class O, class... Args>
 std::shared_ptr<Op> make_op(const Args&... args) {
-    static_assert(!std::is_abstract_v<O>,
-                  "an Op overrides both forward(const Tensors&) const and backward(const "
-                  "Tensors&): this one lacks one of them");
+    static_assert(
+        !std::is_abstract_v<O>,
+        "an Op must override both forward(const Tensors&) const and backward(const Tensors&)");
     if constexpr (!std::is_abstract_v<O>) {  // otherwise further errors follow
         return make_recycled<O>(args...);
     } else {

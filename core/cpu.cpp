@@ -116,7 +116,8 @@ std::string joined_names() {
 
 Isa initial_isa() {
     const std::vector<Isa> available = available_isas();
-    require(!available.empty(), "this build has kernels for {} alone, which this machine has not",
+    require(!available.empty(),
+            "this build only has kernels for {}, which this machine does not support",
             name_of(kBuilt.front()));
     const char* wanted = std::getenv("TAPESTRY_ISA");
     if (wanted == nullptr) {
@@ -130,8 +131,8 @@ Isa initial_isa() {
         return isa;
     }
     fail(
-        "TAPESTRY_ISA={}: no such instruction set; baseline, avx2, avx512, avx512_bf16, avx512_amx "
-        "and neon are known, and this machine has {}",
+        "TAPESTRY_ISA={}: unknown instruction set; must be one of baseline, avx2, avx512, "
+        "avx512_bf16, avx512_amx and neon; this machine has {}",
         wanted, joined_names());
 }
 

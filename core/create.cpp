@@ -38,7 +38,7 @@ Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
 Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
 Tensor arange(std::int64_t n, DType dtype) {
-    require(n >= 0, "arange: {} is negative", n);
+    require(n >= 0, "arange: n must be >= 0, got {}", n);
     return tabulated(n, dtype, [](std::int64_t i) { return i; });
 }
 
@@ -47,10 +47,11 @@ namespace {
 
 template <class T>
 void check_range(T start, T stop, T step, DType dtype) {
-    require<DTypeError>(dtype != DType::boolean, "arange: bool has no range");
-    require(step != 0, "arange: the step is 0");
+    require<DTypeError>(dtype != DType::boolean,
+                        "arange: needs floating-point numbers or i64, got bool");
+    require(step != 0, "arange: the step must not be 0");
     require(step > 0 ? start <= stop : start >= stop,
-            "arange: a step of {} does not lead from {} to {}", step, start, stop);
+            "arange: steps of {} do not lead from {} to {}", step, start, stop);
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DTy
     const std::uint64_t stride = step > 0 ? bits(step) : 0 - bits(step);
     const std::uint64_t n = distance / stride + (distance % stride != 0 ? 1 : 0);
     require<MemoryError>(n <= bits(std::numeric_limits<std::int64_t>::max()),
-                         "arange: {} numbers from {} to {}", n, start, stop);
+                         "arange: too many numbers: {} from {} to {}", n, start, stop);
     return tabulated(static_cast<std::int64_t>(n), dtype, [=](std::int64_t i) {
         return static_cast<std::int64_t>(bits(start) + bits(i) * bits(step));
     });
@@ -71,18 +72,18 @@ Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DTy
 
 Tensor real_range(double start, double stop, double step, DType dtype) {
     require(std::isfinite(start) && std::isfinite(stop) && std::isfinite(step),
-            "arange: start {}, stop {}, step {}: not all are finite", start, stop, step);
+            "arange: start, stop and step must be finite, got {}, {} and {}", start, stop, step);
     check_range(start, stop, step, dtype);
     if (dtype == DType::i64) {
         for (const double number : {start, stop, step}) {
             require(number == std::trunc(number) && std::abs(number) < 0x1p63,
-                    "arange: {} is no whole number of 64 bits, and i64 was asked for", number);
+                    "arange: {} is not a 64-bit integer, but the dtype is i64", number);
         }
         return whole_range(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
                            static_cast<std::int64_t>(step), dtype);
     }
     const double n = std::ceil((stop - start) / step);
-    require<MemoryError>(n < 0x1p62, "arange: {} numbers from {} to {}", n, start, stop);
+    require<MemoryError>(n < 0x1p62, "arange: too many numbers: {} from {} to {}", n, start, stop);
     return tabulated(static_cast<std::int64_t>(n), dtype,
                      [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }
@@ -90,10 +91,11 @@ Tensor real_range(double start, double stop, double step, DType dtype) {
 }  // namespace detail
 
 Tensor linspace(double start, double stop, std::int64_t n, DType dtype) {
-    require<DTypeError>(is_floating(dtype), "linspace: needs floating numbers, got {}", dtype);
-    require(n >= 0, "linspace: {} is negative", n);
-    require(std::isfinite(stop - start), "linspace: from {} to {}: no finite distance", start,
-            stop);
+    require<DTypeError>(is_floating(dtype), "linspace: needs floating-point numbers, got {}",
+                        dtype);
+    require(n >= 0, "linspace: n must be >= 0, got {}", n);
+    require(std::isfinite(stop - start), "linspace: the distance from {} to {} must be finite",
+            start, stop);
     const double step = (stop - start) / static_cast<double>(n > 1 ? n - 1 : 1);
     // Counted from the nearer end, so both ends are exact.
     return tabulated(n, dtype, [=](std::int64_t i) {
@@ -132,7 +134,7 @@ std::size_t bytes_spanned(const Shape& shape, const Strides& strides, DType dtyp
     too_far |= __builtin_add_overflow(last, std::size_t{1}, &last);
     too_far |= __builtin_mul_overflow(last, size_of(dtype), &bytes);
     require<ShapeError>(!too_far && bytes <= PTRDIFF_MAX,
-                        "from_blob: {} with strides {} reaches beyond all memory", shape, strides);
+                        "from_blob: {} with strides {} exceeds the address space", shape, strides);
     return bytes;
 }
 
@@ -140,16 +142,18 @@ void check_layout(const Shape& shape, const Strides& strides) {
     require<ShapeError>(strides.rank() == shape.rank(), "from_blob: {} strides for shape {}",
                         strides.rank(), shape);
     for (int axis = 0; axis < shape.rank(); ++axis) {
-        require<ShapeError>(strides[axis] >= 0, "from_blob: stride {} of axis {} is negative",
-                            strides[axis], axis);
+        require<ShapeError>(strides[axis] >= 0,
+                            "from_blob: strides must be >= 0, got {} for axis {}", strides[axis],
+                            axis);
     }
 }
 
 void check_address(const void* data, const Shape& shape, DType dtype) {
-    require(data != nullptr || numel(shape) == 0, "from_blob: null memory for shape {}", shape);
+    require(data != nullptr || numel(shape) == 0, "from_blob: null pointer for shape {}", shape);
     const std::size_t beyond = reinterpret_cast<std::uintptr_t>(data) % size_of(dtype);
     require(beyond == 0,
-            "from_blob: the address {} is no multiple of {}, as {} needs; copy the numbers instead",
+            "from_blob: the address {} is not a multiple of {}, as {} requires; copy the numbers "
+            "instead",
             data, size_of(dtype), dtype);
 }
 

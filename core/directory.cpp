@@ -126,7 +126,8 @@ Folder Folder::make(const std::string& name) const {
     if (result != 0 && error != EEXIST) fail_to("write", shown(path_ / name), error);
     sync();
     auto made = find(name);
-    require<IoError>(made.has_value(), "cannot write {}: it is gone again", shown(path_ / name));
+    require<IoError>(made.has_value(), "cannot write {}: it was removed meanwhile",
+                     shown(path_ / name));
     return *std::move(made);
 }
 
@@ -186,7 +187,7 @@ void check_is_lock(const fs::path& path, int file) {
     const std::string_view words(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
     require<IoError>(length >= 0 && words.size() < text.size() &&
                          words.find_first_not_of(kMayHold) == words.npos,
-                     "{}: not a lock that Tapestry wrote, and in its place; move it away",
+                     "{}: not a lock file that Tapestry wrote, but in its place; move it away",
                      shown(path));
 }
 

@@ -39,7 +39,7 @@ std::string_view kind_of(mode_t mode) {
     if (S_ISFIFO(mode)) return "a pipe";
     if (S_ISSOCK(mode)) return "a socket";
     if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-    return "no regular file";
+    return "a special file";
 }
 
 /// The unfinished file: removed when it goes out of scope, unless it was renamed before.
@@ -238,7 +238,7 @@ FileDigest write_file_atomically(const fs::path& path,
     const std::string target = shown(path);
     const std::string name = path.filename().native();
     require<IoError>(!name.empty() && name != "." && name != "..",
-                     "cannot write {}: the path names no file", target);
+                     "cannot write {}: the path does not name a file", target);
     const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
     const auto check_directory = [&](bool good) {
         const int error = errno;
@@ -272,8 +272,8 @@ FileDigest write_file_atomically(const fs::path& path, std::string_view contents
 void make_directories(const fs::path& directory) {
     std::error_code error;
     fs::create_directories(directory, error);
-    require<IoError>(!error && fs::is_directory(directory), "{}: cannot be made a directory: {}",
-                     shown(directory), error ? error.message() : "a file of that name exists");
+    require<IoError>(!error && fs::is_directory(directory), "cannot create directory {}: {}",
+                     shown(directory), error ? error.message() : "a file with that name exists");
 }
 
 void check_replaceable(const fs::path& path) { mode_for(AT_FDCWD, path, shown(path)); }

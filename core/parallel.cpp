@@ -25,7 +25,7 @@ int initial_threads() {
     const char* end = text + std::strlen(text);
     const auto [rest, error] = std::from_chars(text, end, n);
     require(error == std::errc{} && rest == end && n >= 1 && n <= kMaxThreads,
-            "TAPESTRY_THREADS={}: not a number of threads from 1 to {}", text, kMaxThreads);
+            "TAPESTRY_THREADS={}: must be a number of threads from 1 to {}", text, kMaxThreads);
     return n;
 }
 
@@ -47,7 +47,8 @@ void parallel_groups(std::int64_t chunks, detail::ChunkFunction f, void* context
 int num_threads() { return threads().load(std::memory_order_relaxed); }
 
 void set_num_threads(int n) {
-    require(n >= 1 && n <= kMaxThreads, "set_num_threads: {} is not from 1 to {}", n, kMaxThreads);
+    require(n >= 1 && n <= kMaxThreads, "set_num_threads: must be from 1 to {1}, got {0}", n,
+            kMaxThreads);
     threads().store(n, std::memory_order_relaxed);
 }
 

@@ -119,7 +119,7 @@ MemoryPlan plan_memory(const std::vector<BlockLife>& blocks, std::size_t cycle) 
     std::vector<BlockLife> lives = blocks;
     for (BlockLife& life : lives) {
         require(life.from < cycle && life.length >= 1 && life.length <= cycle,
-                "plan_memory: a block needed for {} moments from {} on, of {}", life.length,
+                "plan_memory: a block cannot live for {} moments from moment {} of {}", life.length,
                 life.from, cycle);
         life.bytes = planned_bytes(life.bytes);
     }
@@ -162,7 +162,7 @@ bool initially_planning() {
     const char* text = std::getenv("TAPESTRY_PLAN");
     if (text == nullptr) return false;
     const std::string_view value = text;
-    require(value == "0" || value == "1", "TAPESTRY_PLAN={}: neither 0 nor 1", value);
+    require(value == "0" || value == "1", "TAPESTRY_PLAN={}: must be 0 or 1", value);
     return value == "1";
 }
 
@@ -177,14 +177,15 @@ double megabytes(std::size_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 std::string plan_text(const PlannedMemory::Report& report) {
     if (report.blocks == 0) {
-        return fmt::format("plan: none ({})\n", report.why_left.empty()
-                                                    ? "no two steps in a row asked for the same"
-                                                    : report.why_left);
+        return fmt::format("plan: none ({})\n",
+                           report.why_left.empty()
+                               ? "no two consecutive steps allocated the same blocks"
+                               : report.why_left);
     }
     const std::string left =
         report.left > 0 ? fmt::format(", {} did not ({})", report.left, report.why_left) : "";
     return fmt::format(
-        "plan: the {} of a step in {:.2f} MB, {:.2f} MB being needed at once; {} followed it{}\n",
+        "plan: the {} of a step in {:.2f} MB, at most {:.2f} MB in use at once; {} followed it{}\n",
         counted(static_cast<std::int64_t>(report.blocks), "block"), megabytes(report.bytes),
         megabytes(report.least), counted(report.followed, "step"), left);
 }

@@ -100,7 +100,7 @@ private:
     std::unique_ptr<detail::TurnMemory> memory_;
 };
 
-/// "plan: the 110 blocks of a step in 2.52 MB, 2.52 MB being needed at once; 996 steps followed
+/// "plan: the 110 blocks of a step in 2.52 MB, at most 2.52 MB in use at once; 996 steps followed
 /// it\n", and why the first step that left it did; or why there is no plan.
 std::string plan_text(const PlannedMemory::Report& report);
 

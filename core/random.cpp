@@ -161,7 +161,7 @@ std::uint64_t Generator::next() { return block_at(seed_, take(1))[0]; }
 double Generator::uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
 std::uint64_t Generator::below(std::uint64_t bound) {
-    require(bound > 0, "below: the bound is 0, no number lies below it");
+    require(bound > 0, "below: the bound must be positive, got 0");
     return bounded(seed_, take(1), 0, bound);
 }
 
@@ -221,10 +221,10 @@ Tensor randn_like(const Tensor& x, Generator& generator) {
 Tensor normal(const Shape& shape, double mean, double std, Generator& generator, DType dtype) {
     return visit_floating("normal", dtype, [&](auto zero) {
         using T = decltype(zero);
-        require(std::isfinite(static_cast<T>(mean)), "normal: the mean {} is not finite in {}",
-                mean, dtype);
+        require(std::isfinite(static_cast<T>(mean)),
+                "normal: the mean must be finite, got {} in {}", mean, dtype);
         require(std >= 0 && std::isfinite(static_cast<T>(std)),
-                "normal: the standard deviation {} is negative or not finite in {}", std, dtype);
+                "normal: the standard deviation must be finite and >= 0, got {} in {}", std, dtype);
         Tensor result(shape, dtype);
         fill_from_words<T>(result, sizeof(T) / 4, generator,
                            [=](const Tile& words, T* to) { to_normal(words, mean, std, to); });
@@ -233,7 +233,7 @@ Tensor normal(const Shape& shape, double mean, double std, Generator& generator,
 }
 
 Tensor bernoulli(const Shape& shape, double p, Generator& generator) {
-    require(p >= 0 && p <= 1, "bernoulli: p = {} is no probability (0 to 1)", p);
+    require(p >= 0 && p <= 1, "bernoulli: p must be in [0, 1], got {}", p);
     const auto limit = static_cast<std::uint64_t>(std::round(p * 0x1p32));  // 2^32: always
     Tensor result(shape, DType::boolean);
     fill_from_words<bool>(result, 1, generator, [limit](const Tile& words, bool* to) {
@@ -260,7 +260,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
 }
 
 Tensor randperm(std::int64_t n, Generator& generator) {
-    require(n >= 0, "randperm: {} is negative", n);
+    require(n >= 0, "randperm: n must be >= 0, got {}", n);
     Tensor result({n}, DType::i64);
     const std::uint64_t seed = generator.seed();
     const std::uint64_t first = take_halves(generator, n);

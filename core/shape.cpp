@@ -46,7 +46,7 @@ std::int64_t numel(const Shape& shape) {
     }
     if (overflow) {  // except if a zero makes the tensor empty after all
         const bool zero = std::find(shape.begin(), shape.end(), 0) != shape.end();
-        require<ShapeError>(zero, "shape: {} has more elements than 64 bits count", shape);
+        require<ShapeError>(zero, "shape: {} has too many elements to count in 64 bits", shape);
         return 0;
     }
     return count;

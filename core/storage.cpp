@@ -39,7 +39,8 @@ SizeClass size_class(std::size_t bytes) {
 class Allocator {
 public:
     std::byte* allocate(std::uint64_t bytes) {
-        require<MemoryError>(bytes <= kMostBytes, "memory: no system has {} bytes", bytes);
+        require<MemoryError>(bytes <= kMostBytes,
+                             "memory: cannot allocate {} bytes, more than any system has", bytes);
         const auto asked = static_cast<std::size_t>(bytes);
         detail::TurnMemory* const turn = detail::current_turn_memory();
         const std::lock_guard lock(mutex_);
@@ -155,8 +156,8 @@ private:
             block = ask();
         }
         require<MemoryError>(block != nullptr,
-                             "memory: the system has no {} bytes more ({} in use by tensors)",
-                             bytes, statistics_.current);
+                             "memory: cannot allocate {} more bytes ({} in use by tensors)", bytes,
+                             statistics_.current);
         return block;
     }
 

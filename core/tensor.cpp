@@ -12,8 +12,8 @@ std::uint64_t bytes_for(const Shape& shape, DType dtype) {
     std::uint64_t bytes = 0;
     const bool overflow =
         __builtin_mul_overflow(static_cast<std::uint64_t>(numel(shape)), size_of(dtype), &bytes);
-    require<MemoryError>(!overflow, "tensor: {} of {} needs more bytes than 64 bits count", shape,
-                         dtype);
+    require<MemoryError>(!overflow, "tensor: {} of {} needs too many bytes to count in 64 bits",
+                         shape, dtype);
     return bytes;
 }
 
@@ -48,7 +48,7 @@ bool Tensor::is_contiguous() const {
 }
 
 void Tensor::check_access(DType wanted) const {
-    require<Error>(defined(), "tensor: undefined, it has no elements");
+    require<Error>(defined(), "tensor: an undefined tensor has no elements");
     require<DTypeError>(dtype_ == wanted, "tensor: elements are {}, not {}", dtype_, wanted);
 }
 
@@ -96,8 +96,8 @@ Tensor& Tensor::copy_(const Tensor& source) {
 
 Tensor& Tensor::set_requires_grad(bool wanted) {
     require<Error>(defined(), "set_requires_grad: the tensor is undefined");
-    require<DTypeError>(is_floating(dtype_), "set_requires_grad: needs floating numbers, got {}",
-                        dtype_);
+    require<DTypeError>(is_floating(dtype_),
+                        "set_requires_grad: needs floating-point numbers, got {}", dtype_);
     if (wanted && leaf_ == nullptr) leaf_ = std::make_shared<Leaf>();
     if (leaf_ != nullptr) leaf_->requires_grad = wanted;
     if (!wanted) clear_grad();
@@ -108,18 +108,18 @@ Tensor& Tensor::set_requires_grad(bool wanted) {
 const Tensor& Tensor::grad() const {
     if (leaf_ == nullptr && tape_ref_.tape != 0) [[unlikely]] {
         fail<AutogradError>(
-            "grad: the tensor {} was computed, and a gradient is kept for leaves alone; ask "
-            "Tape::gradient for it, and change a leaf in place, as in w.copy_(w - lr * g), for w = "
-            "w - lr * g makes another tensor",
+            "grad: the tensor {} was computed, and gradients are kept for leaf tensors only; get "
+            "it from Tape::gradient, and change a leaf in place, as in w.copy_(w - lr * g), "
+            "because w = w - lr * g makes another tensor",
             shape_);
     }
     require<AutogradError>(leaf_ != nullptr,
-                           "grad: this tensor did not ask for its gradient (set_requires_grad)");
+                           "grad: this tensor does not require a gradient (set_requires_grad)");
     return leaf_->grad;
 }
 
 void Tensor::set_grad(Tensor grad) {
-    require<AutogradError>(leaf_ != nullptr, "set_grad: the tensor is no leaf");
+    require<AutogradError>(leaf_ != nullptr, "set_grad: the tensor is not a leaf");
     require<AutogradError>(leaf_->requires_grad || !grad.defined(), "set_grad: the leaf is frozen");
     require<ShapeError>(!grad.defined() || grad.shape() == shape_,
                         "set_grad: gradient {} for a tensor {}", grad.shape(), shape_);

@@ -148,7 +148,7 @@ std::optional<TurnBlocks> TurnMemory::end_turn() {
         return std::nullopt;
     }
     if (!left) {
-        note_left(fmt::format("turn {} ended after {} blocks; {} were planned", turns_ - 1, asked,
+        note_left(fmt::format("step {} ended after {} blocks; {} were planned", turns_ - 1, asked,
                               arena_->blocks()));
     }
     ++report_.left;
@@ -206,7 +206,7 @@ void TurnMemory::begin_turn() {
 void TurnMemory::give_up(std::size_t blocks) {
     gave_up_ = true;
     record_ = {};
-    note_left(fmt::format("a turn of {} blocks, for which there is no plan", blocks));
+    note_left(fmt::format("no plan was found for a step of {} blocks", blocks));
 }
 
 PlannedMemory::Report TurnMemory::report() const {
@@ -223,7 +223,7 @@ std::byte* TurnMemory::take(std::size_t bytes) {
     const std::size_t number = next_++;
     if (number >= arena_->blocks() || arena_->bytes_of(number) != bytes) {
         is_aside_ = true;
-        note_left(fmt::format("turn {} asked for {} bytes as block {}; {} were planned", turns_,
+        note_left(fmt::format("step {} allocated {} bytes as block {}; {} were planned", turns_,
                               bytes, number + 1, arena_->bytes_of(number)));
         return nullptr;
     }

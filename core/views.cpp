@@ -76,7 +76,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 
 Tensor permute(const Tensor& x, const std::vector<int>& order) {
     require<ShapeError>(std::cmp_equal(order.size(), x.rank()),
-                        "permute: {} axes named for a tensor of rank {}", order.size(), x.rank());
+                        "permute: got {} axes for a tensor of rank {}", order.size(), x.rank());
     Shape shape;
     Strides strides;
     std::array<bool, Shape::kMaxRank> seen{};
@@ -102,7 +102,7 @@ Tensor transpose(const Tensor& x, int axis0, int axis1) {
 
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
     const int a = normalize_axis("slice", axis, x.rank());
-    require(step != 0, "slice: the step is 0");
+    require(step != 0, "slice: the step must not be 0");
     const std::int64_t size = x.size(a);
     // Forwards the bound is the place after the last element, backwards that before the first.
     const std::int64_t low = step > 0 ? 0 : -1;
@@ -132,7 +132,7 @@ Tensor select(std::string_view op, const Tensor& x, int axis, std::int64_t index
 
 Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step) {
     const int a = normalize_axis("unfold", axis, x.rank());
-    require(step >= 1, "unfold: step {} is not positive", step);
+    require(step >= 1, "unfold: step must be positive, got {}", step);
     require<ShapeError>(size >= 1 && size <= x.size(a),
                         "unfold: windows of {} do not fit axis {} of {}", size, axis, x.shape());
     Shape shape = x.shape();
@@ -147,8 +147,8 @@ Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step) {
 Tensor diagonal(const Tensor& x, std::int64_t offset, int axis0, int axis1) {
     const int rows = normalize_axis("diagonal", axis0, x.rank());
     const int columns = normalize_axis("diagonal", axis1, x.rank());
-    require<ShapeError>(rows != columns, "diagonal: axes {} and {} of {} are one", axis0, axis1,
-                        x.shape());
+    require<ShapeError>(rows != columns, "diagonal: axes {} and {} of {} are the same", axis0,
+                        axis1, x.shape());
     // All offsets beyond the matrix are equivalent, and the negative of one may not fit.
     const std::int64_t o = std::clamp(offset, -x.size(rows), x.size(columns));
     const std::int64_t row = std::max<std::int64_t>(0, -o);

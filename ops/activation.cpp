@@ -62,7 +62,7 @@ Tensor relu6(const Tensor& x) {
 
 Tensor hardtanh(const Tensor& x, double low, double high) {
     check_floating("hardtanh", x);
-    require(low <= high, "hardtanh: low {} is not at most high {}", low, high);
+    require(low <= high, "hardtanh: low must be at most high, got {} and {}", low, high);
     return clamp(x, low, high);
 }
 

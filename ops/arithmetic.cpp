@@ -299,7 +299,7 @@ private:
 
 Tensor clamp(const Tensor& x, double low, double high) {
     check_defined("clamp", x);
-    require(low <= high, "clamp: low {} is not at most high {}", low, high);
+    require(low <= high, "clamp: low must be at most high, got {} and {}", low, high);
     if (!is_floating(x.dtype())) return whole::clamp(x, low, high);
     const Tensor above = map_binary<kernels::Maximum>("clamp", x, scalar(low, x.dtype()));
     Tensor y = map_binary<kernels::Minimum>("clamp", above, scalar(high, x.dtype()));

@@ -222,9 +222,9 @@ void check_operands(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 void check_options(const Attend& a, const Tensor& q, const AttentionOptions& options) {
-    require(std::isfinite(a.scale), "attention: scale {} is not finite", a.scale);
-    require(a.dropout >= 0 && a.dropout <= 1,
-            "attention: dropout = {} is not a probability from 0 to 1", a.dropout);
+    require(std::isfinite(a.scale), "attention: scale must be finite, got {}", a.scale);
+    require(a.dropout >= 0 && a.dropout <= 1, "attention: dropout must be in [0, 1], got {}",
+            a.dropout);
     const Tensor& mask = options.mask;
     if (!mask.defined()) return;
     require<DTypeError>(mask.dtype() == DType::boolean || mask.dtype() == q.dtype(),

@@ -187,12 +187,12 @@ void check_norm(std::string_view op, const Tensor& x, const Tensor& weight, cons
                 double eps) {
     check_floating(op, x);
     require<ShapeError>(x.rank() >= 2, "{}: needs an input [N, C, ...], got {}", op, x.shape());
-    require<ValueError>(eps >= 0, "{}: eps {} is negative", op, eps);
+    require<ValueError>(eps >= 0, "{}: eps must be >= 0, got {}", op, eps);
     const auto fits = [&](std::string_view name, const Tensor& p) {
         if (!p.defined()) return;
         check_same_dtype(op, x, p);
         require<ShapeError>(p.shape() == Shape{x.size(1)},
-                            "{}: {} is {}, but the {} channels of {} ask for [{}]", op, name,
+                            "{}: {} is {}, but the {} channels of {} need [{}]", op, name,
                             p.shape(), x.size(1), x.shape(), x.size(1));
     };
     fits("weight", weight);
@@ -244,8 +244,8 @@ Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor&
         check_defined("batch_norm", p);
         check_same_dtype("batch_norm", x, p);
         require<ShapeError>(p.shape() == Shape{x.size(1)},
-                            "batch_norm: the {} is {}, but the {} channels of {} ask for [{}]",
-                            name, p.shape(), x.size(1), x.shape(), x.size(1));
+                            "batch_norm: the {} is {}, but the {} channels of {} need [{}]", name,
+                            p.shape(), x.size(1), x.shape(), x.size(1));
     }
     Shape channels = Shape::filled(x.rank() - 1, 1);
     channels[0] = x.size(1);

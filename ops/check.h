@@ -22,7 +22,7 @@ inline void check_dtype(std::string_view op, const Tensor& x, DType wanted) {
 /// Throws DTypeError unless x is f32, f64, bf16 or f16, and as check_defined().
 inline void check_floating(std::string_view op, const Tensor& x) {
     check_defined(op, x);
-    require<DTypeError>(is_floating(x.dtype()), "{}: needs floating numbers, got {}", op,
+    require<DTypeError>(is_floating(x.dtype()), "{}: needs floating-point numbers, got {}", op,
                         x.dtype());
 }
 

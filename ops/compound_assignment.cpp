@@ -28,16 +28,14 @@ Tensor result_of(const char* sign, const Tensor& a, const B& b, F f) {
 }
 
 void check_may_stand_for_result(const char* sign, const Tensor& a) {
-    require<AutogradError>(
-        !a.requires_grad(),
-        "{}: the tensor {} is a leaf that requires its gradient, and a tape is recording; change "
-        "it under a NoGradGuard, or write a = a + b for another tensor",
-        sign, a.shape());
-    require<AutogradError>(
-        a.bytes() >= a.storage()->bytes(),
-        "{}: the tensor {} is a part of another's memory, and a tape does not follow changes of "
-        "parts; write a = a + b for another tensor",
-        sign, a.shape());
+    require<AutogradError>(!a.requires_grad(),
+                           "{}: the tensor {} is a leaf that requires its gradient, and a tape is "
+                           "recording; change it under a NoGradGuard, or write a = a + b instead",
+                           sign, a.shape());
+    require<AutogradError>(a.bytes() >= a.storage()->bytes(),
+                           "{}: the tensor {} is a view of another, and a tape does not record "
+                           "changes of views; write a = a + b instead",
+                           sign, a.shape());
 }
 
 // copy_ loses the record of whether the numbers depend on a leaf; y has it (Tape::note_loss).
@@ -65,11 +63,11 @@ void assign_to_part(const char* sign, Tensor& part, const B& b, F f) {
     check_defined(sign, part);
     require<AutogradError>(
         !is_followed(part, b),
-        "{}: a tape does not follow changes of a part {}; make another tensor with "
-        "index_put or where",
-        sign, part.shape());
-    require(!part.owns_alone(), "{}: the tensor {} is a copy without a name, and would be lost",
-            sign, part.shape());
+        "{}: a tape does not record changes of a view {}; use index_put or where instead", sign,
+        part.shape());
+    require(!part.owns_alone(),
+            "{}: the tensor {} is a temporary copy, and the result would be lost", sign,
+            part.shape());
     put(part, result_of(sign, part, b, f));
 }
 

@@ -100,8 +100,8 @@ Labelled contract(std::string_view op, const Labelled& a, const Labelled& b, Lab
     const Labels summed = chosen((a.x.numel() < b.x.numel() ? b : a).labels, both & ~keep);
     const Labels result = batch + left + right;
     require<ShapeError>(result.size() <= Shape::kMaxRank,
-                        "{}: {} and {} make a tensor of {} axes; {} are the most", op, a.x.shape(),
-                        b.x.shape(), result.size(), Shape::kMaxRank);
+                        "{}: {} and {} make a tensor of {} axes; at most {} are supported", op,
+                        a.x.shape(), b.x.shape(), result.size(), Shape::kMaxRank);
     if (summed.empty()) return {outer_product(a, b, batch, left, right), result};
     if (left.empty() && right.empty() && !batch.empty()) {
         return {inner_product(a, b, batch, summed), result};

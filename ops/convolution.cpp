@@ -95,7 +95,7 @@ void check_types(std::string_view op, const Tensor& x, const Tensor& weight, con
 
 void check_channels(std::string_view op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                     std::int64_t groups) {
-    require(groups >= 1, "{}: groups {}; it must be positive", op, groups);
+    require(groups >= 1, "{}: groups must be positive, got {}", op, groups);
     require(weight.size(0) % groups == 0, "{}: {} groups do not divide the {} outputs of weight {}",
             op, groups, weight.size(0), weight.shape());
     require<ShapeError>(x.size(1) % groups == 0 && x.size(1) / groups == weight.size(1),
@@ -117,7 +117,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
     check_types("conv2d", x, weight, bias);
     require<ShapeError>(x.rank() == 4, "conv2d: needs an input [N, C, H, W], got {}", x.shape());
     require<ShapeError>(weight.rank() == 4,
-                        "conv2d: the weight is {}, not [out, in / groups, rows, columns]",
+                        "conv2d: the weight must be [out, in / groups, rows, columns], got {}",
                         weight.shape());
     check_channels("conv2d", x, weight, bias, options.groups);
     const Windows windows{.rows = {x.size(2), weight.size(2), options.stride.rows,
@@ -138,7 +138,8 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
     check_types("conv1d", x, weight, bias);
     require<ShapeError>(x.rank() == 3, "conv1d: needs an input [N, C, L], got {}", x.shape());
     require<ShapeError>(weight.rank() == 3,
-                        "conv1d: the weight is {}, not [out, in / groups, length]", weight.shape());
+                        "conv1d: the weight must be [out, in / groups, length], got {}",
+                        weight.shape());
     check_channels("conv1d", x, weight, bias, options.groups);
     const Windows windows{
         .columns = {x.size(2), weight.size(2), options.stride, options.padding, options.dilation},

@@ -69,7 +69,7 @@ Tensor keep(const Tensor& x, const Tensor& kept, double p) {
 
 Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
     check_floating("dropout", x);
-    require(p >= 0 && p <= 1, "dropout: p = {} is not a probability from 0 to 1", p);
+    require(p >= 0 && p <= 1, "dropout: p must be in [0, 1], got {}", p);
     if (!training || p == 0) return x;
     return keep(x, drawn_to_keep(x.shape(), p, generator), p);
 }

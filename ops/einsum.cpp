@@ -77,7 +77,7 @@ private:
         }
         if (text_.substr(at_, 2) != "->") {
             const std::string_view character = text_.substr(at_, utf8::step(text_, at_).bytes);
-            misfit(text_, at_, "'{}' is none of a-z A-Z , ... ->", printable(character));
+            misfit(text_, at_, "'{}' is not one of a-z A-Z , ... ->", printable(character));
         }
         if (has_output_) misfit(text_, at_, "a second ->");
         has_output_ = true;
@@ -198,7 +198,7 @@ void merge_sizes(Contraction& contraction, std::size_t number) {
 Contraction labelled(std::string_view text, const Tensors& operands) {
     const EinsumEquation equation = parse_einsum(text);
     require<ShapeError>(operands.size() == equation.terms.size(),
-                        "einsum: \"{}\" is for {} operand{}, got {}", text, equation.terms.size(),
+                        "einsum: \"{}\" needs {} operand{}, got {}", text, equation.terms.size(),
                         equation.terms.size() == 1 ? "" : "s", operands.size());
     Contraction contraction{text, {}, {}, {}};
     contraction.sizes.fill(1);

@@ -71,13 +71,13 @@ Tensor huber(const Tensor& d, double delta) {
 
 Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction, double delta) {
     check_pair("huber_loss", x, y);
-    require(delta > 0, "huber_loss: delta {} is not above 0", delta);
+    require(delta > 0, "huber_loss: delta must be > 0, got {}", delta);
     return reduced(huber(sub(x, y), delta), reduction);
 }
 
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction, double beta) {
     check_pair("smooth_l1_loss", x, y);
-    require(beta >= 0, "smooth_l1_loss: beta {} is below 0", beta);
+    require(beta >= 0, "smooth_l1_loss: beta must be >= 0, got {}", beta);
     if (beta == 0) return l1_loss(x, y, reduction);
     return div(reduced(huber(sub(x, y), beta), reduction), beta);
 }

@@ -13,7 +13,7 @@ bool initially_enabled() {
     const char* text = std::getenv("TAPESTRY_FUSE");
     if (text == nullptr) return true;
     const std::string_view value = text;
-    require(value == "0" || value == "1", "TAPESTRY_FUSE={}: neither 0 nor 1", value);
+    require(value == "0" || value == "1", "TAPESTRY_FUSE={}: must be 0 or 1", value);
     return value == "1";
 }
 

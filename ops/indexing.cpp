@@ -148,7 +148,7 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& ids) {
     check_defined("index_select", x);
     const int a = normalize_axis("index_select", axis, x.rank());
     const Tensor chosen = checked_ids("index_select", ids, x, a);
-    require<ShapeError>(ids.rank() == 1, "index_select: ids are {}, not a vector; see gather",
+    require<ShapeError>(ids.rank() == 1, "index_select: ids must be a vector, got {}; see gather",
                         ids.shape());
     Shape shape = x.shape();
     shape[a] = ids.numel();
@@ -179,7 +179,7 @@ struct EmbeddingOp final : Op {
 
 Tensor embedding(const Tensor& weight, const Tensor& ids) {
     check_floating("embedding", weight);
-    require<ShapeError>(weight.rank() == 2, "embedding: the weight is {}, not [V, C]",
+    require<ShapeError>(weight.rank() == 2, "embedding: the weight must be [V, C], got {}",
                         weight.shape());
     const Tensor chosen = reshape(checked_ids("embedding", ids, weight.size(0)), {ids.numel()});
     Shape shape = ids.shape();
@@ -262,7 +262,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& s
 
 Tensor one_hot(const Tensor& ids, std::int64_t classes, DType dtype) {
     check_defined("one_hot", ids);
-    require(classes >= 0, "one_hot: {} classes", classes);
+    require(classes >= 0, "one_hot: classes must be >= 0, got {}", classes);
     const Tensor chosen = checked_ids("one_hot", ids, classes);
     Shape shape = ids.shape();
     shape.push_back(classes);

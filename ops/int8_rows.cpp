@@ -41,7 +41,7 @@ void check_operands(const Tensor& x, const Int8Rows& w, const Tensor& bias) {
                         "multiply_by_rows: x {} does not end in the {} columns of [{}, {}]",
                         x.shape(), w.cols, w.rows, w.cols);
     require<AutogradError>(Tape::following({x, bias}) == nullptr,
-                           "multiply_by_rows: a product with rows of int8 has no gradient");
+                           "multiply_by_rows: a product with int8 rows has no gradient");
     if (!bias.defined()) return;
     check_same_dtype("multiply_by_rows", x, bias);
     require<ShapeError>(bias.shape() == Shape{w.rows},
@@ -107,7 +107,7 @@ void multiply_many(const Tensor& x, const Int8Rows& w, const float* bias, Tensor
 
 Int8Rows int8_rows(const Tensor& matrix) {
     check_defined("int8_rows", matrix);
-    require<ShapeError>(matrix.rank() == 2, "int8_rows: {} is no matrix", matrix.shape());
+    require<ShapeError>(matrix.rank() == 2, "int8_rows: needs a matrix, got {}", matrix.shape());
     require<DTypeError>(matrix.dtype() == DType::f32, "int8_rows: needs f32, got {}",
                         matrix.dtype());
     const Tensor from = dense(matrix);

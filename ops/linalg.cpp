@@ -172,7 +172,7 @@ void solve_in_place(const LuFactors& factors, Tensor& x) {
 void check_square(std::string_view op, const Tensor& a) {
     check_floating(op, a);
     require<ShapeError>(a.rank() >= 2 && a.size(-1) == a.size(-2),
-                        "{}: {} holds no square matrices", op, a.shape());
+                        "{}: needs square matrices, got {}", op, a.shape());
 }
 
 double cubed(std::int64_t n) { return std::pow(static_cast<double>(n), 3); }
@@ -208,7 +208,7 @@ Tensor solve(const Tensor& a, const Tensor& b) {
     check_square("solve", a);
     check_same_dtype("solve", a, b);
     require<ShapeError>(b.rank() > 0 && b.size(b.rank() == 1 ? 0 : -2) == a.size(-1),
-                        "solve: {} x = {}: the right-hand side has not {} rows", a.shape(),
+                        "solve: {} x = {}: the right-hand side must have {} rows", a.shape(),
                         b.shape(), a.size(-1));
     if (b.rank() == 1) return squeeze(solve(a, unsqueeze(b, 1)), -1);
     if (is_half(a.dtype())) return in_f32(solve, a, b);

@@ -32,7 +32,7 @@ void check_classes(std::string_view op, const Tensor& scores, const Tensor& targ
     require<ShapeError>(scores.rank() >= 1, "{}: {} are a scalar; the last axis holds the classes",
                         op, op == "nll_loss" ? "log-probabilities" : "logits");
     const Shape wanted = scores.shape().sub(0, scores.rank() - 1);
-    require<ShapeError>(targets.shape() == wanted, "{}: targets are {}, but {} {} ask for {}", op,
+    require<ShapeError>(targets.shape() == wanted, "{}: targets are {}, but {} {} need {}", op,
                         targets.shape(), op == "nll_loss" ? "log-probabilities" : "logits",
                         scores.shape(), wanted);
 }
@@ -200,7 +200,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     check_classes("cross_entropy", logits, targets);
     const double smoothing = options.label_smoothing;
     require<ValueError>(smoothing >= 0 && smoothing <= 1,
-                        "cross_entropy: label_smoothing {} is not from 0 to 1", smoothing);
+                        "cross_entropy: label_smoothing must be in [0, 1], got {}", smoothing);
     const Tensor x = dense(logits);
     const Tensor classes = dense(targets);
     const std::int64_t counted =

@@ -241,7 +241,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     check_floating("matmul", a);
     check_same_dtype("matmul", a, b);
     require<ShapeError>(a.rank() > 0 && b.rank() > 0,
-                        "matmul: {} x {}: a scalar is no matrix; use mul", a.shape(), b.shape());
+                        "matmul: {} x {}: a scalar is not a matrix; use mul", a.shape(), b.shape());
     const Shape shape = product_shape(a, b);
     if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
     if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
@@ -271,7 +271,7 @@ struct LinearOp final : Op {
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_floating("linear", x);
     check_same_dtype("linear", x, weight);
-    require<ShapeError>(weight.rank() == 2, "linear: the weight is {}, not [out, in]",
+    require<ShapeError>(weight.rank() == 2, "linear: the weight must be [out, in], got {}",
                         weight.shape());
     require<ShapeError>(x.rank() > 0 && x.size(-1) == weight.size(1),
                         "linear: x {} does not end in the {} features of the weight {}", x.shape(),

@@ -31,14 +31,14 @@ std::int64_t rows_per_chunk(std::int64_t rows, std::int64_t n) {
 void check_norm(std::string_view op, const Tensor& x, double eps) {
     check_floating(op, x);
     require<ShapeError>(x.rank() >= 1, "{}: a scalar has no last axis to normalise", op);
-    require<ValueError>(eps >= 0, "{}: eps {} is negative", op, eps);
+    require<ValueError>(eps >= 0, "{}: eps must be >= 0, got {}", op, eps);
 }
 
 void check_affine(std::string_view op, std::string_view name, const Tensor& x, const Tensor& p) {
     if (!p.defined()) return;
     check_same_dtype(op, x, p);
     require<ShapeError>(p.shape() == Shape{x.shape().back()},
-                        "{}: {} is {}, but the last axis of {} asks for [{}]", op, name, p.shape(),
+                        "{}: {} is {}, but the last axis of {} needs [{}]", op, name, p.shape(),
                         x.shape(), x.shape().back());
 }
 

@@ -62,10 +62,10 @@ void check_state(std::string_view op, std::string_view name, const Tensor& p, co
 }
 
 void check_adam(const AdamUpdate& u) {
-    require(u.step >= 1, "adamw_update_: step {} is not counted from 1", u.step);
-    require(u.beta1 >= 0 && u.beta1 < 1, "adamw_update_: beta1 {} is not in [0, 1)", u.beta1);
-    require(u.beta2 >= 0 && u.beta2 < 1, "adamw_update_: beta2 {} is not in [0, 1)", u.beta2);
-    require(u.eps >= 0, "adamw_update_: eps {} is negative", u.eps);
+    require(u.step >= 1, "adamw_update_: step must be at least 1, got {}", u.step);
+    require(u.beta1 >= 0 && u.beta1 < 1, "adamw_update_: beta1 must be in [0, 1), got {}", u.beta1);
+    require(u.beta2 >= 0 && u.beta2 < 1, "adamw_update_: beta2 must be in [0, 1), got {}", u.beta2);
+    require(u.eps >= 0, "adamw_update_: eps must be >= 0, got {}", u.eps);
 }
 
 template <class T>
@@ -87,8 +87,8 @@ kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
 void check_adam_parameter(const AdamParameter& a) {
     constexpr std::string_view kOp = "adamw_update_";
     check_floating(kOp, a.p);
-    require<DTypeError>(a.p.dtype() != DType::f16, "{}: f16 has no numbers as small as v; use bf16",
-                        kOp);
+    require<DTypeError>(a.p.dtype() != DType::f16,
+                        "{}: f16 cannot represent numbers as small as v; use bf16", kOp);
     check_adam(a.update);
     check_contiguous(kOp, "the parameter", a.p);
     check_state(kOp, "m", a.p, a.m);
@@ -264,9 +264,9 @@ void rmsprop_update_(Tensor& p, const Tensor& grad, Tensor& v, Tensor& mean, Ten
     check_floating(kOp, p);
     check_contiguous(kOp, "the parameter", p);
     check_beside(kOp, "the gradient", p, grad);
-    require(update.alpha >= 0 && update.alpha < 1, "{}: alpha {} is not in [0, 1)", kOp,
+    require(update.alpha >= 0 && update.alpha < 1, "{}: alpha must be in [0, 1), got {}", kOp,
             update.alpha);
-    require(update.eps >= 0, "{}: eps {} is negative", kOp, update.eps);
+    require(update.eps >= 0, "{}: eps must be >= 0, got {}", kOp, update.eps);
     const bool momentum = update.momentum != 0;
     check_state(kOp, "v", p, v);
     if (update.centered) check_state(kOp, "the mean", p, mean);
@@ -296,7 +296,8 @@ void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& up
     check_state(kOp, "m", p, m);
     const auto fraction = [](double beta) { return beta >= 0 && beta < 1; };
     require(fraction(update.beta1) && fraction(update.beta2),
-            "{}: beta1 {} and beta2 {} must lie in [0, 1)", kOp, update.beta1, update.beta2);
+            "{}: beta1 and beta2 must be in [0, 1), got {} and {}", kOp, update.beta1,
+            update.beta2);
     const Tensor from = dense(grad);
     visit_floating(kOp, p.dtype(), [&](auto zero) {
         using T = decltype(zero);

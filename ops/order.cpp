@@ -42,9 +42,9 @@ std::int64_t place_of_kth(std::vector<Ranked<T>>& ranked, const T* x, std::int64
 Selection topk(const Tensor& x, std::int64_t k, int axis, bool largest) {
     check_defined("topk", x);
     const AxisLines lines = axis_lines("topk", x, axis);
-    require(k >= 0, "topk: k = {} is negative", k);
-    require<ShapeError>(k <= lines.count, "topk: k = {} is more than axis {} of {} holds", k, axis,
-                        x.shape());
+    require(k >= 0, "topk: k must be >= 0, got {}", k);
+    require<ShapeError>(k <= lines.count, "topk: k = {} is more than the size of axis {} of {}", k,
+                        axis, x.shape());
     return taken(x, lines.axis,
                  indices_of_lines(lines, k, [=](auto* row, auto n, auto* top, auto& best) {
                      first_of_row(best, row, n, k, largest);
@@ -56,7 +56,7 @@ Selection kthvalue(const Tensor& x, std::int64_t k, int axis, bool keepdim) {
     check_defined("kthvalue", x);
     const AxisLines lines = axis_lines("kthvalue", x, axis);
     require<ShapeError>(k >= 1 && k <= lines.count,
-                        "kthvalue: k = {} is not a place from 1 to {} along axis {} of {}", k,
+                        "kthvalue: k = {} is not a position from 1 to {} along axis {} of {}", k,
                         lines.count, axis, x.shape());
     const Tensor chosen =
         indices_of_lines(lines, 1, [=](auto* row, auto n, auto* place, auto& ranked) {
@@ -162,7 +162,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int axis, bool ke
     check_floating("quantile", x);
     require(!q.empty(), "quantile: got no q");
     for (const double share : q) {
-        require(share >= 0 && share <= 1, "quantile: q = {} is not in [0, 1]", share);
+        require(share >= 0 && share <= 1, "quantile: q must be in [0, 1], got {}", share);
     }
     const AxisLines lines = axis_lines("quantile", x, axis);
     require<ShapeError>(lines.count > 0, "quantile: axis {} of {} is empty", axis, x.shape());
@@ -222,7 +222,7 @@ Unique unique(const Tensor& x) {
 
 Tensor bincount(const Tensor& x, std::int64_t minlength) {
     check_dtype("bincount", x, DType::i64);
-    require(minlength >= 0, "bincount: minlength {} is negative", minlength);
+    require(minlength >= 0, "bincount: minlength must be >= 0, got {}", minlength);
     const Tensor from = dense(x);
     const std::int64_t* element = from.data<std::int64_t>();
     constexpr std::int64_t kTooLarge = std::int64_t{1} << 48;  // for memory and for a shape

@@ -328,7 +328,8 @@ Tensor interpolate(const Tensor& x, const Size2d& size, Interpolation method) {
     require<ShapeError>(x.size(2) > 0 && x.size(3) > 0, "interpolate: images {} have no pixels",
                         x.shape());
     require<ShapeError>(size.rows > 0 && size.columns > 0,
-                        "interpolate: a size of {} x {} is not positive", size.rows, size.columns);
+                        "interpolate: the size must be positive, got {} x {}", size.rows,
+                        size.columns);
     const auto along = method == Interpolation::nearest ? nearest : linear_between;
     return along(along(x, 2, size.rows), 3, size.columns);
 }

@@ -86,7 +86,7 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 Tensor trace(const Tensor& x) {
     check_floating("trace", x);
     require<ShapeError>(x.rank() >= 2 && x.size(-1) == x.size(-2),
-                        "trace: {} holds no square matrices", x.shape());
+                        "trace: needs square matrices, got {}", x.shape());
     return einsum("...ii->...", {x});
 }
 

@@ -97,7 +97,7 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
     Tensor y = named == x.rank() ? x : reshape(x, shape);
     for (int axis = named - 1; axis >= 0; --axis) {
         const std::int64_t count = counts[static_cast<std::size_t>(axis)];
-        require(count >= 0, "repeat: count {} of axis {} is negative", count, axis);
+        require(count >= 0, "repeat: counts must be >= 0, got {} for axis {}", count, axis);
         if (count != 1) y = repeated(y, axis, count, grown("repeat", y, axis, count));
     }
     return y;
@@ -113,7 +113,7 @@ Tensor tile(const Tensor& x, const std::vector<std::int64_t>& counts) {
 
 Tensor repeat_interleave(const Tensor& x, std::int64_t count, int axis) {
     check_defined("repeat_interleave", x);
-    require(count >= 0, "repeat_interleave: count {} is negative", count);
+    require(count >= 0, "repeat_interleave: count must be >= 0, got {}", count);
     const int a = normalize_axis("repeat_interleave", axis, x.rank());
     return repeated(x, a + 1, count, grown("repeat_interleave", x, a, count));
 }
@@ -128,7 +128,8 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, int axis) {
     std::vector<std::int64_t> ids;
     std::int64_t i = 0;
     for (const std::int64_t count : counts.to_vector<std::int64_t>()) {
-        require(count >= 0, "repeat_interleave: count {} of element {} is negative", count, i);
+        require(count >= 0, "repeat_interleave: counts must be >= 0, got {} for element {}", count,
+                i);
         ids.insert(ids.end(), static_cast<std::size_t>(count), i++);
     }
     return index_select(x, a, tensor(ids, {static_cast<std::int64_t>(ids.size())}));
@@ -152,7 +153,7 @@ Tensor swapaxes(const Tensor& x, int axis0, int axis1) { return transpose(x, axi
 
 Tensors meshgrid(const Tensors& coordinates, std::string_view indexing) {
     require(!coordinates.empty(), "meshgrid: got no tensors");
-    require(indexing == "ij" || indexing == "xy", "meshgrid: indexing \"{}\" is neither ij nor xy",
+    require(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be ij or xy, got \"{}\"",
             indexing);
     Shape grid;
     for (std::size_t i = 0; i < coordinates.size(); ++i) {

@@ -123,7 +123,7 @@ void check_table(const Tensor& x, const Tensor& table, const char* name) {
     check_same_dtype("rotary", x, table);
     const bool fits =
         table.rank() == 2 && table.size(0) == x.size(-2) && 2 * table.size(1) <= x.size(-1);
-    require<ShapeError>(fits, "rotary: {} is {}; {} asks for [{}, P] with 2 P <= {}", name,
+    require<ShapeError>(fits, "rotary: {} is {}; {} needs [{}, P] with 2 P <= {}", name,
                         table.shape(), x.shape(), x.size(-2), x.size(-1));
 }
 
@@ -142,7 +142,7 @@ Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs
     require<ShapeError>(cos.shape() == sin.shape(), "rotary: cos is {}, but sin {}", cos.shape(),
                         sin.shape());
     require<AutogradError>(Tape::following({cos, sin}) == nullptr,
-                           "rotary: a tape follows cos or sin, which are constants here");
+                           "rotary: cos and sin must be constants, but a tape records them");
     return turn(x, {dense(cos), dense(sin), pairs, false});
 }
 

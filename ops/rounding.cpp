@@ -94,8 +94,8 @@ struct FloorQuotient {
 template <class F>
 Tensor divided(std::string_view op, const Tensor& a, const Tensor& b, F f) {
     check_same_dtype(op, a, b);
-    require<DTypeError>(a.dtype() != DType::boolean, "{}: needs floating numbers or i64, got bool",
-                        op);
+    require<DTypeError>(a.dtype() != DType::boolean,
+                        "{}: needs floating-point numbers or i64, got bool", op);
     if (a.dtype() == DType::i64) {
         const auto place = whole::first_place(b, [](std::int64_t divisor) { return divisor == 0; });
         require(!place || b.rank() > 0, "{}: division by zero", op);

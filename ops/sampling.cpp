@@ -29,7 +29,7 @@ void check_row(const Draws& draws, std::int64_t r, bool replacement) {
     double sum = 0;
     for (std::int64_t k = 0; k < draws.categories; ++k) {
         require(w[k] >= 0 && std::isfinite(w[k]),
-                "multinomial: weight {} of row {} is {}; weights are finite and not below 0", k, r,
+                "multinomial: weight {} of row {} is {}; weights must be finite and >= 0", k, r,
                 w[k]);
         positive += w[k] > 0 ? 1 : 0;
         sum += w[k];
@@ -95,7 +95,7 @@ void draw_apart(const Draws& draws, std::int64_t r, const double* u, std::int64_
 Tensor multinomial(const Tensor& weights, std::int64_t n, bool replacement, Generator& generator) {
     check_floating("multinomial", weights);
     require<ShapeError>(weights.rank() > 0, "multinomial: needs weights [..., K], got []");
-    require(n >= 1, "multinomial: {} draws", n);
+    require(n >= 1, "multinomial: needs at least 1 draw, got {}", n);
     const std::int64_t categories = weights.shape().back();
     Shape shape = weights.shape();
     shape.back() = n;

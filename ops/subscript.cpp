@@ -154,7 +154,7 @@ Tensors numbers_of(const Tensor& x, int axis, const Tensor& mask) {
     require<ShapeError>(mask.rank() > 0, "index: a mask of no axes; see where");
     const Shape covered = x.shape().sub(axis, axis + mask.rank());
     require<ShapeError>(mask.shape() == covered,
-                        "index: the mask {} stands for axes of sizes {} of a tensor {}",
+                        "index: the mask {} does not match axes of sizes {} of a tensor {}",
                         mask.shape(), covered, x.shape());
     const Tensor table = nonzero(mask);
     Tensors columns;
@@ -213,7 +213,7 @@ Tensor choose(const Tensor& x, const Tensor& part, const std::vector<Numbers>& n
     const int first = numbers.front().axis;
     const int last = numbers.back().axis + 1;
     require<ShapeError>(std::cmp_equal(last - first, numbers.size()),
-                        "index: the axes that tensors choose of {} are no neighbours; transpose it",
+                        "index: the axes that tensors index in {} must be adjacent; transpose it",
                         x.shape());
     const Tensor flat = one_number(x, numbers);
     Shape merged = part.shape().sub(0, first);

@@ -19,8 +19,8 @@ constexpr Whole signed_of(std::uint64_t x) { return static_cast<Whole>(x); }
 
 void check_whole(std::string_view op, const Tensor& x) {
     check_defined(op, x);
-    require<DTypeError>(x.dtype() == DType::i64, "{}: needs floating numbers or i64, got {}", op,
-                        x.dtype());
+    require<DTypeError>(x.dtype() == DType::i64, "{}: needs floating-point numbers or i64, got {}",
+                        op, x.dtype());
 }
 
 void check_both(std::string_view op, const Tensor& a, const Tensor& b) {
@@ -128,7 +128,7 @@ Tensor clamp(const Tensor& x, double low, double high) {
     check_whole("clamp", x);
     const auto bound = [](double value) {
         require(std::isinf(value) || is_whole(value),
-                "clamp: {} is neither whole nor infinite, and the tensor is i64", value);
+                "clamp: {} is neither an integer nor infinite, but the tensor is i64", value);
         return convert_element<Whole>(value);
     };
     return map("clamp", x, [from = bound(low), to = bound(high)](Whole value) {
@@ -139,7 +139,7 @@ Tensor clamp(const Tensor& x, double low, double high) {
 Tensor number(std::string_view op, const Tensor& x, double value) {
     check_whole(op, x);
     require(is_whole(value),
-            "{}: {} is no whole number of 64 bits, and the tensor is i64; convert it with to()", op,
+            "{}: {} is not a 64-bit integer, but the tensor is i64; convert it with to()", op,
             value);
     return scalar(value, DType::i64);
 }

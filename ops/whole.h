@@ -50,7 +50,7 @@ inline Tensor number_like(std::string_view op, const Tensor& x, double value) {
 /// `value` as a scalar of x's dtype; must be whole for i64 and 0 or 1 for bool (ValueError).
 inline Tensor element_like(std::string_view op, const Tensor& x, double value) {
     if (x.dtype() != DType::boolean) return number_like(op, x, value);
-    require(value == 0 || value == 1, "{}: {} is no truth value, and the tensor is bool", op,
+    require(value == 0 || value == 1, "{}: {} must be 0 or 1, because the tensor is bool", op,
             value);
     return scalar(value, DType::boolean);
 }

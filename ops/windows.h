@@ -48,9 +48,9 @@ inline void check_member(std::string_view op, std::string_view what, const Windo
     constexpr std::int64_t kMost = std::int64_t{1} << 31;  // sums of products then fit 64 bits
     for (const WindowAxis* axis : {&windows.rows, &windows.columns}) {
         const std::int64_t value = axis->*member;
-        require(value >= least && value <= kMost, "{}: {} {}; it must be {}", op, what,
-                either(windows, member),
-                value > kMost ? "2147483648 at most" : (least > 0 ? "positive" : "0 or more"));
+        require(value >= least && value <= kMost, "{}: {} must be {}, got {}", op, what,
+                value > kMost ? "at most 2147483648" : (least > 0 ? "positive" : "0 or more"),
+                either(windows, member));
     }
 }
 

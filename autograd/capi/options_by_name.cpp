@@ -24,7 +24,7 @@ double number(const JsonNode& value) {
 }
 
 std::string text(const JsonNode& value) {
-    if (!value.holds<std::string>()) throw Unfit{"a text"};
+    if (!value.holds<std::string>()) throw Unfit{"a string"};
     return value.get<std::string>();
 }
 
@@ -157,13 +157,13 @@ const Option& option_called(const std::string& name, Purpose purpose) {
         if (name == option.name) return option;
         known.emplace_back(option.name);
     }
-    fail("{}: no option is called {}; there are {}",
+    fail("{}: unknown option {}; the options are {}",
          purpose == Purpose::check ? "check_gradient" : "compare_precisions", name,
          fmt::join(known, ", "));
 }
 
 [[noreturn]] void fail_as_no_object(std::string_view json) {
-    fail("check_gradient: the options are no JSON object: {}", json);
+    fail("check_gradient: the options are not a JSON object: {}", json);
 }
 
 JsonTree read_options(std::string_view json) {
@@ -188,8 +188,8 @@ Request read_request(std::string_view json, Purpose purpose) {
         try {
             option.set(request, value);
         } catch (const Unfit& unfit) {
-            fail("check_gradient: the option {} is {}; it must be {}", name, value.text(),
-                 unfit.wanted);
+            fail("check_gradient: the option {} must be {}, got {}", name, unfit.wanted,
+                 value.text());
         }
     }
     return request;

@@ -42,7 +42,7 @@ void heed(int answer, const char* callback) {
         const std::string why = std::exchange(why_not_defined, {});
         throw NotDefined(why.empty() ? fmt::format("{} is not defined", callback) : why);
     }
-    throw CallbackFailed(fmt::format("check_gradient: {} answered {}", callback, answer));
+    throw CallbackFailed(fmt::format("check_gradient: {} returned {}", callback, answer));
 }
 
 // Converts the result of `check` to a report, its exceptions to a status and a message.
@@ -58,7 +58,7 @@ int guarded(tapestry_report** report, const Check& check) noexcept {
     };
     try {
         error_message.clear();
-        require(report != nullptr, "check_gradient: there is nowhere to put the report");
+        require(report != nullptr, "check_gradient: report is NULL");
         *report = nullptr;
         const auto found = check();
         *report = std::make_unique<tapestry_report>(
@@ -72,13 +72,13 @@ int guarded(tapestry_report** report, const Check& check) noexcept {
     } catch (const MemoryError& error) {
         return failed(TAPESTRY_OUT_OF_MEMORY, error.what());
     } catch (const std::bad_alloc&) {
-        return failed(TAPESTRY_OUT_OF_MEMORY, "check_gradient: no memory");
+        return failed(TAPESTRY_OUT_OF_MEMORY, "check_gradient: out of memory");
     } catch (const Error& error) {
         return failed(TAPESTRY_BAD_INPUT, error.what());
     } catch (const std::exception& error) {
         return failed(TAPESTRY_INTERNAL_ERROR, error.what());
     } catch (...) {
-        return failed(TAPESTRY_INTERNAL_ERROR, "check_gradient: an exception without words");
+        return failed(TAPESTRY_INTERNAL_ERROR, "check_gradient: unknown exception");
     }
 }
 
@@ -160,7 +160,7 @@ DType narrow_dtype(Format format) {
     for (const DType dtype : {DType::bf16, DType::f16}) {
         if (name_of(dtype) == to_string(format)) return dtype;
     }
-    fail("compare_precisions: the option format is {}; it must be \"bf16\" or \"f16\"",
+    fail("compare_precisions: the option format must be \"bf16\" or \"f16\", got {}",
          to_string(format));
 }
 

@@ -74,8 +74,9 @@ std::string noise_note(const SlopeReport& slope) {
     const bool coarse = j.noise > kCoarse * size && size > 0 && std::isfinite(larger);
     if (j.verdict != Verdict::inconclusive || !coarse || larger == 0) return {};
     return fmt::format(
-        "claim and differences are {:.1g} of the slope apart, and f is good to {:.1g} alone: the "
-        "gradient is wrong, or f rounds or stops iterating there (a declared noise would tell)",
+        "claim and differences are {:.1g} of the slope apart, and f is only accurate to {:.1g}: "
+        "the gradient is wrong, or f rounds or stops iterating there (declare its noise to find "
+        "out)",
         std::abs(slope.claimed - j.numeric) / larger, j.noise / size);
 }
 
@@ -293,9 +294,9 @@ std::string kink_note(Subject& subject, std::size_t which, const std::vector<dou
     if (op.empty()) op = subject.first_other_branch(which, u, -judgement.step);
     if (op.empty()) op = "an op";
     return judgement.subgradient
-               ? fmt::format("on a kink of {}: the gradient lies between the slopes to both sides",
+               ? fmt::format("on a kink of {}: the gradient lies between the slopes on both sides",
                              op)
-               : fmt::format("{} takes other branches however small the step", op);
+               : fmt::format("{} takes different branches however small the step", op);
 }
 
 void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,

@@ -28,7 +28,7 @@ Examination examination_of(const GradcheckOptions& o) {
 // An error is orthogonal to random signs with probability at most 1/2: given all signs except that
 // of one wrong element, at most one choice of the last makes the sum 0.
 int directions_for(double certainty) {
-    require(certainty > 0 && certainty < 1, "gradcheck: certainty = {} is not between 0 and 1",
+    require(certainty > 0 && certainty < 1, "gradcheck: certainty must be between 0 and 1, got {}",
             certainty);
     return std::max(1, static_cast<int>(std::ceil(-std::log2(1 - certainty))));
 }
@@ -49,7 +49,7 @@ public:
           examination_(examination_of(options)),
           directions_(directions_for(options.certainty)) {
         require(options.differences || options.dual || options.transpose,
-                "gradcheck: without differences, dual numbers or the transpose must be asked");
+                "gradcheck: without differences, dual numbers or the transpose must be enabled");
         weights_ = random_weights(subject.outputs(), options.seed);
     }
 
@@ -217,7 +217,7 @@ private:
             return;
         }
         if (!options_.differences) {
-            found.method = "other oracles alone";
+            found.method = "other oracles only";
             return;
         }
         const auto& claims = claims_[i];
@@ -269,11 +269,10 @@ private:
         }
         const std::string& name = input.name;
         if (input.verdict == Verdict::fail && !against.empty()) {
-            complain(
-                fmt::format("{}: the tape stands alone against differences and {}", name, against));
+            complain(fmt::format("{}: the tape disagrees with differences and {}", name, against));
         } else if (input.verdict == Verdict::fail && definition_agrees) {
             complain(
-                fmt::format("{}: the differences stand alone: tape and dual numbers agree, so "
+                fmt::format("{}: only the differences disagree: tape and dual numbers agree, so "
                             "look at the forward pass",
                             name));
         } else if (!against.empty()) {
@@ -326,10 +325,10 @@ NamedTensors checker::named_leaves(const Tensors& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Tensor& x = inputs[i];
         require<DTypeError>(x.defined(), "gradcheck: input {} is undefined", i);
-        require<DTypeError>(is_floating(x.dtype()),
-                            "gradcheck: input {} is {}: it has no gradient; let the function "
-                            "capture it",
-                            i, x.dtype());
+        require<DTypeError>(
+            is_floating(x.dtype()),
+            "gradcheck: input {} is {}, which has no gradient; let the function capture it", i,
+            x.dtype());
         require<DTypeError>(x.dtype() == DType::f64,
                             "gradcheck: input {} is f32, whose rounding hides the differences; "
                             "pass f64, and see compare_precisions()",

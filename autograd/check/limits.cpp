@@ -87,8 +87,8 @@ Values Box::inwards(const Values& x, Values u, std::uint64_t seed) const {
 
 Budget::Budget(const GradcheckLimits& limits)
     : allowed_(limits.evaluations), seconds_(limits.seconds) {
-    require(allowed_ > 0, "gradcheck: limits.evaluations = {} is not positive", allowed_);
-    require(seconds_ > 0, "gradcheck: limits.seconds = {} is not positive", seconds_);
+    require(allowed_ > 0, "gradcheck: limits.evaluations must be positive, got {}", allowed_);
+    require(seconds_ > 0, "gradcheck: limits.seconds must be positive, got {}", seconds_);
 }
 
 void Budget::spend() {

@@ -120,11 +120,11 @@ Match shift_with_zeros(const Wrong& w, const Run& run, std::int64_t by) {
 
 Cause permuted_as(const std::string& evidence, bool column_major) {
     return {Mistake::permuted, evidence,
-            column_major ? "memory is read row by row on one side and column by column on the "
-                           "other (Fortran, MATLAB, Eigen, BLAS), or a reshape stands where a "
-                           "transpose belongs"
-                         : "a transpose is missing or one too many: of A B, the rules are g B^T "
-                           "and A^T g; or a reshape where a transpose belongs"};
+            column_major
+                ? "memory is read row by row on one side and column by column on the "
+                  "other (Fortran, MATLAB, Eigen, BLAS), or a reshape instead of a transpose"
+                : "a transpose is missing or one too many: of A B, the rules are g B^T "
+                  "and A^T g; or a reshape instead of a transpose"};
 }
 
 // A matrix stored in a vector, with unknown numbers of rows and columns.
@@ -196,7 +196,7 @@ Match looks_flipped(const Wrong& w) {
         return Cause{
             Mistake::flipped,
             fmt::format("claimed = numeric reversed {}, {}", run.name, how_close(w, undone)),
-            "a loop that runs from the end, a convolution for a correlation, or a scan "
+            "a loop that runs from the end, a convolution instead of a correlation, or a scan "
             "whose backward must run the other way"};
     }
     return {};
@@ -257,8 +257,7 @@ Match looks_unsummed(const Wrong& w) {
                 return Cause{Mistake::doubled_sum, how,
                              "the sum over the broadcast axis is taken twice"};
             }
-            return Cause{Mistake::factor, how,
-                         "a mean over the broadcast axis where a sum belongs"};
+            return Cause{Mistake::factor, how, "a mean over the broadcast axis instead of a sum"};
         }
     }
     return {};

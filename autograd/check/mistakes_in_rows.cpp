@@ -82,7 +82,7 @@ Match rows_off(const Wrong& w, int axis) {
         return Cause{Mistake::samples,
                      fmt::format("claimed = numeric at one of {} places along axis {}, 0 elsewhere",
                                  rows.size(), axis),
-                     "an assignment in a loop where a sum belongs, or only one sample's result "
+                     "an assignment in a loop instead of a sum, or only one sample's result "
                      "is written"};
     }
     if (nothing && 3 * wrong.size() <= rows.size()) return {};  // some elements are missing
@@ -90,10 +90,10 @@ Match rows_off(const Wrong& w, int axis) {
         Mistake::rows,
         fmt::format("claimed = {} * numeric at {} of {} places along axis {}, the first "
                     "is {}; {}",
-                    alike ? fmt::format("{:.6g}", factor) : "a factor of each place's own",
+                    alike ? fmt::format("{:.6g}", factor) : "a different factor at each place",
                     wrong.size(), rows.size(), axis, wrong.front().first, closeness(w, model)),
         "a weight, mask, length or norm that belongs to each row: left out, applied "
-        "twice, or another row's"};
+        "twice, or that of another row"};
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ Match looks_like_some_samples(const Wrong& w) {
                                          but ? "all but" : "only", at == 0 ? "first" : "last", size,
                                          axis, but ? "" : "s", closeness(w, model)),
                              but ? "a loop over samples that starts late or ends early"
-                                 : "= where += belongs: each sample overwrites the one before"};
+                                 : "= instead of +=: each sample overwrites the one before"};
             }
         }
     }
@@ -141,7 +141,7 @@ Match looks_conjugate(const Wrong& w) {
                      fmt::format("claimed = {}numeric with the sign of the second number of every "
                                  "pair changed, {}",
                                  negative == 1 ? "" : "-", closeness(w, model)),
-                     "of complex numbers: a conjugate is missing or one too many; the gradient of "
+                     "complex numbers: a conjugate is missing or one too many; the gradient of "
                      "a real loss by (re, im) is conj(dL/dz) times 2, and a product's rule "
                      "conjugates the other factor"};
     }

@@ -90,7 +90,7 @@ Match looks_negated(const Wrong& w) {
     for (double& value : model) value = -value;
     if (!explains(w, w.claimed, model)) return {};
     return Cause{Mistake::sign, "claimed = -numeric, " + closeness(w, model),
-                 "a minus too many or too few: the second operand of a difference, d(1/x), or "
+                 "a minus sign too many or too few: the second operand of a difference, d(1/x), or "
                  "a loss to be maximised"};
 }
 
@@ -105,7 +105,7 @@ Match looks_scaled_by_a_count(const Wrong& w) {
     return Cause{
         Mistake::factor,
         fmt::format("claimed = {} * numeric (fitted {:.10g}), {}", *name, *c, closeness(w, model)),
-        count ? "a sum where a mean belongs or the reverse, or a scale left out"
+        count ? "a sum instead of a mean or the reverse, or a scale left out"
               : "d(x^2) is 2x; a half in a loss; a path walked twice"};
 }
 

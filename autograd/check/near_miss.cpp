@@ -22,10 +22,9 @@ void leave_open(InputReport& report, const std::vector<NearMiss>& claims, const 
     double apart = 0;
     for (const NearMiss& claim : claims) apart = std::max(apart, claim.apart());
     report.note = fmt::format(
-        "claim and differences are {:.1g} of the gradient apart, {}: the gradient is wrong by "
-        "that, "
-        "or f stops as far from what it stands for (an iteration, a badly conditioned system); "
-        "declared as noise, its error would tell",
+        "claim and differences are {:.1g} of the gradient apart, {}: the gradient is wrong by that "
+        "much, or f stops that far from its exact value (an iteration, a badly conditioned "
+        "system); declare its error as noise to find out",
         apart, where);
     report.verdict = Verdict::inconclusive;
     report.reason = Reason::undeclared_error;

@@ -213,7 +213,8 @@ Shape output_of(const PlainRule& wide, const PlainInputs& inputs, const Shape& a
 PrecisionReport compare_precisions(const PlainRule& narrow, const PlainRule& wide,
                                    const PlainInputs& inputs, DType dtype,
                                    const PlainPrecisionOptions& options) {
-    require<DTypeError>(is_half(dtype), "compare_precisions: {} is not bf16 or f16", dtype);
+    require<DTypeError>(is_half(dtype),
+                        "compare_precisions: the format must be bf16 or f16, got {}", dtype);
     const PlainCheck what{.shapes = options.shapes, .output = {}, .names = {}};
     const NamedTensors leaves = plain_leaves(inputs, what);
     const std::vector<Box> boxes = Box::of(leaves, options.bounds);

@@ -50,8 +50,8 @@ Narrow narrow_of(DType dtype) {
     };
     if (dtype == DType::bf16) return half(Format::bf16, 1e38, 1e-37);
     if (dtype == DType::f16) return half(Format::f16, 6e4, 6e-5);
-    require<DTypeError>(dtype == DType::f32, "compare_precisions: {} is not f32, bf16 or f16",
-                        dtype);
+    require<DTypeError>(dtype == DType::f32,
+                        "compare_precisions: the format must be f32, bf16 or f16, got {}", dtype);
     const double e = epsilon(Format::f32);
     return {dtype, Format::f32, e, 2 * e, 6, 1024 * e, 64 * e, 4 * e, 1e-2, 1e38, 1e-37};
 }

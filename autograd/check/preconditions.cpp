@@ -87,16 +87,16 @@ std::string find_randomness(Subject& subject) {
     if (same_bits(once, again)) return {};
     for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
         if (first[i].first != second[i].first) {
-            return fmt::format("the second run does something else: {} where the first had {}",
-                               second[i].first, first[i].first);
+            return fmt::format("the second run differs: {} where the first had {}", second[i].first,
+                               first[i].first);
         }
         if (same_bits(first[i].second, second[i].second)) continue;
         return fmt::format(
-            "{} is the first to give other results from the same inputs: it, or "
-            "something off the tape that it reads, is random or races",
+            "{} is the first to give different results for the same inputs: it, or something off "
+            "the tape that it reads, is random or has a race",
             first[i].first);
     }
-    return "the same inputs give other results: something off the tape is random, or is kept "
+    return "the same inputs give different results: something off the tape is random, or is kept "
            "between calls";
 }
 
@@ -122,8 +122,8 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
     const auto again = subject.recomputed_gradient(weights);
     if (!same(gradient, again)) {
         found.emplace_back(
-            "inside recompute() the gradient has other bits: the function does "
-            "something else when it is computed again");
+            "inside recompute() the gradient has different bits: the function does something else "
+            "when it is computed again");
     }
     return found;
 }

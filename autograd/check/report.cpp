@@ -46,7 +46,7 @@ void write_input(Lines& text, const InputReport& input) {
          input.method, why ? fmt::format(" ({})", to_string(input.reason)) : "",
          seen ? fmt::format(", agrees to {:.0e}", input.resolution) : "",
          listed(wrong_entries(input)), listed(input.note),
-         cut ? fmt::format("; {} slopes compared till then", input.compared) : "");
+         cut ? fmt::format("; {} slopes compared before that", input.compared) : "");
     for (const Opinion& opinion : input.opinions) {
         if (opinion.agrees) continue;
         line(text,

@@ -99,7 +99,7 @@ Tensors Subject::outputs_on(Tape& tape) {
     for (std::size_t i = 0; same && i < outputs.size(); ++i) {
         same = outputs[i].defined() && outputs[i].shape() == shapes_[i];
     }
-    require(same, "gradcheck: the function gives results of other shapes when it runs again");
+    require(same, "gradcheck: the function returns different shapes when it runs again");
     return outputs;
 }
 

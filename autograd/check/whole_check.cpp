@@ -192,7 +192,7 @@ GradcheckReport at_random_point(const NamedTensors& leaves, const std::vector<Bo
 
 GradcheckReport check_points(const NamedTensors& leaves, const GradcheckOptions& options,
                              const std::function<GradcheckReport()>& check) {
-    require(options.points > 0, "gradcheck: points = {} is not positive", options.points);
+    require(options.points > 0, "gradcheck: points must be positive, got {}", options.points);
     std::vector<PointReport> points{{.what = "x", .starts_with = beginning_of(leaves)}};
     const std::vector<Box> boxes = Box::of(leaves, options.bounds);
     GradcheckReport worst = check();

@@ -120,7 +120,7 @@ public:
     void begin_object() override { deeper(); }
     void name(const std::string& name) override {
         if (depth_ != 1) return;
-        require<JsonError>(names_.insert(name).second, "key {} comes twice", utf8::quoted(name));
+        require<JsonError>(names_.insert(name).second, "duplicate key {}", utf8::quoted(name));
     }
     void end_object() override { --depth_; }
 
@@ -180,7 +180,7 @@ JsonNode JsonNode::at(const std::string& name) const {
 }
 
 std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
-    require<JsonError>(is(JsonKind::object), "{} stands where an object belongs", shown());
+    require<JsonError>(is(JsonKind::object), "expected an object, got {}", shown());
     std::vector<std::pair<std::string, JsonNode>> all;
     for (const auto& [name, member] : json(value_).items()) {
         all.emplace_back(name, JsonNode(&member));
@@ -189,7 +189,7 @@ std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
 }
 
 std::vector<JsonNode> JsonNode::elements() const {
-    require<JsonError>(is(JsonKind::array), "{} stands where a list belongs", shown());
+    require<JsonError>(is(JsonKind::array), "expected a list, got {}", shown());
     std::vector<JsonNode> all;
     for (const Json& element : json(value_)) all.push_back(JsonNode(&element));
     return all;
@@ -202,22 +202,21 @@ bool JsonNode::holds() const {
 
 template <class T>
 T JsonNode::get() const {
-    require<JsonError>(holds<T>(), "{} is not what belongs there", shown());
+    require<JsonError>(holds<T>(), "invalid value: {}", shown());
     return json(value_).get<T>();
 }
 
 template <class T>
 T JsonNode::get(const std::string& name) const {
     const JsonNode member = at(name);
-    require<JsonError>(member.holds<T>(), "\"{}\" is {}, which is not what belongs there", name,
-                       member.shown());
+    require<JsonError>(member.holds<T>(), "\"{}\" has an invalid value: {}", name, member.shown());
     return json(member.value_).get<T>();
 }
 
 std::int64_t JsonNode::count(const std::string& name) const {
     const auto value = get<std::int64_t>(name);
     require<JsonError>(value >= 0 && value < std::int64_t{1} << 62,
-                       "\"{}\" is {}, which is no count", name, value);
+                       "\"{}\" must be a whole number >= 0, got {}", name, value);
     return value;
 }
 

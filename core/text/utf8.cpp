@@ -105,19 +105,20 @@ std::size_t append_shown(std::string& shown, std::string_view text, std::size_t 
 Step step(std::string_view text, std::size_t at) {
     const unsigned first = byte_at(text, at);
     if (first < 0x80) return {first, 1, nullptr};
-    if (first < 0xC0) return {0, 1, "is a continuation byte that continues nothing"};
+    if (first < 0xC0) return {0, 1, "is an unexpected continuation byte"};
     const std::size_t length = announced(first);
-    if (length == 0) return {0, 1, "begins no character"};
+    if (length == 0) return {0, 1, "cannot begin a character"};
     char32_t code = first & (0xFFu >> (length + 1));
     for (std::size_t i = 1; i < length; ++i) {
-        if (at + i == text.size()) return {0, i, "begins a character that the text's end cuts off"};
+        if (at + i == text.size())
+            return {0, i, "begins a character that the end of the text cuts off"};
         const unsigned next = byte_at(text, at + i);
         if ((next & 0xC0u) != 0x80u) return {0, i, "lacks its continuation bytes"};
         code = (code << 6) | (next & 0x3Fu);
     }
     constexpr std::array<char32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
     if (code < kSmallest[length]) return {0, length, "begins an overlong form"};
-    if (is_surrogate(code)) return {0, length, "begins a surrogate, which is no character"};
+    if (is_surrogate(code)) return {0, length, "begins a surrogate, which is not a character"};
     if (code > kLast) return {0, length, "begins a number beyond U+10FFFF"};
     return {code, length, nullptr};
 }
@@ -151,7 +152,7 @@ std::u32string decode(std::string_view what, std::string_view text) {
 }
 
 void append(std::string& text, char32_t code) {
-    require(code <= kLast && !is_surrogate(code), "utf8: U+{:04X} is no character",
+    require(code <= kLast && !is_surrogate(code), "utf8: U+{:04X} is not a character",
             static_cast<unsigned>(code));
     if (code < 0x80) {
         text.push_back(static_cast<char>(code));

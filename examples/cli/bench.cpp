@@ -38,7 +38,7 @@ void add_step(Options& parent) {
     auto s = std::make_shared<Bench<bench::StepOptions>>();
     Options& o = parent.subcommand("step", "One training step on random tokens");
     add_model_options(o, s->measured.model, s->measured.batch);
-    o.count("--vocab", s->measured.model.vocab, "Tokens in the vocabulary");
+    o.count("--vocab", s->measured.model.vocab, "Vocabulary size");
     add_fields(o, s->measured.model, {"weights"});
     o.count("--steps", s->measured.steps, "Steps to measure");
     o.threads(s->threads);
@@ -59,11 +59,11 @@ void add_busy(Options& parent) {
     auto s = std::make_shared<Bench<bench::BusyOptions>>();
     bench::StepOptions& step = s->measured.step;
     Options& o =
-        parent.subcommand("busy", "Training steps beside a loop that spins on one core, in turn");
+        parent.subcommand("busy", "Training steps with and without a spinning loop on one core");
     add_model_options(o, step.model, step.batch);
-    o.count("--vocab", step.model.vocab, "Tokens in the vocabulary");
-    o.count("--steps", step.steps, "Steps to measure, of each kind in each round");
-    o.count("--rounds", s->measured.rounds, "Rounds of quiet steps, then busy ones");
+    o.count("--vocab", step.model.vocab, "Vocabulary size");
+    o.count("--steps", step.steps, "Steps to measure per kind and round");
+    o.count("--rounds", s->measured.rounds, "Rounds of quiet and busy steps");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] {
@@ -78,8 +78,8 @@ void add_sampling(Options& parent) {
     auto s = std::make_shared<Bench<bench::SamplingOptions>>();
     Options& o = parent.subcommand("sample", "Writing tokens one at a time");
     add_model_options(o, s->measured.model, s->batch);
-    o.count("--tokens", s->measured.tokens, "Tokens to write");
-    add_choice(o, "--weights", s->measured.weights, "What the weights are kept in");
+    o.count("--tokens", s->measured.tokens, "Tokens to generate");
+    add_choice(o, "--weights", s->measured.weights, "Type of the weights");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] {
@@ -96,11 +96,11 @@ void add_sampling(Options& parent) {
 void add_data(Options& parent) {
     auto s = std::make_shared<Bench<bench::DataOptions>>();
     Options& o = parent.subcommand("data", "Tokenizing, learning byte pairs, drawing batches");
-    o.text("--text", s->measured.text, "UTF-8 text to do it with").required();
-    o.count("--vocab", s->measured.vocab, "Tokens of the byte pairs", {257, 1'000'000});
+    o.text("--text", s->measured.text, "UTF-8 text to use").required();
+    o.count("--vocab", s->measured.vocab, "Byte-pair vocabulary size", {257, 1'000'000});
     o.count("--batch", s->measured.batch, "Sequences per batch");
     o.count("--context", s->measured.context, "Tokens in a sequence");
-    o.number("--seconds", s->measured.seconds, 0, 60, "Time for a row, of five runs or more");
+    o.number("--seconds", s->measured.seconds, 0, 60, "Time per row, for at least five runs");
     add_json(o, s->json);
     o.run([s] {
         const bench::DataRow row = bench::measure_data(s->measured);
@@ -110,13 +110,14 @@ void add_data(Options& parent) {
 
 void add_checkpoint(Options& parent) {
     auto s = std::make_shared<Bench<bench::CheckpointBench>>();
-    Options& o = parent.subcommand("checkpoint", "A training with checkpoints, and without");
+    Options& o =
+        parent.subcommand("checkpoint", "A training run with checkpoints, and one without");
     add_model_options(o, s->measured.model, s->measured.batch);
     o.count("--vocab", s->measured.model.vocab, "Characters in the text", {2, 1'000'000});
-    o.count("--steps", s->measured.steps, "Steps of each training", {3, 1'000'000'000});
-    o.count("--rounds", s->measured.rounds, "Trainings of each kind, in turn");
+    o.count("--steps", s->measured.steps, "Steps of each training run", {3, 1'000'000'000});
+    o.count("--rounds", s->measured.rounds, "Training runs of each kind, alternating");
     o.number("--interval", s->measured.interval, 0.001, 1e6, "Seconds between checkpoints");
-    o.text("--directory", s->directory, "Where they are written for the time of the measurement");
+    o.text("--directory", s->directory, "Directory for the checkpoints during the measurement");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] {
@@ -136,8 +137,7 @@ void add_table_options(Options& o, Bench<Measured>& s) {
         "--dtype", "f32", {"f32", "f64"},
         [&dtype](const std::string& name) { dtype = name == "f64" ? DType::f64 : DType::f32; },
         "f32 or f64");
-    o.number("--seconds", s.measured.seconds, 0, 60,
-             "Time for each row; it is run five times at least");
+    o.number("--seconds", s.measured.seconds, 0, 60, "Time per row, for at least five runs");
     o.threads(s.threads);
     add_json(o, s.json);
 }
@@ -193,10 +193,10 @@ int run_ops(const Bench<bench::OpsOptions>& s) {
 void add_tables(Options& parent) {
     auto gemm = std::make_shared<Bench<bench::GemmOptions>>();
     Options& g = parent.subcommand("gemm", "Matrix products, all transpositions");
-    g.counts("--sizes", gemm->measured.sizes, "M = N = K of the square ones");
+    g.counts("--sizes", gemm->measured.sizes, "M = N = K of the square products");
     g.flag("--model", gemm->measured.of_layers,
-           "Those of the linear layers of a GPT, dim 128 and 384, 768 and 4096 rows, instead "
-           "of square ones");
+           "Products of a GPT's linear layers (dim 128 and 384, 768 and 4096 rows) instead of "
+           "square ones");
     add_table_options(g, *gemm);
     g.run([gemm] { return run_gemm(*gemm); });
 
@@ -205,18 +205,19 @@ void add_tables(Options& parent) {
     a.count("--batch", attention->measured.batch, "Sequences");
     a.count("--heads", attention->measured.heads, "Attention heads");
     a.count("--kv-heads", attention->measured.kv_heads,
-            "Heads of keys and values, which heads share; 0: one for each", {0});
+            "Key and value heads, shared by groups of heads; 0: one per head", {0});
     a.count("--context", attention->measured.context, "Tokens in a sequence");
-    a.count("--head-dim", attention->measured.head_dim, "Width of a head");
-    a.flag("--causal,!--no-causal", attention->measured.causal, "Look back only; the default");
+    a.count("--head-dim", attention->measured.head_dim, "Head dimension");
+    a.flag("--causal,!--no-causal", attention->measured.causal,
+           "Attend to earlier positions only (default)");
     add_table_options(a, *attention);
     a.run([attention] { return run_attention(*attention); });
 
     auto ops = std::make_shared<Bench<bench::OpsOptions>>();
-    Options& o = parent.subcommand("ops", "What a step consists of besides products");
+    Options& o = parent.subcommand("ops", "Operations of a step other than matrix products");
     o.count("--rows", ops->measured.rows, "Rows: batch times context");
-    o.count("--dim", ops->measured.dim, "Width of a row");
-    o.count("--vocab", ops->measured.vocab, "Tokens in the vocabulary");
+    o.count("--dim", ops->measured.dim, "Row length");
+    o.count("--vocab", ops->measured.vocab, "Vocabulary size");
     add_table_options(o, *ops);
     o.run([ops] { return run_ops(*ops); });
 }

@@ -28,15 +28,15 @@ int run_curve(const CurveSettings& s) {
 
 void add_curve(Options& app) {
     auto s = std::make_shared<CurveSettings>();
-    Options& o = app.subcommand(
-        "curve", "Draw loss and validation loss in the terminal, also while a training runs");
+    Options& o =
+        app.subcommand("curve", "Draw loss and validation loss in the terminal, also during a run");
     o.example("runs/book runs/other --log");
     o.texts("directories", s->directories,
-            "What `tapestry train` was given as --out; several are drawn together")
+            "Run directory (--out of `tapestry train`); several are drawn together")
         .required();
     o.flag("--log", s->plot.log_y, "Losses on a logarithmic axis");
     add_width(o, s->plot.width);
-    o.count("--height", s->plot.height, "Rows of the curves", {4, 1000});
+    o.count("--height", s->plot.height, "Height of the plot in rows", {4, 1000});
     o.run([s] { return run_curve(*s); });
 }
 

@@ -35,21 +35,22 @@ void add_eval(Options& app) {
     o.example("--model runs/book --text other.txt");
     add_model_directory(o, s->config.start);
     Option text = o.text("--text", s->config.text, "UTF-8 text");
-    const Option data = o.text("--data", s->config.data,
-                               "Instead of a text: what `tapestry tokenize` has made of texts");
-    Option tokens = o.text(
-        "--tokens", s->tokens,
-        "Instead of a text: a file of token ids, all of it, in windows of the model's context");
+    const Option data =
+        o.text("--data", s->config.data, "Data made by `tapestry tokenize`, instead of a text");
+    Option tokens = o.text("--tokens", s->tokens,
+                           "A file of token ids instead of a text, evaluated completely in windows "
+                           "of the model's context");
     const Option batches =
-        o.count("--batches", s->options.batches, "Random batches of 12 pieces of the text");
-    const Option split = add_choice(o, "--split", s->split,
-                                    "The part of the text that a training learns from, validates "
-                                    "on or does not look at; or all of it");
-    o.number("--test-fraction", s->config.test_fraction, 0, 0.1, "The one that the training had");
+        o.count("--batches", s->options.batches, "Random batches of 12 sequences");
+    const Option split = add_choice(
+        o, "--split", s->split,
+        "Part of the text: for training, for validation, kept for testing, or all of it");
+    o.number("--test-fraction", s->config.test_fraction, 0, 0.1,
+             "--test-fraction of the training run");
     text.excludes(data);
     tokens.excludes(text).excludes(data).excludes(batches).excludes(split);
     o.require_any({"--text", "--data", "--tokens"});
-    o.seed(s->config.seed, "Seed for the choice of pieces");
+    o.seed(s->config.seed, "Seed for choosing the sequences");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] { return run_eval(*s); });

@@ -20,8 +20,8 @@ struct ExperimentSettings {
 int run_experiment(const ExperimentSettings& s) {
     if (s.name.empty()) {
         print(
-            "{}\ntapestry experiment NAME runs one of them, tapestry experiment all every one "
-            "but speedrun\n",
+            "{}\ntapestry experiment NAME runs one of them, tapestry experiment all runs all "
+            "except speedrun\n",
             experiments::list_of_experiments());
         return kSuccess;
     }
@@ -40,18 +40,18 @@ void add_experiment(Options& app) {
     auto s = std::make_shared<ExperimentSettings>();
     Options& o =
         app.subcommand("experiment", "Claims about attention and training, put to the test");
-    o.text("name", s->name, "Which one, or all; without it they are listed");
+    o.text("name", s->name, "Name of an experiment, or all; without it, lists them");
     o.text("--out", s->out,
-           "Directory for the pictures; default: experiments, or beside --markdown");
-    o.text("--markdown", s->markdown, "Write what was found to this file as well");
+           "Directory for the pictures; default: experiments, or next to --markdown");
+    o.text("--markdown", s->markdown, "Also write the findings to this file");
     o.text("--json", s->json, "Write all numbers to this file");
-    o.flag("--quick", s->setting.quick, "A shorter, rougher form of each");
-    o.seed(s->setting.seed, "The first seed");
-    o.count("--seeds", s->seeds, "How many seeds, one after the other; default: 10, with --quick 3",
+    o.flag("--quick", s->setting.quick, "Run a shorter, rougher version");
+    o.seed(s->setting.seed, "First seed");
+    o.count("--seeds", s->seeds, "Number of seeds; default: 10, or 3 with --quick",
             {.low = 1, .high = 1000});
     o.text("--model", s->setting.model,
-           "Ask the GPT in this directory (for layers_roles, redundant_heads)");
-    o.text("--text", s->setting.text, "Learn from this text (for speedrun)");
+           "Examine the GPT in this directory (for layers_roles, redundant_heads)");
+    o.text("--text", s->setting.text, "Train on this text (for speedrun)");
     o.threads(s->threads);
     o.run([s] { return run_experiment(*s); });
 }

@@ -43,7 +43,7 @@ int run_export(const ExportSettings& s) {
           loaded.model->parameter_count());
     if (loaded.tokenizer && loaded.tokenizer->kind() == "char") {
         print(
-            "its tokens are characters, which transformers has no tokenizer for: "
+            "its tokens are characters, for which transformers has no tokenizer: "
             "tapestry_tokenizer.json lists them by id\n");
     }
     return kSuccess;
@@ -53,11 +53,10 @@ int run_export(const ExportSettings& s) {
 
 void add_export(Options& app) {
     auto s = std::make_shared<ExportSettings>();
-    Options& o =
-        app.subcommand("export", "Write a model as Hugging Face's transformers reads GPT-2");
+    Options& o = app.subcommand("export", "Write a model in Hugging Face's GPT-2 format");
     add_model_directory(o, s->model);
     o.text("--out", s->out, "Directory for the files").required();
-    o.flag("--bf16", s->bf16, "Weights of 16 bits: half the size, rounded to nearest");
+    o.flag("--bf16", s->bf16, "16-bit weights: half the size, rounded to nearest");
     o.flag("--overwrite", s->overwrite, "Replace an earlier export");
     o.run([s] { return run_export(*s); });
 }

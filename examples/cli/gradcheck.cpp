@@ -36,9 +36,11 @@ std::vector<ErrorCurve> curves(const GradcheckSettings& s) {
 }
 
 int run_gradcheck(GradcheckSettings& s) {
-    require(s.model.empty() == s.text.empty(), "gradcheck: --model needs --text, and the reverse");
-    require(s.dtype == "f64" || s.options.order == 0,
-            "gradcheck: --order is for f64; other gradients are compared with them");
+    require(s.model.empty() == s.text.empty(),
+            "gradcheck: --model and --text must be given together");
+    require(
+        s.dtype == "f64" || s.options.order == 0,
+        "gradcheck: --order needs f64; gradients of other types are compared with those in f64");
     require(s.plot.empty() || !s.op.empty() || !s.module.empty() || !s.model.empty(),
             "gradcheck: --plot needs an op, a module or a model");
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16})
@@ -60,24 +62,24 @@ int run_gradcheck(GradcheckSettings& s) {
 void add_gradcheck(Options& app) {
     auto s = std::make_shared<GradcheckSettings>();
     Options& o = app.subcommand(
-        "gradcheck", "Check gradients numerically: of all ops and modules, or of a trained model");
+        "gradcheck", "Check gradients numerically: all ops and modules, or a trained model");
     Option op = o.text("--op", s->op, "Only this op");
     Option module = o.text("--module", s->module, "Only this module: gpt, transformer, lstm, ...");
-    const Option model = o.text("--model", s->model, "A directory that `tapestry train` wrote");
-    o.text("--text", s->text, "The text that --model is checked on");
+    const Option model = o.text("--model", s->model, "Directory written by `tapestry train`");
+    o.text("--text", s->text, "Text to check --model on");
     op.excludes(module).excludes(model);
     module.excludes(model);
     o.choice("--dtype", s->dtype, {"f64", "f32", "bf16", "f16"},
-             "f64: against differences; others: against the same gradients in f64");
+             "f64: compare with differences; others: with the same gradients in f64");
     o.count("--order", s->options.order,
-            "Only first (1) or second (2) derivatives; by default both, of a model the first",
+            "Only first (1) or second (2) derivatives; default: both, for a model only the first",
             {1, 2})
         .without_default();
     o.number("--certainty", s->options.certainty, 0.5, 0.999999999,
-             "Of seeing an error in parameters too large for checking every entry");
-    o.count("--batch", s->batch, "Sequences of text for --model");
-    o.seed(s->options.seed, "Seed for weights, directions and pieces of text");
-    o.text("--plot", s->plot, "Write error against step, as SVG, to this file");
+             "Probability of detecting an error in parameters too large to check every entry");
+    o.count("--batch", s->batch, "Text sequences for --model");
+    o.seed(s->options.seed, "Seed for weights, directions and text sequences");
+    o.text("--plot", s->plot, "Plot error against step size to this file, as SVG");
     add_json(o, s->json);
     o.footer("Exit status: 0 all right, 1 something is wrong, 3 something could not be decided.");
     o.run([s] { return run_gradcheck(*s); });

@@ -38,20 +38,19 @@ int run_inspect(const InspectSettings& s) {
 void add_inspect(Options& app) {
     auto s = std::make_shared<InspectSettings>();
     Options& o = app.subcommand(
-        "inspect",
-        "Look into one training step: a page with its tape, attention, memory, gradients");
+        "inspect", "Inspect one training step: a page with its tape, attention, memory, gradients");
     o.example("--model runs/book --prompt \"Once upon a time\" --out page.html");
     o.text("--model", s->model,
-           "Directory that `tapestry train` or `dates --out` wrote, or a GPT-2 of Hugging Face's")
+           "Directory written by `tapestry train` or `dates --out`, or a Hugging Face GPT-2")
         .required();
-    o.text("--prompt", s->prompt, "The text that the step is taken on").required();
-    o.text("--target", s->target, "What an encoder-decoder is to write after reading it");
-    const Option out = o.text("--out", s->out, "The page, one HTML file");
-    Option print =
-        o.flag("--print", s->print, "No page: print the tape, and all heads as small maps");
+    o.text("--prompt", s->prompt, "Text for the step").required();
+    o.text("--target", s->target, "Text that an encoder-decoder should write");
+    const Option out = o.text("--out", s->out, "Page to write, one HTML file");
+    Option print = o.flag("--print", s->print,
+                          "Print the tape and all heads as small maps instead of writing a page");
     print.excludes(out);
     Option layer = o.count("--layer", s->text.layer,
-                           "With --print: one head alone, large, of the layer of this number", {0});
+                           "With --print: show only one head, large; index of its layer", {0});
     Option head = o.count("--head", s->text.head, "Head index within the layer, from 0", {0});
     layer.needs(print).needs(head);
     head.needs(print).needs(layer);

@@ -17,8 +17,8 @@ namespace {
 using namespace tapestry::cli;
 
 void tell(const tapestry::ThreadShortage& shortage) {
-    warn(fmt::format("the system would not start {} threads ({}); going on with {}",
-                     shortage.wanted, shortage.reason, shortage.taken));
+    warn(fmt::format("could not start {} threads ({}); continuing with {}", shortage.wanted,
+                     shortage.reason, shortage.taken));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace tapestry::cli {
 Option add_model_directory(Options& options, std::string& model) {
     return options
         .text("--model", model,
-              "Directory that `tapestry train` wrote, or a GPT-2 of "
-              "Hugging Face's (config.json, model.safetensors)")
+              "Directory written by `tapestry train`, or a Hugging Face GPT-2 (config.json, "
+              "model.safetensors)")
         .required();
 }
 
@@ -27,7 +27,7 @@ void add_json(Options& options, bool& json) {
 
 void add_no_cache(Options& options, bool& no_cache) {
     options.flag("--no-cache", no_cache,
-                 "Do not keep the text's tokens in ${XDG_CACHE_HOME:-~/.cache}/tapestry");
+                 "Do not cache the text's tokens in ${XDG_CACHE_HOME:-~/.cache}/tapestry");
 }
 
 std::unique_ptr<TextCache> text_cache(bool no_cache) {
@@ -36,7 +36,7 @@ std::unique_ptr<TextCache> text_cache(bool no_cache) {
     auto cache = std::make_unique<TextCache>();
     cache->directory = *directory;
     cache->warn = [](const std::string& reason) {
-        warn("the text's tokens are not kept: " + reason);
+        warn("the text's tokens are not cached: " + reason);
     };
     return cache;
 }

@@ -25,7 +25,7 @@ struct ProfileSettings {
 
 int profile(ProfileSettings s, Communicator& processes) {
     require(s.directory.empty() == s.text.empty(),
-            "profile: --model needs --text, and the reverse");
+            "profile: --model and --text must be given together");
     s.options.communicator = &processes;
     processes.set_latency(s.latency / 1e3);
     set_num_threads(s.threads);
@@ -65,20 +65,20 @@ void add_profile(Options& app) {
     Options& o = app.subcommand("profile",
                                 "Where a training step's time goes, per operation and per module");
     Option model =
-        o.text("--model", s->directory, "A directory that `tapestry train` wrote, or a GPT-2");
-    o.text("--text", s->text, "The text that --model is run on");
+        o.text("--model", s->directory, "Directory written by `tapestry train`, or a GPT-2");
+    o.text("--text", s->text, "Text to run --model on");
     add_model_options(o, s->model, s->batch);
-    o.count("--vocab", s->model.vocab, "Tokens in the vocabulary");
+    o.count("--vocab", s->model.vocab, "Vocabulary size");
     for (const char* shape : {"--layers", "--heads", "--dim", "--context", "--vocab"}) {
         model.excludes(o.option(shape));
     }
     o.count("--steps", s->options.steps, "Steps to measure");
     o.count("--micro-batches", s->options.micro_batches,
-            "Parts that a batch is cut into; mpirun's processes share them");
+            "Parts that a batch is split into, shared by mpirun's processes");
     o.number("--latency", s->latency, 0, 1e3,
-             "Under mpirun: as if every message took so many milliseconds longer");
+             "Under mpirun: latency added to every message, in milliseconds");
     o.count("--depth", s->depth,
-            "Parts of a module's path to tell apart: 3 for blocks.*.attention; 0: all", {0, 100});
+            "Depth of module paths in the table: 3 for blocks.*.attention; 0: all", {0, 100});
     o.seed(s->seed, "Seed for weights and batches");
     o.threads(s->threads);
     add_json(o, s->json);

@@ -32,7 +32,7 @@ struct RunOptions {
 };
 
 void add_run_options(Options& o, RunOptions& run) {
-    o.text("directory", run.directory, "What `tapestry train` was given as --out").required();
+    o.text("directory", run.directory, "Run directory (--out of `tapestry train`)").required();
     add_fields(o, run.place, {"text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.threads(run.threads);
@@ -110,16 +110,16 @@ int run_all(const RewindSettings& s) {
 
 void add_rewind(Options& app) {
     auto s = std::make_shared<RewindSettings>();
-    Options& o = app.subcommand("rewind", "Take any step of a training again, to the same bits");
+    Options& o = app.subcommand("rewind", "Replay any step of a run, bit for bit");
     o.example("runs/book --step 350 --inspect page.html");
     add_run_options(o, s->run);
-    Option step = o.count("--step", s->step, "Which; the first is 1", {-1000000000});
-    Option all = o.flag("--all", s->all, "Take all of them, and compare them with metrics.jsonl");
+    Option step = o.count("--step", s->step, "Step to replay, counted from 1", {-1000000000});
+    Option all = o.flag("--all", s->all, "Replay all steps and compare them with metrics.jsonl");
     o.require_any({"--step", "--all"});
-    Option page =
-        o.text("--inspect", s->page, "Write a page with its tape, attention, memory and gradients");
+    Option page = o.text("--inspect", s->page,
+                         "Write a page with the step's tape, attention, memory and gradients");
     Option print =
-        o.flag("--print", s->print, "Print the tape, and all heads of attention as small maps");
+        o.flag("--print", s->print, "Print the tape and all attention heads as small maps");
     add_width(o, s->text.width);
     all.excludes(step).excludes(page).excludes(print);
     o.run([s] { return s->all ? run_all(*s) : run_rewind(*s); });
@@ -157,13 +157,13 @@ int run_bisect(const BisectSettings& s) {
 void add_bisect(Options& app) {
     auto s = std::make_shared<BisectSettings>();
     Options& o =
-        app.subcommand("bisect", "Find the first step of a training for which something holds");
+        app.subcommand("bisect", "Find the first step of a run for which a condition holds");
     add_run_options(o, s->run);
     o.text("--first", s->first,
            "'grad_norm > 2', with >, >=, < or <=, of loss, val_loss, grad_norm, update_ratio (the "
            "largest of update over weights) or update_ratio(PARAMETER); or non_finite, of weights")
         .required();
-    o.count("--after", s->after, "Only steps after this one", {0});
+    o.count("--after", s->after, "Search only steps after this one", {0});
     o.run([s] { return run_bisect(*s); });
 }
 
@@ -195,10 +195,10 @@ int run_replay(const ReplaySettings& s) {
 
 void add_replay(Options& app) {
     auto s = std::make_shared<ReplaySettings>();
-    Options& o = app.subcommand(
-        "replay", "Take a step again that `train --trap-nan` has saved, and write its page");
-    o.text("directory", s->directory, "OUT/trap of a training").required();
-    o.text("--out", s->out, "The page, one HTML file");
+    Options& o =
+        app.subcommand("replay", "Replay a step saved by `train --trap-nan`, and write its page");
+    o.text("directory", s->directory, "OUT/trap of a run").required();
+    o.text("--out", s->out, "Page to write, one HTML file");
     o.threads(s->threads);
     o.run([s] { return run_replay(*s); });
 }

@@ -48,13 +48,14 @@ void add_sample(Options& app) {
     add_model_directory(o, s->model);
     o.text("--prompt", s->prompt, "Text to continue");
     o.count("--tokens", s->options.tokens,
-            "Tokens to write: characters, unless the model's are byte pairs", {0});
+            "Tokens to generate: characters, or byte pairs if the model uses them", {0});
     o.number("--temperature", s->options.temperature, 0, 1000,
-             "Below 1 safer, above 1 wilder, 0 always the likeliest");
-    o.count("--top-k", s->options.top_k, "Only the k likeliest; 0: all", {0});
-    o.number("--top-p", s->options.top_p, 1e-9, 1, "Only the likeliest that reach probability p");
+             "Below 1 safer, above 1 wilder, 0 always the most likely token");
+    o.count("--top-k", s->options.top_k, "Sample only from the k most likely tokens; 0: all", {0});
+    o.number("--top-p", s->options.top_p, 1e-9, 1,
+             "Sample only from the most likely tokens that together reach probability p");
     add_choice(o, "--weights", s->weights,
-               "What the weights are kept in: in fewer bits they are read sooner, and rounded");
+               "Type of the weights: fewer bits are faster to read, but rounded");
     o.seed(s->seed, "Seed for the random numbers");
     o.threads(s->threads);
     o.run([s] { return run_sample(*s); });

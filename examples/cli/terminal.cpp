@@ -24,8 +24,7 @@ int terminal_columns() {
 }
 
 void add_width(Options& options, int& width) {
-    options
-        .count("--width", width, "Columns to draw in; default: the terminal's, or 80", {40, 1000})
+    options.count("--width", width, "Width in columns; default: the terminal's, or 80", {40, 1000})
         .without_default();
 }
 

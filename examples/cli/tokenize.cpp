@@ -32,7 +32,7 @@ int run_tokenize(TokenizeSettings& s) {
               clock_text(files.seconds), files.bytes / 1e6 / files.seconds, utf8::printable(s.out));
     } catch (const Interrupted&) {
         progress.finish();
-        warn("interrupted; there is no data in " + s.out);
+        warn("interrupted; no data was written to " + s.out);
         return kInterrupted;
     }
     return kSuccess;
@@ -51,11 +51,11 @@ void add_tokenize(Options& app) {
         "--tokenizer", s->options.tokenizer,
         "chars: the texts' characters; bpe: byte pairs, learned from the texts; or the directory "
         "of a model, for its tokenizer");
-    o.count("--vocab", s->options.vocab, "Tokens that bpe learns, the 256 bytes among them",
+    o.count("--vocab", s->options.vocab, "Vocabulary size of bpe, including the 256 bytes",
             {257, 1'000'000});
-    o.text("--field", s->options.field, "Of a line of JSON: where its text is");
+    o.text("--field", s->options.field, "Field of a JSON line that holds the text");
     o.bytes("--bpe-sample", s->options.sample,
-            "Bytes of text that bpe learns from, taken from all over it");
+            "Bytes of text that bpe learns from, taken from all parts of the texts");
     o.run([s] { return run_tokenize(*s); });
 }
 

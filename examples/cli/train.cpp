@@ -45,7 +45,7 @@ struct TrainSettings {
 // Waits for space on the disk; false once the user has given up.
 bool wait_to_retry(const SaveProblem& problem) {
     if (!problem.disk_is_full || interrupted()) return false;
-    warn(problem.message + "; trying again in 5 s (Ctrl-C gives up, the last checkpoint stays)");
+    warn(problem.message + "; retrying in 5 s (Ctrl-C gives up and keeps the last checkpoint)");
     for (int i = 0; i < 50 && !interrupted(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
@@ -77,11 +77,13 @@ void announce(Session& session, bool show_samples) {
 int run_begun(TrainSettings& s, BegunRun& begun) {
     Session& session = *begun.session;
     if (!begun.directory->is_locked()) {
-        warn(s.run.out + ": the file system knows no locks; nothing keeps a second training out");
+        warn(s.run.out +
+             ": the file system has no locks, so a second run in the same directory is not "
+             "prevented");
     }
     if (session.is_finished()) {
         begun.directory->put_in_order();
-        say(fmt::format("nothing to do: all {} steps were taken\n", session.steps()));
+        say(fmt::format("nothing to do: all {} steps are done\n", session.steps()));
         return kSuccess;
     }
     TrainingProgress progress(session.config().steps, progress_output());
@@ -171,7 +173,7 @@ std::string read_interval(const std::string& text, CheckpointOptions& to) {
     std::int64_t number = -1;
     const auto [stop, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc{} || stop != end || number < 0 || number > 1000000000) {
-        return fmt::format("'{}' is neither a number of steps (500) nor of seconds (30s)", text);
+        return fmt::format("'{}' must be a number of steps (500) or seconds (30s)", text);
     }
     to.written = number > 0;
     to.every_steps = seconds ? 0 : number;
@@ -182,37 +184,37 @@ std::string read_interval(const std::string& text, CheckpointOptions& to) {
 void add_checkpoint_options(Options& o, TrainSettings& s) {
     CheckpointOptions& checkpoints = s.options.checkpoints;
     o.flag("--resume", s.run.resume,
-           "Go on in OUT after its latest checkpoint, or begin if there is none");
+           "Resume in OUT from its latest checkpoint, or start if there is none");
     o.flag("--overwrite", s.run.overwrite, "Start a new run in OUT, replacing the one there")
         .excludes(o.option("--resume"));
-    o.texts("--override", s.run.overrides,
-            "With --resume: what may differ from before (lr, batch, isa, version, data, ...)");
-    Option fork =
-        o.text("--fork", s.run.fork, "Go on in OUT from a step of the run in this directory");
+    o.texts(
+        "--override", s.run.overrides,
+        "With --resume: settings that may differ from before (lr, batch, isa, version, data, ...)");
+    Option fork = o.text("--fork", s.run.fork, "Continue the run in this directory in OUT");
     Option step =
-        o.count("--step", s.run.step, "With --fork: after which; 0 is the beginning", {0});
+        o.count("--step", s.run.step, "With --fork: step to continue after; 0: the beginning", {0});
     fork.needs(step).excludes(o.option("--resume")).excludes(o.option("--recipe"));
     step.needs(fork).without_default();
     o.text("--checkpoint-every", s.interval,
-           "Steps between checkpoints, or seconds (30s); 0: none. Without it: at evaluations")
+           "Steps between checkpoints, or seconds (30s); 0: none; default: at evaluations")
         .check("STEPS|SECONDSs", [&checkpoints](const std::string& text) {
             return read_interval(text, checkpoints);
         });
-    o.count("--keep", checkpoints.keep, "Checkpoints that stay, to go on from");
+    o.count("--keep", checkpoints.keep, "Number of checkpoints to keep");
     o.flag("--best", checkpoints.best,
-           "Keep the best by its validation loss as well, its model in OUT/best");
+           "Also keep the model with the lowest validation loss, in OUT/best");
     o.number("--rewind-budget", s.rewind_megabytes, 0, 1e9,
-             "MB for states at equal distances, for `tapestry rewind`");
+             "Disk budget in MB for evenly spaced states, for `tapestry rewind`");
 }
 
 // Returns why weights of this type cannot be trained, or an empty string.
 std::string read_weights(const std::string& type, ComputeType& to) {
     if (type == "int8") {
-        return "int8 is for `tapestry sample`: a step changes a weight by less than lies between "
-               "two such numbers, so that rounding would undo it";
+        return "int8 is for `tapestry sample`: a step changes a weight by less than the distance "
+               "between two int8 numbers, so rounding would undo it";
     }
     to = type == "bf16" ? ComputeType::bf16 : ComputeType::f32;
-    return type == name_of_value(to) ? "" : type + " is no type that weights learn in";
+    return type == name_of_value(to) ? "" : type + " is not a type for training weights";
 }
 
 }  // namespace
@@ -235,21 +237,23 @@ void add_train(Options& app) {
                 "deviation", "zero_outputs", "earlier", "pairs", "softcap"});
     exclude_fields<GPTConfig>(o, o.option("--model"));
     add_fields(o, config.model, {"dropout", "compute"});
-    o.text("--weights", s->weights, "What weights, gradients and moments are kept in: f32 or bf16")
+    o.text("--weights", s->weights, "Type of weights, gradients and moments: f32 or bf16")
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, config.model.weights); });
     add_other_fields(o, config);
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
-    o.flag("--plan", s->plan, "Steps that are alike lie in one piece of memory");
-    o.number("--timeout", s->timeout, 0, 1e6,
-             "Under mpirun: seconds after which a process that does not answer ends all; 0: never");
-    o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
+    o.flag("--plan", s->plan, "Reuse one block of memory for repeated steps");
+    o.number(
+        "--timeout", s->timeout, 0, 1e6,
+        "Under mpirun: end all processes if one does not answer for this many seconds; 0: never");
+    o.flag("--show-samples", s->show_samples,
+           "Print what the model writes before and after training");
     o.flag("--trap-nan", s->options.trap_nan,
-           "If a step gives NaN or infinity, say where it came from and save the step in OUT/trap "
-           "for `tapestry replay`");
+           "If a step gives NaN or infinity, report where it came from and save the step in "
+           "OUT/trap for `tapestry replay`");
     o.count("--hash-every", s->options.hash_every,
             "Steps between checksums of all gradients in metrics.jsonl; 0: none", {0});
-    o.flag("--no-report", s->no_report, "Do not write report.html, which shows the training");
+    o.flag("--no-report", s->no_report, "Do not write the training report, report.html");
     add_no_cache(o, s->no_cache);
     o.run([s, &o] {
         RunRequest& run = s->run;

@@ -298,7 +298,7 @@ CLI::Option* Options::find(const std::string& name) const {
 
 CLI::Option& Options::declared(const std::string& name) const {
     CLI::Option* option = find(name);
-    if (option == nullptr) throw std::invalid_argument("no option is called " + name);
+    if (option == nullptr) throw std::invalid_argument("unknown option " + name);
     return *option;
 }
 

@@ -27,7 +27,8 @@ void compare_learning(LongCopyOptions o, const std::vector<std::int64_t>& counts
     }
     fmt::print("{:<16}{:>11.1f} %\n", "(guessing)", 100.0 / static_cast<double>(o.alphabet));
     fmt::print(
-        "Linformer's and the Performer's scores depend much on what was drawn: try --seed.\n");
+        "Linformer's and the Performer's scores depend strongly on the random projections: try "
+        "--seed.\n");
 }
 
 void compare_costs(const LongCopyOptions& o, std::int64_t longest) {
@@ -54,16 +55,16 @@ int main(int argc, char** argv) {
     const cli::Bounds positive{1, 1000000};
     cli::Options options("long_copy",
                          "long_copy: copying over a long distance, with five forms of attention");
-    options.count("--distance", o.distance, "Positions between a symbol and its place", positive);
-    options.counts("--symbols", counts, "How many symbols to copy, for each column", positive);
-    options.count("--window", o.window, "Of the sliding window", positive);
-    options.count("--summaries", o.summaries, "Of Linformer", positive);
-    options.count("--features", o.features, "Of the Performer, per head", positive);
-    options.count("--layers", o.layers, "Of each model", positive);
-    options.count("--steps", o.steps, "Steps of training, for each form", positive);
+    options.count("--distance", o.distance, "Distance between a symbol and its copy", positive);
+    options.counts("--symbols", counts, "Number of symbols to copy, one per column", positive);
+    options.count("--window", o.window, "Window size of sliding-window attention", positive);
+    options.count("--summaries", o.summaries, "Number of summaries in Linformer", positive);
+    options.count("--features", o.features, "Features per head in the Performer", positive);
+    options.count("--layers", o.layers, "Layers of each model", positive);
+    options.count("--steps", o.steps, "Training steps for each form", positive);
     options.seed(o.seed, "Seed for weights and sequences");
-    options.count("--longest", longest, "Of the lengths from 128 on whose costs are compared",
-                  positive);
+    options.count("--longest", longest,
+                  "Longest sequence in the cost comparison, which starts at 128", positive);
     options.run([&] {
         compare_learning(o, counts);
         compare_costs(o, longest);

@@ -8,10 +8,10 @@ int main(int argc, char** argv) {
                         kMaskedWordsOptions, 0.5);
     command.add_page();
     std::int64_t bytes = 1000000;
-    command.options.count("--bytes", bytes, "Of stories to learn from", {10000, 100000000});
+    command.options.count("--bytes", bytes, "Bytes of stories to train on", {10000, 100000000});
     return command.run(argc, argv, [&](const TaskOptions& options) {
         const Guesses guesses = learn_masked_words(options, static_cast<std::size_t>(bytes));
-        fmt::print("the commonest word alone: {:.1f} %\n", 100 * guesses.commonest.share());
+        fmt::print("the most common word everywhere: {:.1f} %\n", 100 * guesses.commonest.share());
         return guesses.model;
     });
 }

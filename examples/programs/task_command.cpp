@@ -7,7 +7,7 @@ namespace tapestry::examples {
 TaskCommand::TaskCommand(const std::string& name, const std::string& description,
                          const TaskOptions& defaults, double goal)
     : options(name, name + ": " + description), task_(defaults), goal_(goal) {
-    options.count("--steps", task_.steps, "Steps of training");
+    options.count("--steps", task_.steps, "Training steps");
     options.count("--batch", task_.batch, "Questions per step", {1, 1000000});
     options.number("--rate", task_.rate, 1e-9, 1e3, "Learning rate");
     options.seed(task_.seed, "Seed for the weights, the questions and their order");

@@ -30,16 +30,16 @@ void check_goes_with(const char* what, const Tensor& earlier, const Tensor& x) {
     const bool fits =
         !earlier.defined() || (earlier.dtype() == x.dtype() && earlier.size(0) == x.size(0) &&
                                earlier.size(1) == x.size(1) && earlier.size(3) == x.size(3));
-    require<ShapeError>(fits, "KeyValueCache: {} {} {} do not go with the earlier ones, {} {}",
-                        what, x.dtype(), x.shape(), earlier.dtype(), earlier.shape());
+    require<ShapeError>(fits, "KeyValueCache: {} {} {} do not match the earlier ones, {} {}", what,
+                        x.dtype(), x.shape(), earlier.dtype(), earlier.shape());
 }
 
 }  // namespace
 
 void KeyValueCache::append(const Tensor& keys, const Tensor& values) {
     require<AutogradError>(Tape::following({keys, values}) == nullptr,
-                           "KeyValueCache: a tape follows the keys or values, which a cache would "
-                           "cut off; use it under a NoGradGuard");
+                           "KeyValueCache: a tape records the keys or values, but a cache would "
+                           "detach them; use it under a NoGradGuard");
     check_goes_with("keys", keys_, keys);
     check_goes_with("values", values_, values);
     require<ShapeError>(keys.size(2) == values.size(2), "KeyValueCache: {} keys for {} values",

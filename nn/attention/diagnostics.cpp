@@ -115,8 +115,8 @@ Tensor singular_values(const Tensor& x) {
 }
 
 Tensor head_rank(const Tensor& heads, double threshold) {
-    require(threshold >= 1e-8 && threshold < 1, "head_rank: threshold {} is not from 1e-8 to 1",
-            threshold);
+    require(threshold >= 1e-8 && threshold < 1,
+            "head_rank: threshold must be from 1e-8 to 1, got {}", threshold);
     const Tensor values = singular_values(in_double("head_rank", heads, 4));  // [B, H, n]
     const std::int64_t n = values.size(2);
     Tensor result = zeros({heads.size(0), heads.size(1)}, DType::i64);

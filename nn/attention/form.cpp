@@ -24,14 +24,14 @@ AttentionSizes check_attention(std::string_view form, const Tensor& q, const Ten
 }
 
 void check_positions(std::string_view form, const AttentionSizes& sizes, bool causal) {
-    require(sizes.queries == sizes.keys || (causal && sizes.queries < sizes.keys),
-            "{}: {} queries for {} keys: it looks at positions near by, so it is for "
-            "self-attention",
-            form, sizes.queries, sizes.keys);
+    require(
+        sizes.queries == sizes.keys || (causal && sizes.queries < sizes.keys),
+        "{}: {} queries for {} keys: it only looks at nearby positions, so it needs self-attention",
+        form, sizes.queries, sizes.keys);
 }
 
 void refuse_weights(std::string_view form, const AttentionOptions& options, bool scaled) {
-    require(options.dropout == 0, "{}: no weights are computed that dropout {} could drop", form,
+    require(options.dropout == 0, "{}: it computes no weights, so dropout must be 0, got {}", form,
             options.dropout);
     require(scaled || !options.scale, "{}: has no scores to scale by {}", form,
             options.scale.value_or(0));

@@ -66,7 +66,8 @@ Tensor linear_attention(const Tensor& a, const Tensor& b, const Tensor& v, bool 
         sums = matmul(a, matmul(transposed(b), extended));
     } else {
         const std::int64_t earlier = sizes.keys - sizes.queries;
-        require(earlier >= 0, "linear_attention: {} queries for {} keys: causal, it needs as many",
+        require(earlier >= 0,
+                "linear_attention: causal attention needs as many queries as keys, got {} and {}",
                 sizes.queries, sizes.keys);
         const Tensors keys = split(b, {earlier, sizes.queries}, 2);
         const Tensors values = split(extended, {earlier, sizes.queries}, 2);
@@ -180,8 +181,8 @@ Tensor PerformerAttention::operator()(const Tensor& q, const Tensor& k, const Te
                         "PerformerAttention: heads of size {}, but it was made for {}", sizes.width,
                         projection.size(1));
     const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(sizes.width)));
-    require(scale > 0 && std::isfinite(scale), "PerformerAttention: the scale {} is not positive",
-            scale);
+    require(scale > 0 && std::isfinite(scale),
+            "PerformerAttention: the scale must be positive, got {}", scale);
     const Tensor of_q = exponents(q * std::sqrt(scale), projection);  // [B, H, T, m]
     Tensor of_k = exponents(k * std::sqrt(scale), projection);        // [B, H, S, m]
     if (options.mask.defined()) {
@@ -215,7 +216,8 @@ Tensor LinformerAttention::operator()(const Tensor& q, const Tensor& k, const Te
                                       const AttentionOptions& options) const {
     const ModuleScope scope(name());
     const AttentionSizes sizes = check_attention(kind(), q, k, v, options);
-    require(!options.causal, "LinformerAttention: has no causal form, a summary mixes all keys");
+    require(!options.causal,
+            "LinformerAttention: has no causal form, because a summary mixes all keys");
     require(sizes.keys <= key_projection.size(1),
             "LinformerAttention: {} keys, but it was made for {}", sizes.keys,
             key_projection.size(1));

@@ -29,7 +29,8 @@ Tensor length_mask(const Tensor& lengths, std::int64_t keys) {
     const auto values = lengths.to_vector<std::int64_t>();
     for (std::size_t i = 0; i < values.size(); ++i) {
         require(values[i] >= 0 && values[i] <= keys,
-                "length_mask: length {} at place {} is not between 0 and {}", values[i], i, keys);
+                "length_mask: length {} at position {} is not between 0 and {}", values[i], i,
+                keys);
     }
     const Tensor inside = lt(arange(keys), reshape(lengths, {lengths.size(0), 1}));  // [B, S]
     return reshape(inside, {lengths.size(0), 1, 1, keys});

@@ -13,8 +13,8 @@ namespace tapestry {
 
 HeadNorm::HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias)
     : Module("HeadNorm"), kind_(kind), eps_(eps) {
-    require(kind != QKNorm::none, "HeadNorm: none is no norm");
-    require(width > 0, "HeadNorm: size {} is not positive", width);
+    require(kind != QKNorm::none, "HeadNorm: the norm must not be none");
+    require(width > 0, "HeadNorm: size must be positive, got {}", width);
     weight = ones({width});
     register_parameter("weight", weight);
     if (kind == QKNorm::rms || !with_bias) return;
@@ -36,7 +36,7 @@ std::string HeadNorm::settings() const {
 namespace {
 
 void check_probability(const char* what, double p) {
-    require(p >= 0 && p <= 1, "MultiHeadAttention: {} {} is no probability", what, p);
+    require(p >= 0 && p <= 1, "MultiHeadAttention: {} must be in [0, 1], got {}", what, p);
 }
 
 // Fills in the defaults.
@@ -64,7 +64,7 @@ void check_sequences(const char* what, const Tensor& x, std::int64_t dim, std::i
     require<ShapeError>(x.defined() && x.rank() == 3 && x.size(2) == dim,
                         "MultiHeadAttention: needs {} [B, T, {}], got {}", what, dim, x.shape());
     require<ShapeError>(x.size(0) == batch,
-                        "MultiHeadAttention: {} {} are a batch of {}, the queries one of {}", what,
+                        "MultiHeadAttention: {} {} have batch size {}, the queries {}", what,
                         x.shape(), x.size(0), batch);
 }
 
@@ -205,10 +205,10 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const AttentionInputs& in
                         "MultiHeadAttention: needs [B, T, {}], got {}", config_.dim, x.shape());
     const bool elsewhere = inputs.keys.defined();
     require(elsewhere || !inputs.values.defined(),
-            "MultiHeadAttention: values without the keys they belong to");
+            "MultiHeadAttention: values were given without keys");
     const bool added = are_added(config_.positions) || config_.positions == Positions::none;
     require(!elsewhere || added,
-            "MultiHeadAttention: {} positions are for self-attention, these keys are others",
+            "MultiHeadAttention: {} positions need self-attention, but separate keys were given",
             name_of_value(config_.positions));
     if (elsewhere) check_sequences("keys", inputs.keys, config_.key_dim, x.size(0));
     if (inputs.values.defined()) {

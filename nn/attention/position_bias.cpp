@@ -50,19 +50,19 @@ std::int64_t of_one_side(const RelativeBiasConfig& c) {
 }
 
 const RelativeBiasConfig& checked(const RelativeBiasConfig& c) {
-    require(c.heads > 0, "RelativeBias: {} heads; at least 1 is needed", c.heads);
+    require(c.heads > 0, "RelativeBias: heads must be at least 1, got {}", c.heads);
     require(c.buckets >= 4 && c.buckets % 2 == 0,
-            "RelativeBias: {} buckets; needs an even number, 4 at the least", c.buckets);
+            "RelativeBias: buckets must be even and at least 4, got {}", c.buckets);
     require(c.distance > of_one_side(c) / 2,
-            "RelativeBias: distance {} is not beyond the {} buckets of one distance each",
-            c.distance, of_one_side(c) / 2);
+            "RelativeBias: distance {} must exceed the {} buckets of one distance each", c.distance,
+            of_one_side(c) / 2);
     return c;
 }
 
 }  // namespace
 
 std::vector<double> alibi_slopes(std::int64_t heads) {
-    require(heads > 0, "alibi_slopes: {} heads; at least 1 is needed", heads);
+    require(heads > 0, "alibi_slopes: heads must be at least 1, got {}", heads);
     const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
     const auto slope = [](std::int64_t h, std::int64_t of) {
         return std::exp2(-8 * static_cast<double>(h + 1) / static_cast<double>(of));
@@ -76,7 +76,7 @@ std::vector<double> alibi_slopes(std::int64_t heads) {
 AlibiBias::AlibiBias(std::int64_t heads)
     : table_(
           [heads](std::int64_t length, DType dtype) { return alibi_row(heads, length, dtype); }) {
-    require(heads > 0, "AlibiBias: {} heads; at least 1 is needed", heads);
+    require(heads > 0, "AlibiBias: heads must be at least 1, got {}", heads);
 }
 
 Tensor AlibiBias::operator()(std::int64_t queries, std::int64_t keys, DType dtype) const {

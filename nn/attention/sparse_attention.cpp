@@ -72,7 +72,7 @@ constexpr std::int64_t kSmallestBlock = 32;  // shorter ones cost more overhead 
 
 SlidingWindowAttention::SlidingWindowAttention(std::int64_t window)
     : AttentionForm("SlidingWindowAttention"), window_(window) {
-    require(window >= 0, "SlidingWindowAttention: the window {} is negative", window);
+    require(window >= 0, "SlidingWindowAttention: the window must be >= 0, got {}", window);
 }
 
 Tensor SlidingWindowAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -152,7 +152,7 @@ Tensor visible_to_rows(const Tensor& seen, std::int64_t after, bool causal) {
 
 StridedAttention::StridedAttention(std::int64_t stride)
     : AttentionForm("StridedAttention"), stride_(stride) {
-    require(stride > 0, "StridedAttention: the stride {} is not positive", stride);
+    require(stride > 0, "StridedAttention: the stride must be positive, got {}", stride);
 }
 
 Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,

@@ -122,7 +122,8 @@ double CheckpointRow::longest_share(const std::vector<CheckpointTraining>& train
 }
 
 CheckpointRow measure_checkpoints(const CheckpointBench& options) {
-    require(options.steps >= 3, "bench checkpoint: {} steps; at least 3 are needed", options.steps);
+    require(options.steps >= 3, "bench checkpoint: steps must be at least 3, got {}",
+            options.steps);
     const Folder folder(options.directory);
     write_text(folder / "text", options.model);
     GPTConfig model = options.model;

@@ -43,14 +43,14 @@ std::string PeakCheck::doubt() const {
     const double most = std::max(before, after);
     if (fastest > 1.01 * most) {
         return fmt::format(
-            "doubtful: something ran at {:.1f} GFLOP/s, and the peak was measured as {:.1f} before "
-            "and {:.1f} after; other programs were in its way",
+            "doubtful: something ran at {:.1f} GFLOP/s, but the peak was measured as {:.1f} before "
+            "and {:.1f} after; other programs interfered",
             fastest / 1e9, before / 1e9, after / 1e9);
     }
     if (std::min(before, after) < 0.95 * most) {
         return fmt::format(
             "doubtful: the peak was {:.1f} GFLOP/s before and {:.1f} after; the machine changed "
-            "its clock, or others use it",
+            "its clock, or other programs ran",
             before / 1e9, after / 1e9);
     }
     return {};

@@ -42,7 +42,7 @@ std::string profile_tables(const StepProfile& profile, int depth) {
     for (const ProfileRow& row : by_op(profile.outside)) text += profile_line(row.op, row);
     const auto impossible = [](const ProfileRow& row) { return row.total().of_peak() > 1.05; };
     if (std::ranges::any_of(profile.rows, impossible)) {
-        text += "\nabove 100% of the peak: other programs were in the way when that was measured\n";
+        text += "\nabove 100% of the peak: other programs ran while it was measured\n";
     }
     return text;
 }
@@ -94,7 +94,7 @@ std::string to_text(const BusyRow& row) {
                             1e3 * t.p95, 1e3 * t.min);
     };
     line("steps", row.quiet);
-    line("beside a loop that spins", row.busy);
+    line("with a spinning loop", row.busy);
     return text + fmt::format("{:<34}{:>11.2f}{:>11.2f}{:>11.2f}", "times as long",
                               row.busy.median / row.quiet.median, row.busy.p95 / row.quiet.p95,
                               row.busy.min / row.quiet.min);
@@ -138,7 +138,7 @@ std::string to_text(const CheckpointRow& row) {
         line("with", row.with[i]);
     }
     return text + fmt::format(
-                      "steps stood still for {:.2f}% of the time, the writer took {:.2f}%; "
+                      "steps were blocked for {:.2f}% of the time, the writer took {:.2f}%; "
                       "the longest step was {:.2f} times the median, {:.2f} without",
                       100 * row.waited_share(), 100 * row.writer_share(),
                       row.longest_share(row.with), row.longest_share(row.without));

@@ -98,7 +98,7 @@ std::vector<const OpCase*> rows_of(const std::string& op) {
     for (const OpCase& row : all_cases()) {
         if (row.name == op) rows.push_back(&row);
     }
-    require(!rows.empty(), "gradcheck: no op is called \"{}\"; without --op all are checked", op);
+    require(!rows.empty(), "gradcheck: unknown op \"{}\"; without --op all are checked", op);
     return rows;
 }
 

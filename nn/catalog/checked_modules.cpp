@@ -356,7 +356,7 @@ CheckedModule checked_module(const std::string& name) {
         made.name = name;
         return made;
     }
-    fail<ValueError>("gradcheck: no module is called \"{}\"; there are {}", name,
+    fail<ValueError>("gradcheck: unknown module \"{}\"; must be one of {}", name,
                      fmt::join(checked_module_names(), ", "));
 }
 

@@ -49,9 +49,9 @@ std::string read_token(std::string_view text, const std::string& place) {
     std::string bytes;
     for (const char32_t character : utf8::decode(place, text)) {
         const int byte = character < kBytes.size() ? kBytes[character] : -1;
-        require(byte >= 0, "{}: {} has the character '{}' (U+{:04X}), which stands for no byte",
-                place, utf8::quoted(text), utf8::printable(character),
-                static_cast<unsigned>(character));
+        require(byte >= 0,
+                "{}: {} has the character '{}' (U+{:04X}), which does not represent a byte", place,
+                utf8::quoted(text), utf8::printable(character), static_cast<unsigned>(character));
         bytes.push_back(static_cast<char>(byte));
     }
     return bytes;
@@ -66,7 +66,7 @@ public:
 
     void number(std::uint64_t value) override {
         if (!open_) unexpected("a number");
-        require(ids.emplace(token_, value).second, "{}: token {} comes twice", file_,
+        require(ids.emplace(token_, value).second, "{}: token {} appears twice", file_,
                 utf8::quoted(token_));
     }
     void begin_object() override {
@@ -85,7 +85,7 @@ public:
 
 private:
     [[noreturn]] void unexpected(const std::string& found) const {
-        require(open_, "{}: {} and not an object of tokens and ids", file_, found);
+        require(open_, "{}: expected an object of tokens and ids, got {}", file_, found);
         fail("{}: the id of {} is {}", file_, utf8::quoted(token_), found);
     }
 
@@ -180,7 +180,7 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
     const auto rank = static_cast<std::uint32_t>(pairs_.size());
     const Merge merge{rank, id_of(left + right)};
     require(merges_.emplace(key(pair.left, pair.right), merge).second,
-            "{}: the pair {} comes twice", place, utf8::quoted(line));
+            "{}: the pair {} appears twice", place, utf8::quoted(line));
     pairs_.push_back(pair);
 }
 

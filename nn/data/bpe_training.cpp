@@ -162,7 +162,8 @@ std::int64_t WordCounts::of(std::string_view word) const {
 }
 
 BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab) {
-    require(vocab >= 257, "byte pairs: a vocabulary of {}; the bytes and {} are 257", vocab,
+    require(vocab >= 257,
+            "byte pairs: the vocabulary must be at least 257 (the bytes and {1}), got {0}", vocab,
             BytePairTokenizer::kEndOfText);
     const auto tokens = static_cast<std::size_t>(vocab - 1);
     return BytePairTokenizer::from_merges(Trainer(words).merge_up_to(tokens));

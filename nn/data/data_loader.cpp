@@ -30,10 +30,10 @@ Tensors split_ids(std::int64_t n, std::span<const double> fractions, Generator& 
     const double whole = std::accumulate(fractions.begin(), fractions.end(), 0.0);
     std::vector<std::int64_t> sizes;
     for (const double fraction : fractions) {
-        require(fraction >= 0, "random_split: fraction {} is negative", fraction);
+        require(fraction >= 0, "random_split: fraction must be >= 0, got {}", fraction);
         sizes.push_back(static_cast<std::int64_t>(static_cast<double>(n) * fraction));
     }
-    require(std::abs(whole - 1) < 1e-6, "random_split: the fractions sum to {}, not to 1", whole);
+    require(std::abs(whole - 1) < 1e-6, "random_split: the fractions must sum to 1, got {}", whole);
     std::int64_t left = n - std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     for (std::size_t i = 0; left > 0; i = (i + 1) % sizes.size(), --left) ++sizes[i];
 
@@ -53,10 +53,12 @@ namespace tapestry {
 
 EpochOrder::EpochOrder(std::int64_t n, const DataLoaderOptions& options)
     : n_(n), options_(options) {
-    require(options.batch_size >= 1, "DataLoader: batches of {} examples", options.batch_size);
+    require(options.batch_size >= 1, "DataLoader: batch must be positive, got {}",
+            options.batch_size);
     batches_ = n / options.batch_size;
     if (!options.drop_last && n % options.batch_size != 0) ++batches_;
-    require(batches_ >= 1, "DataLoader: {} examples make no batch of {}", n, options.batch_size);
+    require(batches_ >= 1, "DataLoader: {} examples are too few for a batch of {}", n,
+            options.batch_size);
 }
 
 Tensor EpochOrder::ids(std::int64_t i) const {

@@ -128,7 +128,7 @@ public:
     std::int64_t position() const { return position_; }
     /// Throws ValueError if negative.
     void set_position(std::int64_t position) {
-        require(position >= 0, "DataLoader: position {} is negative", position);
+        require(position >= 0, "DataLoader: position must be >= 0, got {}", position);
         position_ = position;
     }
     /// The epoch of the next batch: 0, 1, ...

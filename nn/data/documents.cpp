@@ -42,7 +42,7 @@ std::string field_of(std::string_view line, const std::string& field, const std:
     try {
         const JsonTree tree(line);
         const JsonNode root = tree.root();
-        require<IoError>(root.is(JsonKind::object), "{}: {} and not a JSON object", place,
+        require<IoError>(root.is(JsonKind::object), "{}: expected a JSON object, got {}", place,
                          name_of(root.kind()));
         const auto found = root.find(field);
         require<IoError>(found.has_value(), "{}: no field {}", place, utf8::quoted(field));
@@ -76,7 +76,7 @@ void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
 std::vector<fs::path> files_in(const fs::path& directory) {
     std::vector<fs::path> files;
     add_files_in(directory, files);
-    require<IoError>(!files.empty(), "{}: there is no file in it", shown(directory));
+    require<IoError>(!files.empty(), "{}: contains no files", shown(directory));
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -236,7 +236,7 @@ private:
 std::int64_t separator(const Tokenizer& tokenizer, const std::string& place) {
     const auto end = tokenizer.end_of_text();
     require(end.has_value(),
-            "{}: a second document, and the tokenizer has no end-of-text {} to put before it",
+            "{}: a second document, but the tokenizer has no end-of-text {} to put before it",
             place, tokenizer.unit());
     return *end;
 }

@@ -14,14 +14,14 @@ using Ids = std::vector<std::int64_t>;
 constexpr std::int64_t kNotCounted = -100;  // the default of CrossEntropyOptions::ignore_index
 
 void check(const MaskingOptions& o) {
-    require(o.vocab > 0, "mask_tokens: vocab is {}; it must be positive", o.vocab);
+    require(o.vocab > 0, "mask_tokens: vocab must be positive, got {}", o.vocab);
     require(o.mask_id >= 0 && o.mask_id < o.vocab,
             "mask_tokens: the mask {} is outside the vocabulary of {}", o.mask_id, o.vocab);
     for (const std::int64_t id : o.special_ids) {
         require(id >= 0 && id < o.vocab,
                 "mask_tokens: special token {} is outside the vocabulary of {}", id, o.vocab);
     }
-    require(o.rate > 0 && o.rate <= 1, "mask_tokens: rate {} is not in (0, 1]", o.rate);
+    require(o.rate > 0 && o.rate <= 1, "mask_tokens: rate must be in (0, 1], got {}", o.rate);
     require(o.masked >= 0 && o.random >= 0 && o.masked + o.random <= 1,
             "mask_tokens: masked {} and random {} must be shares of at most 1 together", o.masked,
             o.random);

@@ -103,8 +103,8 @@ double pair_loss(const Counts& seen, const Counts& held_out, const std::vector<d
 CountingLosses counting_losses(const TokenIds& training, const TokenIds& held_out,
                                std::int64_t vocab) {
     require(training.size() > 0 && held_out.size() >= 2,
-            "counting_losses: {} ids to count and {} held out; 1 and 2 are needed", training.size(),
-            held_out.size());
+            "counting_losses: needs at least 1 id to count and 2 held out, got {} and {}",
+            training.size(), held_out.size());
     const Pieces learned = pieces_of(training), tried = pieces_of(held_out);
     const Pieces targets = targets_of(tried);
     const auto predicted = static_cast<double>(size_of(targets));

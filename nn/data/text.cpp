@@ -36,11 +36,11 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t max_bytes
 TextData::TextData(TokenIds ids, TextOptions options)
     : ids_(std::move(ids)), name_(std::move(options.name)) {
     const double fraction = options.train_fraction;
-    require(fraction > 0 && fraction < 1, "{}: a training fraction of {}; it lies between 0 and 1",
-            name_, fraction);
+    require(fraction > 0 && fraction < 1,
+            "{}: the training fraction must be between 0 and 1, got {}", name_, fraction);
     require(options.test_fraction >= 0 && fraction + options.test_fraction < 1,
-            "{}: a test fraction of {} beside a training fraction of {}; it must not be negative, "
-            "and something is left for validation",
+            "{}: the test fraction must be >= 0 and leave something for validation, got {} with a "
+            "training fraction of {}",
             name_, options.test_fraction, fraction);
     const auto all = static_cast<double>(ids_.size());
     train_size_ = static_cast<std::int64_t>(fraction * all);
@@ -62,7 +62,7 @@ TokenIds TextData::ids(Split split) const {
 }
 
 void TextData::check_context(std::int64_t context) const {
-    require(context >= 1, "{}: a context of {}; it must be at least 1", name_, context);
+    require(context >= 1, "{}: context must be at least 1, got {}", name_, context);
     const std::int64_t validation = size(Split::validation);
     const bool fits =
         std::min(train_size_, validation) > context && (test_size_ == 0 || test_size_ > context);
@@ -74,7 +74,7 @@ void TextData::check_context(std::int64_t context) const {
 }
 
 void TextData::check_fits(Split split, std::int64_t context) const {
-    require(context >= 1, "{}: a context of {}; it must be at least 1", name_, context);
+    require(context >= 1, "{}: context must be at least 1, got {}", name_, context);
     require(size(split) > context,
             "{}: too short: the {} part has {} tokens; a context of {} needs more than {}", name_,
             name_of(split), size(split), context, context);
@@ -87,7 +87,7 @@ Batch TextData::random_batch(Split split, std::int64_t batch, std::int64_t conte
 
 Batch TextData::batch(BatchOrder order, Split split, std::int64_t batch, std::int64_t context,
                       Generator& generator) const {
-    require(batch >= 1, "{}: a batch of {}; it must be at least 1", name_, batch);
+    require(batch >= 1, "{}: batch must be at least 1, got {}", name_, batch);
     check_fits(split, context);
     const std::int64_t size = this->size(split);
     Tensor starts;
@@ -106,7 +106,7 @@ Batch TextData::batch(BatchOrder order, Split split, std::int64_t batch, std::in
 Batch TextData::batch_at(Split split, std::span<const std::int64_t> starts,
                          std::int64_t context) const {
     check_fits(split, context);
-    require(!starts.empty(), "{}: a batch of 0; it must be at least 1", name_);
+    require(!starts.empty(), "{}: batch must be at least 1, got 0", name_);
     const TokenIds part = ids(split);
     const Shape shape{static_cast<std::int64_t>(starts.size()), context};
     Batch batch{Tensor(shape, DType::i64), Tensor(shape, DType::i64)};
@@ -115,8 +115,8 @@ Batch TextData::batch_at(Split split, std::span<const std::int64_t> starts,
     RecycledVector<std::int64_t> sequence(static_cast<std::size_t>(context) + 1);
     for (const std::int64_t start : starts) {
         if (start < 0 || start >= part.size() - context) {
-            fail<IndexError>("{}: a sequence of {} from {} on leaves the {} part of {} tokens",
-                             name_, context, start, name_of(split), part.size());
+            fail<IndexError>("{}: a sequence of {} from {} exceeds the {} part of {} tokens", name_,
+                             context, start, name_of(split), part.size());
         }
         part.read(start, sequence);
         inputs = std::copy_n(sequence.data(), context, inputs);

@@ -124,7 +124,7 @@ std::int64_t ids_in(const FileDescriptor& file, const std::string& name, IdType 
     const off_t bytes = ::lseek(file.number(), 0, SEEK_END);
     require<IoError>(bytes >= 0, "cannot read {}: {}", name,
                      std::generic_category().message(errno));
-    require<IoError>(bytes % bytes_of(type) == 0, "{}: {} bytes are no whole number of {} ids",
+    require<IoError>(bytes % bytes_of(type) == 0, "{}: {} bytes are not a whole number of {} ids",
                      name, bytes, name_of_value(type));
     return bytes / bytes_of(type);
 }
@@ -241,14 +241,14 @@ std::vector<std::int64_t> read_token_file(const std::string& path, std::int64_t 
         const char* end = word.data() + word.size();
         const auto [stop, error] = std::from_chars(word.data(), end, id);
         require<IoError>(error != std::errc::invalid_argument && stop == end,
-                         "{}: {} at position {} is no token id", file, utf8::quoted(word, 40),
+                         "{}: {} at position {} is not a token id", file, utf8::quoted(word, 40),
                          ids.size());
         require<IoError>(error == std::errc{} && id >= 0 && id < vocab,
                          "{}: token {} at position {} is outside the vocabulary of {}", file,
                          word.substr(0, 40), ids.size(), vocab);
         ids.push_back(id);
     }
-    require<IoError>(ids.size() >= 2, "{}: {} tokens; at least 2 are needed", file, ids.size());
+    require<IoError>(ids.size() >= 2, "{}: needs at least 2 tokens, got {}", file, ids.size());
     return ids;
 }
 

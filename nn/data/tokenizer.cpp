@@ -46,19 +46,21 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text, std::string_v
 CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
     require(!vocab_.empty(), "tokenizer: the vocabulary is empty");
     const char32_t last = *std::max_element(vocab_.begin(), vocab_.end());
-    require(last <= 0x10FFFF, "tokenizer: U+{:04X} is no character", static_cast<unsigned>(last));
+    require(last <= 0x10FFFF, "tokenizer: U+{:04X} is not a character",
+            static_cast<unsigned>(last));
     ids_.assign(last + std::size_t{1}, -1);
     std::int32_t id = 0;
     for (const char32_t character : vocab_) {
         require(ids_[character] < 0,
-                "tokenizer: character '{}' (U+{:04X}) comes twice in the vocabulary",
+                "tokenizer: character '{}' (U+{:04X}) appears twice in the vocabulary",
                 utf8::printable(character), static_cast<unsigned>(character));
         ids_[character] = id++;
     }
 }
 
 CharTokenizer CharTokenizer::from_text(std::string_view text) {
-    require(!text.empty(), "tokenizer: the text is empty, it has no characters to make tokens of");
+    require(!text.empty(),
+            "tokenizer: the text is empty, so there are no characters to make tokens from");
     if (const auto flaw = utf8::find_flaw(text)) {
         fail("tokenizer: the text is not UTF-8 at byte {}: {}", flaw->byte, flaw->what);
     }

@@ -51,7 +51,7 @@ void DataParallel::check_kinds(const std::vector<std::vector<double>>& all) cons
             const double kind = all[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)];
             require(kind == all[0][0],
                     "data parallel: micro-batch {} moves other running statistics than "
-                    "micro-batch 0; all have to call the same BatchNorms in the same order",
+                    "micro-batch 0; all must call the same BatchNorms in the same order",
                     share.begin + i);
         }
     }

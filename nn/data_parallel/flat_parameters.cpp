@@ -21,7 +21,7 @@ FlatParameters::FlatParameters(const Tensors& parameters, int processes) : proce
     dtype_ = parameters.front().dtype();
     for (const Tensor& p : parameters) {
         require<DTypeError>(p.dtype() == dtype_,
-                            "data parallel: parameters are {} and {}; one type is needed", dtype_,
+                            "data parallel: parameters must have one type, got {} and {}", dtype_,
                             p.dtype());
         ends_.push_back(p.numel() + (ends_.empty() ? 0 : ends_.back()));
     }

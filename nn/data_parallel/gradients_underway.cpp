@@ -92,7 +92,7 @@ void GradientsUnderway::complete(std::size_t parameter) {
     for (std::size_t s = 0; s < whole.size(); ++s) {
         require((*whole[s])[parameter].defined(),
                 "data parallel: parameter {} {} got no gradient in micro-batch {}; freeze it, or "
-                "let the loss depend on it always",
+                "make the loss always depend on it",
                 parameter, parameters_[parameter].shape(), own[s].first);
     }
     for (const std::size_t bucket : buckets_of_[parameter]) {

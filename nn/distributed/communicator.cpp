@@ -73,7 +73,7 @@ std::unique_ptr<Underway> Communicator::begin(std::span<const Sent> sent,
 }
 
 void Communicator::set_latency(double seconds) {
-    require(seconds >= 0, "communicator: a latency of {} s; it cannot be negative", seconds);
+    require(seconds >= 0, "communicator: latency must be >= 0, got {} s", seconds);
     latency_ = seconds;
 }
 

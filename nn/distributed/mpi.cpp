@@ -121,7 +121,7 @@ public:
         int level = 0;
         require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level) == MPI_SUCCESS &&
                     level >= MPI_THREAD_FUNNELED,
-                "mpi: it does not start with threads");
+                "mpi: it does not support threads");
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -230,8 +230,8 @@ std::unique_ptr<Communicator> join_processes() {
     auto all = std::make_unique<MpiCommunicator>();
     // Otherwise each process would take itself for the only one, and do the others' work.
     require(all->size() == launched,
-            "mpirun has started {} processes, of which MPI finds {}: it is another MPI's mpirun "
-            "than the one that this program was built with",
+            "mpirun started {} processes, but MPI finds {}: this mpirun belongs to a different MPI "
+            "than this program was built with",
             launched, all->size());
     return all;
 }
@@ -250,7 +250,7 @@ bool has_mpi() { return false; }
 
 std::unique_ptr<Communicator> join_processes() {
     require(launched_size() <= 1,
-            "mpirun has started {} processes, and this program was built without MPI: configure "
+            "mpirun started {} processes, but this program was built without MPI: configure "
             "it with -DTAPESTRY_MPI=ON",
             launched_size());
     return std::make_unique<OneProcess>();

@@ -162,7 +162,7 @@ void run_one(Post& post, int rank, const std::function<void(Communicator&)>& pro
 
 void run_in_threads(int size, const std::function<void(Communicator&)>& program,
                     const Network& network) {
-    require(size >= 1, "run_in_threads: {} processes; at least 1 is needed", size);
+    require(size >= 1, "run_in_threads: processes must be at least 1, got {}", size);
     require(network.latency >= 0 && network.bytes_per_second >= 0,
             "run_in_threads: a latency of {} s and {} bytes per second; neither can be negative",
             network.latency, network.bytes_per_second);

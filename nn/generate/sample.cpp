@@ -13,11 +13,11 @@ namespace {
 
 void check(const SampleOptions& options, const std::vector<std::int64_t>& prompt) {
     require(!prompt.empty(), "sample: the prompt is empty");
-    require(options.tokens >= 0, "sample: {} tokens", options.tokens);
+    require(options.tokens >= 0, "sample: tokens must be >= 0, got {}", options.tokens);
     require(options.temperature >= 0 && std::isfinite(options.temperature),
-            "sample: temperature {} is not a finite number >= 0", options.temperature);
-    require(options.top_k >= 0, "sample: top_k {} is negative", options.top_k);
-    require(options.top_p > 0 && options.top_p <= 1, "sample: top_p {} is not in (0, 1]",
+            "sample: temperature must be finite and >= 0, got {}", options.temperature);
+    require(options.top_k >= 0, "sample: top_k must be >= 0, got {}", options.top_k);
+    require(options.top_p > 0 && options.top_p <= 1, "sample: top_p must be in (0, 1], got {}",
             options.top_p);
 }
 
@@ -59,7 +59,8 @@ private:
 std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator& generator) {
     const std::vector<double> of_all = logits.to_vector<double>();
     for (const double logit : of_all) {
-        require(std::isfinite(logit), "sample: the model's logits hold {}: it has diverged", logit);
+        require(std::isfinite(logit), "sample: the model's logits contain {}: it has diverged",
+                logit);
     }
     const std::int64_t vocab = logits.size(1);
     const std::int64_t asked = options.temperature == 0 ? 1 : options.top_k;

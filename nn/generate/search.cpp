@@ -17,8 +17,9 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 void check(const char* what, std::int64_t batch, const SearchOptions& options) {
-    require(batch >= 1, "{}: a batch of {}; at least 1 is needed", what, batch);
-    require(options.max_length >= 0, "{}: max_length {} is negative", what, options.max_length);
+    require(batch >= 1, "{}: batch must be at least 1, got {}", what, batch);
+    require(options.max_length >= 0, "{}: max_length must be >= 0, got {}", what,
+            options.max_length);
 }
 
 Tensor as_tensor(const Ids& ids) { return tensor(ids, {static_cast<std::int64_t>(ids.size())}); }
@@ -33,7 +34,7 @@ public:
         values_ = log_softmax(to(logits, DType::f64), -1).to_vector<double>();
         for (const double value : values_) {
             require(!std::isnan(value) && value < std::numeric_limits<double>::infinity(),
-                    "search: the model's logits hold NaN or infinity: it has diverged");
+                    "search: the model's logits contain NaN or infinity: it has diverged");
         }
     }
     std::size_t vocab() const { return vocab_; }
@@ -194,9 +195,9 @@ std::vector<Ids> greedy(Decoding& decoding, std::int64_t batch, const SearchOpti
 std::vector<std::vector<Hypothesis>> beam_search(Decoding& decoding, std::int64_t batch,
                                                  const BeamOptions& options) {
     check("beam_search", batch, options);
-    require(options.beams >= 1, "beam_search: {} beams; at least 1 is needed", options.beams);
+    require(options.beams >= 1, "beam_search: beams must be at least 1, got {}", options.beams);
     require(options.length_penalty >= 0 && std::isfinite(options.length_penalty),
-            "beam_search: length penalty {} is not a finite number >= 0", options.length_penalty);
+            "beam_search: length penalty must be finite and >= 0, got {}", options.length_penalty);
     std::vector<Search> searches;
     for (std::int64_t row = 0; row < batch; ++row) searches.emplace_back(options, row);
     for (std::int64_t t = 0; t < options.max_length; ++t) {

@@ -20,7 +20,7 @@ void merge(TrainingPoint& into, const TrainingPoint& next) {
 }  // namespace
 
 TrainingCurve::TrainingCurve(std::size_t most) : most_(most) {
-    require(most >= 2 && most % 2 == 0, "TrainingCurve: {} points; an even number is needed", most);
+    require(most >= 2 && most % 2 == 0, "TrainingCurve: points must be even, got {}", most);
 }
 
 void TrainingCurve::add(std::int64_t step, double value) {

@@ -150,8 +150,8 @@ NamedTensors take_prefix(const fs::path& path, const NamedTensors& all, Optimize
         if (name.starts_with(kModelPrefix)) {
             model.emplace_back(name.substr(kModelPrefix.size()), tensor);
         } else {
-            require<IoError>(name.starts_with(kOptimizer), "{}: tensor {} is of nothing known",
-                             shown(path), utf8::quoted(name));
+            require<IoError>(name.starts_with(kOptimizer), "{}: unexpected tensor {}", shown(path),
+                             utf8::quoted(name));
             state.tensors.emplace_back(name.substr(kOptimizer.size()), tensor);
         }
     }

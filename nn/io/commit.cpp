@@ -21,7 +21,7 @@ std::string new_stage() {
 
 SavedName checked(const std::string& name) {
     const auto parts = saved_name(name);
-    require(parts.has_value(), "commit: {} is no file of a run or a model", utf8::quoted(name));
+    require(parts.has_value(), "commit: {} is not a file of a run or a model", utf8::quoted(name));
     return *parts;
 }
 

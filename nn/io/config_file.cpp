@@ -46,8 +46,8 @@ T ConfigFile::get(const char* name) const {
     try {
         const T value = tree_->root().get<T>(name);
         if constexpr (std::is_same_v<T, std::int64_t>) {
-            require<JsonError>(value < kMost && value > -kMost,
-                               "\"{}\" is {}, which is not what belongs there", name, value);
+            require<JsonError>(value < kMost && value > -kMost, "\"{}\" has an invalid value: {}",
+                               name, value);
         }
         return value;
     } catch (const JsonError& error) {
@@ -62,8 +62,8 @@ void check_known(const ConfigFile& file, const char* setting, const std::string&
     for (const std::string& one : known) {
         list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
     }
-    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, utf8::printable(name),
-                  list);
+    fail<IoError>("{}: \"{}\" is \"{}\"; must be one of {}", file.path(), setting,
+                  utf8::printable(name), list);
 }
 
 ConfigFile ConfigFile::object(const char* name) const {

@@ -67,7 +67,7 @@ std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
 // Throws with both hashes if they differ.
 void check_hash(const std::string& what, const std::string& found, const std::string& recorded,
                 const ConfigFile& file) {
-    require<IoError>(found == recorded, "{}: its hash is {}, and {} says {} (changed or damaged)",
+    require<IoError>(found == recorded, "{}: its hash is {}, but {} lists {} (changed or damaged)",
                      what, found, file.path(), utf8::printable(recorded));
 }
 
@@ -97,7 +97,7 @@ TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer&
     InputFile(path).size();  // throws unless it is a file
     TokenIds ids(open_to_read(path), shown(path), type, tokenizer.vocab_size());
     const auto count = file.get<std::int64_t>("ids");
-    require<IoError>(ids.size() == count, "{}: {} ids, and {} says {}", shown(path), ids.size(),
+    require<IoError>(ids.size() == count, "{}: {} ids, but {} lists {}", shown(path), ids.size(),
                      file.path(), count);
     check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
     return ids;
@@ -115,11 +115,10 @@ bool has_data(const fs::path& directory) {
 }
 
 void check_holds_no_data(const fs::path& directory) {
-    require<IoError>(
-        !has_data(directory),
-        "{}: there is data in it (`tapestry tokenize`), which this would break; choose "
-        "another directory",
-        shown(directory));
+    require<IoError>(!has_data(directory),
+                     "{}: contains data (`tapestry tokenize`), which this would break; choose "
+                     "another directory",
+                     shown(directory));
 }
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,

@@ -48,7 +48,7 @@ Activation read_activation(const ConfigFile& file) {
         if (entry.name == name) return entry.activation;
         known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
     }
-    fail<IoError>("{}: \"activation_function\" is \"{}\"; known are {}", file.path(),
+    fail<IoError>("{}: \"activation_function\" is \"{}\"; must be one of {}", file.path(),
                   utf8::printable(name), known);
 }
 
@@ -215,7 +215,7 @@ std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig
     for (auto& [name, tensor] : read_safetensors(path, wanted).tensors) {
         const std::string bare = without_prefix(name);
         require<IoError>(stored.emplace(bare, tensor).second,
-                         "{}: tensor \"{}\" is there twice, with and without \"{}\"", path.string(),
+                         "{}: tensor \"{}\" appears twice, with and without \"{}\"", path.string(),
                          utf8::printable(bare), kTransformer);
     }
     return stored;
@@ -253,7 +253,7 @@ void check_weights_exist(const SavedFiles& files) {
     if (fs::exists(files.path(kWeightsName), ignored)) return;
     for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json"}) {
         require<IoError>(!fs::exists(directory / other, ignored),
-                         "{}: there is {}, but only a single {} is read (transformers writes it: "
+                         "{}: found {}, but only a single {} is supported (transformers writes it: "
                          "save_pretrained with safe_serialization=True)",
                          directory.string(), other, kWeightsName);
     }
@@ -274,22 +274,22 @@ std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFil
 void check_expressible(const GPT& model) {
     const GPTConfig& config = model.config();
     require(config.positions == Positions::learned,
-            "export: GPT-2's format knows learned positions only, and this model's are {}",
+            "export: GPT-2's format supports learned positions only, but this model's are {}",
             name_of_value(config.positions));
     require(
         config.kv_heads == 0 || config.kv_heads == config.heads,
-        "export: in GPT-2's format each head has keys and values of its own, and in this model {} "
+        "export: in GPT-2's format each head has separate keys and values, but in this model {} "
         "heads share {}",
         config.heads, config.kv_heads);
     require(config.qk_norm == QKNorm::none,
-            "export: GPT-2's format has no norms of queries and keys, and this model's are {}",
+            "export: GPT-2's format has no norms of queries and keys, but this model's are {}",
             name_of_value(config.qk_norm));
     require(name_of(config.activation) != nullptr,
             "export: GPT-2's format has no name for the activation swiglu");
     require(config.earlier == 0 && config.pairs == 0,
-            "export: GPT-2's format has no tables of earlier tokens, and this model has");
+            "export: GPT-2's format has no tables of earlier tokens, but this model has");
     require(config.softcap == 0,
-            "export: GPT-2's format knows no bent logits, and this model's end at {}",
+            "export: GPT-2's format has no soft cap of logits, but this model has {}",
             config.softcap);
     for (const auto& [name, parameter] : model.named_parameters()) {
         const bool known = parameter.dtype() == DType::f32 || parameter.dtype() == DType::bf16;

@@ -116,7 +116,7 @@ std::map<std::string, FileDigest> files_from(const JsonNode& json) {
     std::map<std::string, FileDigest> files;
     for (const auto& [name, value] : json.members()) {
         require(saved_name(name).has_value(),
-                "it lists {}, which is no file of a run or a model; nothing was read or written",
+                "it lists {}, which is not a file of a run or a model; nothing was read or written",
                 utf8::quoted(name));
         const FileDigest digest{value.get<std::uint64_t>("bytes"),
                                 value.get<std::string>("xxh3_128")};

@@ -28,10 +28,10 @@ std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
 std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>("tokenizer", "char");
     if (kind == "char") return read_char_tokenizer(files.path(kTokenizerName));
-    require<IoError>(kind == "bpe", "{}: \"tokenizer\" is \"{}\"; known are \"char\", \"bpe\"",
+    require<IoError>(kind == "bpe", "{}: \"tokenizer\" is \"{}\"; must be one of \"char\", \"bpe\"",
                      file.path(), utf8::printable(kind));
     auto tokenizer = read_byte_pair_tokenizer(files);
-    require<IoError>(tokenizer != nullptr, "{}: neither vocab.json nor merges.txt is there",
+    require<IoError>(tokenizer != nullptr, "{}: neither vocab.json nor merges.txt exists",
                      files.directory().string());
     return tokenizer;
 }

@@ -96,7 +96,7 @@ ModelKind kind_in(const ConfigFile& file) {
         if (row.key == name) return row.kind;
         known += fmt::format("{}\"{}\"", known.empty() ? "" : " and ", row.key);
     }
-    fail<IoError>("{}: \"model\" is \"{}\"; known are {}", file.path(), utf8::printable(name),
+    fail<IoError>("{}: \"model\" is \"{}\"; must be one of {}", file.path(), utf8::printable(name),
                   known);
 }
 
@@ -106,7 +106,7 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
                      "{}: a model of format {}; this Tapestry reads format {}", file.path(), format,
                      kModelFormat);
     const ModelKind kind = kind_in(file);
-    require<IoError>(kind == needed, "{}: the model is {}; {} is needed here", file.path(),
+    require<IoError>(kind == needed, "{}: the model is {}, expected {}", file.path(),
                      row_of(kind).name, row_of(needed).name);
 }
 
@@ -140,7 +140,7 @@ std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& saved) {
         if (!there[0] && !there[1]) continue;
         for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
             require<IoError>(there[i],
-                             "{}: half a vocabulary: {} is there and {} is not; a byte-pair "
+                             "{}: incomplete vocabulary: found {} but not {}; a byte-pair "
                              "tokenizer needs both",
                              saved.directory().string(), pair[1 - i], pair[i]);
         }
@@ -166,7 +166,7 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
 }
 
 std::unique_ptr<GPT> make_model(const GPTConfig& config, const SavedFiles& files) {
-    require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon is {}; it must not be negative",
+    require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
                      files.path(kConfigName).string(), config.norm_eps);
     return make<GPT>(config, files);
 }
@@ -204,7 +204,7 @@ void fill_parameters(const std::string& file, std::map<std::string, Tensor>& sto
 }
 
 void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored) {
-    require<IoError>(stored.empty(), "{}: tensor \"{}\" belongs to no part of the model", file,
+    require<IoError>(stored.empty(), "{}: tensor \"{}\" does not belong to the model", file,
                      stored.empty() ? "" : stored.begin()->first);
 }
 

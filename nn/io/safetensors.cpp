@@ -91,7 +91,7 @@ Header header_for(const NamedTensors& tensors, const std::map<std::string, std::
         require(flaw.empty(), "write_safetensors: name {} {}", utf8::quoted(name), flaw);
         require(name != safetensors::kMetadata, "write_safetensors: the name {} is reserved",
                 utf8::quoted(name));
-        require(names.insert(name).second, "write_safetensors: the name {} comes twice",
+        require(names.insert(name).second, "write_safetensors: the name {} appears twice",
                 utf8::quoted(name));
         require(tensor.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(name));
         const std::uint64_t end = at + tensor.bytes();

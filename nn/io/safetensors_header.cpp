@@ -116,12 +116,11 @@ public:
                 fail<IoError>("{}: a tensor's name {} {}", what_, utf8::quoted(name), flaw);
             }
             if (!names_.insert(name).second) {
-                fail<IoError>("{}: the name {} comes twice", what_, utf8::quoted(name));
+                fail<IoError>("{}: the name {} appears twice", what_, utf8::quoted(name));
             }
         } else if (place_ == Place::metadata) {
             if (metadata.count(name) != 0) {
-                fail<IoError>("{}: the key {} comes twice in __metadata__", what_,
-                              utf8::quoted(name));
+                fail<IoError>("{}: duplicate key {} in __metadata__", what_, utf8::quoted(name));
             }
         } else {
             check_entry_key();
@@ -171,7 +170,7 @@ private:
         const RawEntry& entry = entries.back();
         const bool twice = (key_ == "dtype" && entry.dtype) || (key_ == "shape" && entry.shape) ||
                            (key_ == "data_offsets" && entry.offsets);
-        if (twice) wrong(fmt::format("{} comes twice", key_));
+        if (twice) wrong(fmt::format("{} appears twice", key_));
         if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets") {
             wrong(fmt::format("unknown key {} (only dtype, shape, data_offsets)",
                               utf8::quoted(key_)));

@@ -274,14 +274,12 @@ std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const T
 
 TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options) {
     require<IoError>(!has_data(out),
-                     "{}: there is data in it already; remove it, or choose another directory",
-                     out);
+                     "{}: already contains data; remove it or choose another directory", out);
     for (const char* const name : {kConfigName, kManifestName}) {
-        require<IoError>(
-            !is_there(std::filesystem::path(out) / name),
-            "{}: there is a model or a run in it ({}), whose tokenizer this would replace; "
-            "choose another directory",
-            out, name);
+        require<IoError>(!is_there(std::filesystem::path(out) / name),
+                         "{}: contains a model or a run ({}), whose tokenizer this would replace; "
+                         "choose another directory",
+                         out, name);
     }
     const Texts texts(options);
     const auto tokenizer = tokenizer_for(options, texts);

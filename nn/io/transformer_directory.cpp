@@ -21,7 +21,7 @@ std::string mismatch(const TransformerConfig& config, const MarkedCharacters& v)
     }
     if (config.padding_id != -1 && (!is_mark(config.padding_id) || config.padding_id == v.begin ||
                                     config.padding_id == v.end)) {
-        return fmt::format("padding {} is neither -1 nor a mark of its own below {}",
+        return fmt::format("padding must be -1 or a separate mark below {1}, got {0}",
                            config.padding_id, v.first);
     }
     if (config.source_vocab != v.size() || config.target_vocab != v.size()) {

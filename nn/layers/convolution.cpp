@@ -10,18 +10,20 @@ namespace {
 void check_sizes(const char* module, std::int64_t in, std::int64_t out, std::int64_t groups,
                  const Size2d& kernel) {
     require(in > 0 && out > 0 && kernel.rows > 0 && kernel.columns > 0,
-            "{}: sizes {} -> {}, kernel {} are not positive", module, in, out, kernel);
+            "{}: sizes and kernel must be positive, got {} -> {}, kernel {}", module, in, out,
+            kernel);
     require(groups > 0 && in % groups == 0 && out % groups == 0,
             "{}: {} groups do not divide {} -> {} channels", module, groups, in, out);
 }
 
 void check_steps(const char* module, const Size2d& stride, const Size2d& padding,
                  const Size2d& dilation) {
-    require(stride.rows > 0 && stride.columns > 0, "{}: stride {} is not positive", module, stride);
-    require(padding.rows >= 0 && padding.columns >= 0, "{}: padding {} is negative", module,
+    require(stride.rows > 0 && stride.columns > 0, "{}: stride must be positive, got {}", module,
+            stride);
+    require(padding.rows >= 0 && padding.columns >= 0, "{}: padding must be >= 0, got {}", module,
             padding);
-    require(dilation.rows > 0 && dilation.columns > 0, "{}: dilation {} is not positive", module,
-            dilation);
+    require(dilation.rows > 0 && dilation.columns > 0, "{}: dilation must be positive, got {}",
+            module, dilation);
 }
 
 // Uniform in +-1 / sqrt(number of inputs to each output).

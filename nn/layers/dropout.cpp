@@ -5,7 +5,7 @@
 namespace tapestry {
 
 Dropout::Dropout(double p, Generator& generator) : Module("Dropout"), p_(p), generator_(generator) {
-    require(p >= 0 && p <= 1, "Dropout: p = {} is no probability", p);
+    require(p >= 0 && p <= 1, "Dropout: p must be in [0, 1], got {}", p);
 }
 
 Tensor Dropout::operator()(const Tensor& x) const {

@@ -14,7 +14,7 @@ namespace tapestry {
 
 Embedding::Embedding(std::int64_t count, std::int64_t dim, Generator& generator)
     : Module("Embedding") {
-    require(count > 0 && dim > 0, "Embedding: sizes {} x {} are not positive", count, dim);
+    require(count > 0 && dim > 0, "Embedding: sizes must be positive, got {} x {}", count, dim);
     weight = randn({count, dim}, generator);
     register_parameter("weight", weight);
 }
@@ -74,9 +74,9 @@ PositionalEncoding::PositionalEncoding(Positions positions, std::int64_t count, 
             "PositionalEncoding: {} positions are not added to the vectors; they belong to "
             "MultiHeadAttention",
             name_of_value(positions));
-    require(dim > 0, "PositionalEncoding: size {} is not positive", dim);
+    require(dim > 0, "PositionalEncoding: size must be positive, got {}", dim);
     if (positions == Positions::sinusoidal) return;
-    require(count > 0, "PositionalEncoding: {} positions; at least 1 is needed", count);
+    require(count > 0, "PositionalEncoding: positions must be at least 1, got {}", count);
     weight = randn({count, dim}, generator);
     register_parameter("weight", weight);
 }
@@ -103,8 +103,8 @@ std::string PositionalEncoding::settings() const {
 TokenHistory::TokenHistory(const TokenHistoryConfig& config, Generator& generator)
     : Module("TokenHistory"), config_(config) {
     require(config.earlier >= 0 && config.pairs >= 0 && config.earlier + config.pairs > 0,
-            "TokenHistory: {} earlier tokens and {} rows for pairs; it has nothing to tell",
-            config.earlier, config.pairs);
+            "TokenHistory: needs earlier tokens or rows for pairs, got {} and {}", config.earlier,
+            config.pairs);
     for (std::int64_t i = 1; i <= config.earlier; ++i) {
         earlier.push_back(std::make_unique<Embedding>(config.vocab + 1, config.dim, generator));
         register_module(fmt::format("{}", i), *earlier.back());
@@ -126,7 +126,7 @@ Tensor TokenHistory::joined(const Tensor& ids, const Tensor& before) const {
     views::slice(all, 1, reach(), reach() + length).copy_(ids);
     if (!before.defined()) return all;
     require<ShapeError>(before.rank() == 2 && before.size(0) == ids.size(0),
-                        "TokenHistory: {} does not stand before ids {}", before.shape(),
+                        "TokenHistory: earlier tokens {} do not match ids {}", before.shape(),
                         ids.shape());
     const std::int64_t known = std::min(reach(), before.size(1));
     views::slice(all, 1, reach() - known, reach())

@@ -8,7 +8,7 @@ namespace tapestry {
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& generator)
     : Module("Linear") {
-    require(in > 0 && out > 0, "Linear: sizes {} -> {} are not positive", in, out);
+    require(in > 0 && out > 0, "Linear: sizes must be positive, got {} -> {}", in, out);
     const double bound = 1 / std::sqrt(static_cast<double>(in));
     weight = uniform({out, in}, -bound, bound, generator);
     if (with_bias) bias = uniform({out}, -bound, bound, generator);

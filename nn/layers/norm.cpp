@@ -13,7 +13,7 @@ namespace tapestry {
 
 LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias)
     : Module("LayerNorm"), eps_(eps) {
-    require(dim > 0, "LayerNorm: size {} is not positive", dim);
+    require(dim > 0, "LayerNorm: size must be positive, got {}", dim);
     weight = ones({dim});
     if (with_bias) bias = zeros({dim});
     register_parameter("weight", weight);
@@ -28,7 +28,7 @@ Tensor LayerNorm::operator()(const Tensor& x) const {
 std::string LayerNorm::settings() const { return fmt::format("{}", weight.size(0)); }
 
 RMSNorm::RMSNorm(std::int64_t dim, double eps) : Module("RMSNorm"), eps_(eps) {
-    require(dim > 0, "RMSNorm: size {} is not positive", dim);
+    require(dim > 0, "RMSNorm: size must be positive, got {}", dim);
     weight = ones({dim});
     register_parameter("weight", weight);
 }
@@ -42,10 +42,10 @@ std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0))
 
 BatchNorm::BatchNorm(const char* kind, std::int64_t channels, const BatchNormOptions& options)
     : Module(kind), options_(options) {
-    require(channels > 0, "{}: {} channels; the number must be positive", kind, channels);
-    require(options.eps >= 0, "{}: eps {} is negative", kind, options.eps);
-    require(options.momentum >= 0 && options.momentum <= 1, "{}: momentum {} is not in [0, 1]",
-            kind, options.momentum);
+    require(channels > 0, "{}: channels must be positive, got {}", kind, channels);
+    require(options.eps >= 0, "{}: eps must be >= 0, got {}", kind, options.eps);
+    require(options.momentum >= 0 && options.momentum <= 1,
+            "{}: momentum must be in [0, 1], got {}", kind, options.momentum);
     weight = ones({channels});
     bias = zeros({channels});
     running_mean = zeros({channels});
@@ -95,7 +95,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, double eps)
     : Module("GroupNorm"), groups_(groups), eps_(eps) {
     require(groups > 0 && channels > 0 && channels % groups == 0,
             "GroupNorm: {} groups do not divide {} channels", groups, channels);
-    require(eps >= 0, "GroupNorm: eps {} is negative", eps);
+    require(eps >= 0, "GroupNorm: eps must be >= 0, got {}", eps);
     weight = ones({channels});
     bias = zeros({channels});
     register_parameter("weight", weight);

@@ -22,20 +22,20 @@ Tensors GrownTable::at_least(std::int64_t length, DType dtype) const {
 namespace {
 
 void check_base(double base) {
-    require(base > 0 && std::isfinite(base), "rotary: base {} is not positive and finite", base);
+    require(base > 0 && std::isfinite(base), "rotary: base must be positive, got {} and finite",
+            base);
 }
 
 void check_first(std::int64_t first) {
-    require(first >= 0, "rotary: first position {} is negative", first);
+    require(first >= 0, "rotary: first position must be >= 0, got {}", first);
 }
 
 std::int64_t checked_width(std::int64_t width, const RotaryConfig& c) {
     check_base(c.base);
-    require(c.share > 0 && c.share <= 1, "rotary: a share of {} is not above 0 and at most 1",
-            c.share);
+    require(c.share > 0 && c.share <= 1, "rotary: the share must be in (0, 1], got {}", c.share);
     const auto turned = static_cast<std::int64_t>(c.share * static_cast<double>(width));
     require(turned >= 2 && turned % 2 == 0,
-            "rotary: pairs of numbers turn, but a share of {} of a head's {} numbers is {}",
+            "rotary: numbers are rotated in pairs, but a share of {} of a head's {} numbers is {}",
             c.share, width, turned);
     return turned;
 }

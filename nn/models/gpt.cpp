@@ -15,9 +15,9 @@ namespace {
 const GPTConfig& checked(const GPTConfig& config) {
     check_positive("GPT", config);
     require(config.deviation >= 0 && std::isfinite(config.deviation),
-            "GPT: deviation {} is not a finite number >= 0", config.deviation);
+            "GPT: deviation must be finite and >= 0, got {}", config.deviation);
     require(config.softcap >= 0 && std::isfinite(config.softcap),
-            "GPT: softcap {} is not a finite number >= 0", config.softcap);
+            "GPT: softcap must be finite and >= 0, got {}", config.softcap);
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
             config.heads, config.dim, config.dim % config.heads);
     return config;

@@ -120,11 +120,11 @@ void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t grad
                   std::int64_t moments) {
     const double needed = training_bytes(config, batch, gradient_sets, moments);
     const double available = std::min(system_memory(), container_memory());
-    require(
-        needed <= available,
-        "training this model would need about {:.1f} GB of memory, and {:.1f} GB are available; "
-        "choose smaller --layers, --dim, --context or --batch",
-        needed / 1e9, available / 1e9);
+    require(needed <= available,
+            "training this model would need about {:.1f} GB of memory, but only {:.1f} GB are "
+            "available; "
+            "choose smaller --layers, --dim, --context or --batch",
+            needed / 1e9, available / 1e9);
 }
 
 }  // namespace tapestry

@@ -53,53 +53,51 @@ struct FieldsOf<GPTConfig> {
     using C = GPTConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("vocab", &C::vocab, "Tokens in the vocabulary",
+        field("vocab", &C::vocab, "Vocabulary size",
               {.low = 1, .required = true, .gpt2 = "vocab_size"});
-        field("context", &C::context, "Tokens the model looks at",
+        field("context", &C::context, "Context length in tokens",
               {.low = 1, .required = true, .gpt2 = "n_positions"});
         field("layers", &C::layers, "Transformer blocks",
               {.low = 1, .required = true, .gpt2 = "n_layer"});
         field("heads", &C::heads, "Attention heads per block",
               {.low = 1, .required = true, .gpt2 = "n_head"});
         field("kv_heads", &C::kv_heads,
-              "Heads of keys and values, which heads share; 0: one for each", {.low = 0});
+              "Key and value heads, shared by groups of heads; 0: one per head", {.low = 0});
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
               {.low = 1, .required = true, .gpt2 = "n_embd"});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
               {.low = 0, .gpt2 = "n_inner"});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
-        field("activation", &C::activation, "Between the matrices of the feed-forward networks");
-        field("positions", &C::positions, "How a token's place is made known");
-        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1});
-        field("rotary_share", &C::rotary_share, "Share of a head's numbers that turn",
+        field("activation", &C::activation, "Activation of the feed-forward networks");
+        field("positions", &C::positions, "Position encoding");
+        field("rotary_base", &C::rotary_base, "Base of the rotary frequencies", {.low = 1});
+        field("rotary_share", &C::rotary_share, "Share of each head's dimensions that is rotated",
               {.low = 0, .high = 1});
-        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together");
-        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head");
-        field("norm_eps", &C::norm_eps, "Added to the variance by the norms",
+        field("rotary_pairs", &C::rotary_pairs, "Which dimensions form a pair for the rotation");
+        field("qk_norm", &C::qk_norm, "Norm of queries and keys, per head");
+        field("norm_eps", &C::norm_eps, "Epsilon that norms add to the variance",
               {.low = 0, .gpt2 = "layer_norm_epsilon"});
         field("bias", &C::bias, "Biases in linear layers and norms", {.required = true});
-        field("tied_head", &C::tied_head, "The head's weight is the token embedding's",
+        field("tied_head", &C::tied_head, "Share the token embedding's weight with the head",
               {.required = true, .gpt2 = "tie_word_embeddings"});
-        field("deviation", &C::deviation, "Standard deviation of matrices at the start",
+        field("deviation", &C::deviation, "Standard deviation of the initial matrices",
               {.low = 0, .stored = false, .gpt2 = "initializer_range"});
         field("zero_outputs", &C::zero_outputs,
-              "Matrices that write to the residual stream begin as zeros", {.stored = false});
+              "Initialise matrices that write to the residual stream to zero", {.stored = false});
         field("earlier", &C::earlier,
-              "Tokens before a token that its vector tells of as well, each by a table of its own",
+              "Number of preceding tokens that are added to a token's vector, each from a separate "
+              "embedding table",
               {.low = 0, .high = 64});
         field("pairs", &C::pairs,
-              "Rows of a table for a token and the one before it together; 0: none", {.low = 0});
-        field("softcap", &C::softcap,
-              "Logits are bent so that none is larger than this; 0: they stay as they are",
-              {.low = 0});
-        field("recompute", &C::recompute, "Compute blocks again instead of keeping them",
+              "Rows of an embedding table for pairs of consecutive tokens; 0: none", {.low = 0});
+        field("softcap", &C::softcap, "Soft cap on the logits; 0: none", {.low = 0});
+        field("recompute", &C::recompute,
+              "Recompute blocks in backward instead of storing their activations",
               {.stored = false});
-        field("compute", &C::compute, "What activations are kept and multiplied in",
-              {.stored = false});
+        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
         field("weights", &C::weights,
-              "What weights are kept in, and with them gradients and moments; of bf16, activations "
-              "as well",
+              "Type of weights, gradients and moments; with bf16, of activations as well",
               {.stored = false});
     }
 };

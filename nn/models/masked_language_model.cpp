@@ -18,7 +18,7 @@ constexpr std::int64_t kNotCounted = -100;  // the default of CrossEntropyOption
 
 const MaskedLanguageModelConfig& checked(const MaskedLanguageModelConfig& c) {
     const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "MaskedLanguageModel: {} is {}; it must be positive", what, value);
+        require(value > 0, "MaskedLanguageModel: {} must be positive, got {}", what, value);
     };
     positive("vocab", c.vocab);
     positive("max_length", c.max_length);
@@ -29,7 +29,8 @@ const MaskedLanguageModelConfig& checked(const MaskedLanguageModelConfig& c) {
             "MaskedLanguageModel: {} heads do not divide dim {} (remainder {})", c.heads, c.dim,
             c.dim % c.heads);
     require(c.types >= 0 && c.classes >= 0,
-            "MaskedLanguageModel: types {} and classes {} may not be negative", c.types, c.classes);
+            "MaskedLanguageModel: types and classes must be >= 0, got {} and {}", c.types,
+            c.classes);
     return c;
 }
 
@@ -127,7 +128,7 @@ Tensor MaskedLanguageModel::loss(const Tensor& ids, const Tensor& targets,
     require<DTypeError>(targets.defined() && targets.dtype() == DType::i64,
                         "MaskedLanguageModel: needs targets of type i64");
     require(sum(ne(targets, kNotCounted)).item() > 0,
-            "MaskedLanguageModel: all targets are {}: there is nothing to guess", kNotCounted);
+            "MaskedLanguageModel: all targets are {}: there is nothing to predict", kNotCounted);
     return cross_entropy((*this)(ids, inputs), targets, {.ignore_index = kNotCounted});
 }
 

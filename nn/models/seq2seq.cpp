@@ -19,7 +19,7 @@ namespace {
 
 const Seq2SeqConfig& checked(const Seq2SeqConfig& c) {
     const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "Seq2Seq: {} is {}; it must be positive", what, value);
+        require(value > 0, "Seq2Seq: {} must be positive, got {}", what, value);
     };
     positive("source_vocab", c.source_vocab);
     positive("target_vocab", c.target_vocab);
@@ -30,7 +30,7 @@ const Seq2SeqConfig& checked(const Seq2SeqConfig& c) {
             "Seq2Seq: hidden {} is odd; a bidirectional encoder has half of it in each direction",
             c.hidden);
     require(c.padding_id >= 0 && c.padding_id < std::min(c.source_vocab, c.target_vocab),
-            "Seq2Seq: padding_id {} is no token of both vocabularies, {} and {}", c.padding_id,
+            "Seq2Seq: padding_id {} is not a token of both vocabularies, {} and {}", c.padding_id,
             c.source_vocab, c.target_vocab);
     return c;
 }
@@ -147,7 +147,7 @@ Tensor Seq2Seq::decode(const EncodedSource& source, const Tensor& target_in, Rec
                         "Seq2Seq: {} targets for {} sources", target_in.size(0),
                         source.memory.size(0));
     require(alignment == nullptr || config_.alignment != Alignment::none,
-            "Seq2Seq: asked for the alignment of a model without attention");
+            "Seq2Seq: a model without attention has no alignment");
     const Tensor embedded = dropout_(target_embedding(target_in));  // [B, T, E]
     Decoded found;
     if (additive) {
@@ -189,7 +189,7 @@ Tensor Seq2Seq::greedy(const Tensor& source, const Tensor& source_lengths, std::
                        std::int64_t end_id, std::int64_t max_length, Tensor* alignment) const {
     check_token("begin_id", begin_id, config_.target_vocab);
     check_token("end_id", end_id, config_.target_vocab);
-    require(max_length > 0, "Seq2Seq: max_length {} is not positive", max_length);
+    require(max_length > 0, "Seq2Seq: max_length must be positive, got {}", max_length);
     const NoGradGuard no_grad;
     const EncodedSource found = encode(source, source_lengths);
     const std::int64_t batch = source.size(0);

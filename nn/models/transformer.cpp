@@ -36,13 +36,12 @@ namespace {
 const TransformerConfig& checked(const TransformerConfig& c) {
     check_positive("Transformer", c);
     require(c.positions != Positions::learned || c.max_length > 0,
-            "Transformer: max_length of learned positions is {}; it must be positive",
-            c.max_length);
+            "Transformer: max_length of learned positions must be positive, got {}", c.max_length);
     require(!c.share_embeddings || c.source_vocab == c.target_vocab,
             "Transformer: shared embeddings need one vocabulary, got {} and {}", c.source_vocab,
             c.target_vocab);
     require(c.label_smoothing >= 0 && c.label_smoothing <= 1,
-            "Transformer: label smoothing {} is no probability", c.label_smoothing);
+            "Transformer: label smoothing must be in [0, 1], got {}", c.label_smoothing);
     return c;
 }
 

@@ -47,38 +47,41 @@ struct FieldsOf<TransformerConfig> {
     using C = TransformerConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("source_vocab", &C::source_vocab, "Tokens it reads", {.low = 1, .required = true});
-        field("target_vocab", &C::target_vocab, "Tokens it writes", {.low = 1, .required = true});
+        field("source_vocab", &C::source_vocab, "Size of the source vocabulary",
+              {.low = 1, .required = true});
+        field("target_vocab", &C::target_vocab, "Size of the target vocabulary",
+              {.low = 1, .required = true});
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
               {.low = 1, .required = true});
         field("heads", &C::heads, "Attention heads per layer", {.low = 1, .required = true});
         field("kv_heads", &C::kv_heads,
-              "Heads of keys and values, which heads share; 0: one for each", {.low = 0});
-        field("layers", &C::layers, "Layers of the encoder, and of the decoder",
+              "Key and value heads, shared by groups of heads; 0: one per head", {.low = 0});
+        field("layers", &C::layers, "Layers of the encoder, and as many of the decoder",
               {.low = 1, .required = true});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
               {.low = 0, .required = true});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
-        field("activation", &C::activation, "Between the matrices of the feed-forward networks");
-        field("norm_first", &C::norm_first, "Norms before attention and networks, not after them",
-              {.required = true});
+        field("activation", &C::activation, "Activation of the feed-forward networks");
+        field("norm_first", &C::norm_first,
+              "Norms before attention and feed-forward networks, not after", {.required = true});
         field("bias", &C::bias, "Biases in linear layers and norms", {.required = true});
-        field("positions", &C::positions, "How a token's place is made known");
-        field("max_length", &C::max_length, "Rows of the table of learned positions",
+        field("positions", &C::positions, "Position encoding");
+        field("max_length", &C::max_length, "Number of learned positions",
               {.low = 0, .required = true});
-        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1});
-        field("rotary_share", &C::rotary_share, "Share of a head's numbers that turn",
+        field("rotary_base", &C::rotary_base, "Base of the rotary frequencies", {.low = 1});
+        field("rotary_share", &C::rotary_share, "Share of each head's dimensions that is rotated",
               {.low = 0, .high = 1});
-        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together");
-        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head");
-        field("share_embeddings", &C::share_embeddings, "One table for source and target",
+        field("rotary_pairs", &C::rotary_pairs, "Which dimensions form a pair for the rotation");
+        field("qk_norm", &C::qk_norm, "Norm of queries and keys, per head");
+        field("share_embeddings", &C::share_embeddings,
+              "Share one embedding between source and target", {.required = true});
+        field("tied_head", &C::tied_head, "Share the target embedding's weight with the head",
               {.required = true});
-        field("tied_head", &C::tied_head, "The head's weight is the target embedding's",
-              {.required = true});
-        field("padding_id", &C::padding_id, "The id that fills short sequences; -1: none",
+        field("padding_id", &C::padding_id, "Id that pads short sequences; -1: none",
               {.low = -1, .required = true});
-        field("label_smoothing", &C::label_smoothing, "Probability spread over all tokens",
+        field("label_smoothing", &C::label_smoothing,
+              "Label smoothing: probability spread over all tokens",
               {.low = 0, .high = 1, .required = true});
     }
 };

@@ -13,8 +13,8 @@ namespace {
 const VisionTransformerConfig& checked(const VisionTransformerConfig& c) {
     static constexpr std::int64_t kMost = 1 << 20;  // keeps products of three sizes within 64 bits
     const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "VisionTransformer: {} is {}; it must be positive", what, value);
-        require(value <= kMost, "VisionTransformer: {} is {}; at most {} is allowed", what, value,
+        require(value > 0, "VisionTransformer: {} must be positive, got {}", what, value);
+        require(value <= kMost, "VisionTransformer: {0} must be at most {2}, got {1}", what, value,
                 kMost);
     };
     positive("height", c.height);
@@ -52,7 +52,7 @@ std::int64_t patches(const VisionTransformerConfig& c) {
 }  // namespace
 
 Tensor image_patches(const Tensor& images, std::int64_t patch) {
-    require(patch >= 1, "image_patches: patch {} is not positive", patch);
+    require(patch >= 1, "image_patches: patch must be positive, got {}", patch);
     require<ShapeError>(images.defined() && images.rank() == 4,
                         "image_patches: needs images [B, channels, H, W], got {}", images.shape());
     const std::int64_t batch = images.size(0), channels = images.size(1);
@@ -105,7 +105,7 @@ Tensor VisionTransformer::operator()(const Tensor& images,
                         "VisionTransformer: needs images [B, {}, {}, {}], got {}", c.channels,
                         c.height, c.width, images.shape());
     const std::int64_t batch = images.size(0);
-    require<ShapeError>(batch > 0, "VisionTransformer: images {} are a batch of none",
+    require<ShapeError>(batch > 0, "VisionTransformer: images {} are an empty batch",
                         images.shape());
     const Tensor words = patch_embedding(image_patches(images, c.patch));  // [B, N, C]
     const Tensor first = expand(class_token, {batch, 1, c.dim});           // [B, 1, C]

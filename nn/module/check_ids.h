@@ -11,8 +11,7 @@ inline void check_ids(const char* model, const char* what, const Tensor& ids) {
                         what, ids.shape());
     require<DTypeError>(ids.dtype() == DType::i64, "{}: needs {} of type i64, got {}", model, what,
                         ids.dtype());
-    require<ShapeError>(ids.size(0) > 0, "{}: {} {} are a batch of no sequences", model, what,
-                        ids.shape());
+    require<ShapeError>(ids.size(0) > 0, "{}: {} {} are an empty batch", model, what, ids.shape());
     require<ShapeError>(ids.size(1) > 0, "{}: {} {} are empty sequences", model, what, ids.shape());
 }
 

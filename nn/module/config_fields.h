@@ -6,7 +6,8 @@
 //     struct FieldsOf<SGDConfig> {
 //         template <class Visitor>
 //         static constexpr void list(const Visitor& field) {
-//             field("nesterov", &SGDConfig::nesterov, "Step from where the velocity leads");
+//             field("nesterov", &SGDConfig::nesterov, "Nesterov momentum: look ahead along the
+//             velocity");
 //             ...
 //         }
 //     };
@@ -89,8 +90,8 @@ template <class Config>
 void check_positive(const char* model, const Config& config) {
     for_each_field<Config>([&](const auto& one) {
         if constexpr (std::is_same_v<decltype(config.*one.member), const std::int64_t&>) {
-            require(one.traits.low < 1 || config.*one.member > 0,
-                    "{}: {} is {}; it must be positive", model, one.name, config.*one.member);
+            require(one.traits.low < 1 || config.*one.member > 0, "{}: {} must be positive, got {}",
+                    model, one.name, config.*one.member);
         }
     });
 }

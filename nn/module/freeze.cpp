@@ -45,7 +45,7 @@ std::vector<std::string> parts_of(const NamedTensors& all, std::string_view pref
     const bool cut = parts.size() > kShown;
     if (cut) parts.resize(kShown);
     const std::string shown = fmt::format("{}{}", fmt::join(parts, ", "), cut ? ", ..." : "");
-    fail("{}: no parameter stands under \"{}\"; {}", function, prefix,
+    fail("{}: no parameter has the prefix \"{}\"; {}", function, prefix,
          known.empty()   ? fmt::format("the module has {}", all.empty() ? "none" : shown)
          : parts.empty() ? fmt::format("\"{}\" is one parameter", known)
                          : fmt::format("\"{}\" has {}", known, shown));
@@ -82,7 +82,7 @@ std::vector<std::string> train_only(Module& module, const std::vector<std::strin
         const auto [at, is_new] = first_names.emplace(tensor.leaf().get(), name);
         const bool wanted = is_named(name);
         if (is_new || wanted == is_named(at->second)) continue;
-        fail("train_only: \"{}\" and \"{}\" are one tensor: train both or neither",
+        fail("train_only: \"{}\" and \"{}\" share one tensor: train both or neither",
              wanted ? name : at->second, wanted ? at->second : name);
     }
     for (const auto& [name, tensor] : all) {

@@ -114,8 +114,8 @@ Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
 
 Tensor& trunc_normal_(Tensor& x, double mean, double std, double low, double high,
                       Generator& generator) {
-    require<DTypeError>(is_floating(x.dtype()), "trunc_normal_: needs floating numbers, got {}",
-                        x.dtype());
+    require<DTypeError>(is_floating(x.dtype()),
+                        "trunc_normal_: needs floating-point numbers, got {}", x.dtype());
     require(low < high && std > 0 && std::isfinite(mean) && std::isfinite(std),
             "trunc_normal_: needs low {} < high {}, a finite mean {} and a positive deviation {}",
             low, high, mean, std);
@@ -132,7 +132,7 @@ Tensor& zeros_(Tensor& x) { return x.fill_(0); }
 Tensor& ones_(Tensor& x) { return x.fill_(1); }
 
 Tensor& orthogonal_(Tensor& x, double gain, Generator& generator) {
-    require<DTypeError>(is_floating(x.dtype()), "orthogonal_: needs floating numbers, got {}",
+    require<DTypeError>(is_floating(x.dtype()), "orthogonal_: needs floating-point numbers, got {}",
                         x.dtype());
     check_matrix("orthogonal_", x);
     if (x.numel() == 0) return x;

@@ -116,7 +116,8 @@ void Module::zero_grad() {
 }
 
 void Module::to(DType dtype) {
-    require<DTypeError>(is_floating(dtype), "Module::to: needs floating numbers, got {}", dtype);
+    require<DTypeError>(is_floating(dtype), "Module::to: needs floating-point numbers, got {}",
+                        dtype);
     // Keeps replaced tensors until the end: their addresses, which identify ties, must not be
     // reused.
     std::map<const void*, std::pair<Tensor, Tensor>> converted;  // old and new

@@ -39,7 +39,7 @@ namespace tapestry::detail {
 template <class M>
 constexpr auto refuse_copy() {
     static_assert(!sizeof(M),
-                  "a module is neither copied nor moved, for its members are registered by "
+                  "a module is neither copied nor moved, because its members are registered by "
                   "address: pass a reference, keep it in a std::unique_ptr or a std::deque");
     return 0;
 }
@@ -232,7 +232,7 @@ struct Match {
 /// another.
 template <class M = Module>
 class ModuleList : public Module {
-    static_assert(std::is_base_of_v<Module, M>, "ModuleList: it must be of Modules");
+    static_assert(std::is_base_of_v<Module, M>, "ModuleList: the elements must be Modules");
 
     template <class Reference>
     struct Iterator {
@@ -251,7 +251,7 @@ public:
     /// Constructs an M, or a type derived from it, at the end. It lives as long as the list.
     template <class Made = M, class... Arguments>
     Made& add(Arguments&&... arguments) {
-        static_assert(std::is_base_of_v<M, Made>, "ModuleList::add: the list is of another kind");
+        static_assert(std::is_base_of_v<M, Made>, "ModuleList::add: the list holds another type");
         auto module = std::make_unique<Made>(std::forward<Arguments>(arguments)...);
         Made& added = *module;
         register_module(std::to_string(modules_.size()), added);

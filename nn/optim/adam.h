@@ -25,9 +25,9 @@ struct AdamConfig {
 /// The fields of a configuration that has Adam's beta1, beta2 and eps.
 template <class C, class Visitor>
 constexpr void list_adam_settings(const Visitor& field) {
-    field("beta1", &C::beta1, "How slowly the mean of the gradients forgets", kFraction);
-    field("beta2", &C::beta2, "How slowly the mean of their squares forgets", kFraction);
-    field("eps", &C::eps, "Added to the root of that mean", kNotNegative);
+    field("beta1", &C::beta1, "Decay rate of the mean of gradients", kFraction);
+    field("beta2", &C::beta2, "Decay rate of the mean of their squares", kFraction);
+    field("eps", &C::eps, "Epsilon added to the root of that mean", kNotNegative);
 }
 
 template <>
@@ -89,10 +89,10 @@ struct FieldsOf<RMSpropConfig> {
     using C = RMSpropConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("alpha", &C::alpha, "How slowly the mean of the squares forgets", kFraction);
-        field("eps", &C::eps, "Added to the root of that mean", kNotNegative);
-        field("momentum", &C::momentum, "How slowly the velocity forgets", kFraction);
-        field("centered", &C::centered, "Divide by the deviation");
+        field("alpha", &C::alpha, "Decay rate of the mean of squares", kFraction);
+        field("eps", &C::eps, "Epsilon added to the root of that mean", kNotNegative);
+        field("momentum", &C::momentum, "Decay rate of the velocity", kFraction);
+        field("centered", &C::centered, "Divide by the standard deviation");
     }
 };
 
@@ -130,7 +130,7 @@ struct FieldsOf<LionConfig> {
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("beta1", &C::beta1, "Decay rate of the mean whose sign is the step", kFraction);
-        field("beta2", &C::beta2, "Decay rate of the mean that is kept", kFraction);
+        field("beta2", &C::beta2, "Decay rate of the mean that is stored", kFraction);
     }
 };
 

@@ -24,7 +24,7 @@ double grad_norm(const Tensors& parameters) {
 }
 
 double clip_grad_norm(const Tensors& parameters, double max_norm) {
-    require(max_norm > 0, "clip_grad_norm: largest norm {} is not positive", max_norm);
+    require(max_norm > 0, "clip_grad_norm: max norm must be positive, got {}", max_norm);
     const double norm = grad_norm(parameters);
     if (norm > max_norm) {
         for (Tensor& gradient : gradients_of(parameters)) scale_(gradient, max_norm / norm);
@@ -33,7 +33,7 @@ double clip_grad_norm(const Tensors& parameters, double max_norm) {
 }
 
 void clip_grad_value(const Tensors& parameters, double max_value) {
-    require(max_value > 0, "clip_grad_value: largest value {} is not positive", max_value);
+    require(max_value > 0, "clip_grad_value: max value must be positive, got {}", max_value);
     const NoGradGuard no_grad;
     for (Tensor& gradient : gradients_of(parameters)) {
         gradient.copy_(clamp(gradient, -max_value, max_value));

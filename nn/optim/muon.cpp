@@ -19,7 +19,7 @@ namespace {
 ParameterGroups joined(const MuonGroups& groups) {
     for (const ParameterGroup& group : groups.matrices) {
         for (const auto& [name, parameter] : group.parameters) {
-            require(parameter.rank() == 2, "Muon: parameter \"{}\" {} is no matrix", name,
+            require(parameter.rank() == 2, "Muon: parameter \"{}\" must be a matrix, got {}", name,
                     parameter.shape());
         }
     }
@@ -54,7 +54,7 @@ Tensor orthogonalised(const Tensor& x, std::int64_t iterations) {
     constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
     require<ShapeError>(x.defined() && x.rank() == 2, "orthogonalised: needs a matrix, got {}",
                         x.shape());
-    require(iterations >= 1, "orthogonalised: {} iterations; at least 1 is needed", iterations);
+    require(iterations >= 1, "orthogonalised: iterations must be at least 1, got {}", iterations);
     const NoGradGuard no_grad;
     const double length = std::sqrt(sum_of_squares({x}));
     if (length == 0) return x.clone();

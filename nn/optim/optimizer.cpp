@@ -32,8 +32,8 @@ Optimizer::Optimizer(ParameterGroups groups, double lr, double weight_decay) {
                 "optimizer: parameter \"{}\" {} is listed twice", slot.name,
                 slot.parameter.shape());
         require(names.insert(slot.name).second,
-                "optimizer: two parameters are called \"{}\"; put something before the names of "
-                "each module",
+                "optimizer: two parameters have the name \"{}\"; add a prefix to the names of each "
+                "module",
                 slot.name);
     }
     for (const Slot& slot : slots_) ++slot.parameter.leaf()->optimizers;
@@ -54,8 +54,7 @@ void Optimizer::add_group(const ParameterGroup& group, double weight_decay, std:
         const std::string number = std::to_string(listed++);
         const std::string& known_as = name.empty() ? number : name;
         require(parameter.leaf() != nullptr,
-                "optimizer: parameter \"{}\" {} does not ask for its gradient "
-                "(set_requires_grad)",
+                "optimizer: parameter \"{}\" {} does not require a gradient (set_requires_grad)",
                 known_as, parameter.shape());
         if (!parameter.requires_grad()) continue;  // frozen
         const auto& place = parameter.leaf()->place;
@@ -70,8 +69,8 @@ void Optimizer::add_group(const ParameterGroup& group, double weight_decay, std:
 }
 
 void Optimizer::set_lr(double lr) {
-    require(lr >= 0 && std::isfinite(lr), "optimizer: learning rate {} is not a finite number >= 0",
-            lr);
+    require(lr >= 0 && std::isfinite(lr),
+            "optimizer: learning rate must be finite and >= 0, got {}", lr);
     lr_ = lr;
 }
 
@@ -100,7 +99,7 @@ bool is_untrained(const Leaf& leaf) {
 
 void Optimizer::check_parameters() const {
     require(!slots_.empty(),
-            "optimizer: it has no parameters; a module has those that are registered "
+            "optimizer: it has no parameters; a module's parameters must be registered "
             "(register_parameter, register_module) and not frozen");
     for (const Slot& slot : slots_) {
         const std::shared_ptr<Leaf>& leaf = slot.parameter.leaf();
@@ -171,7 +170,7 @@ public:
     explicit StoredTensors(const NamedTensors& tensors) {
         for (const auto& [name, tensor] : tensors) {
             require(tensors_.emplace(name, tensor).second,
-                    "load_state: tensor \"{}\" comes twice in the state", utf8::printable(name));
+                    "load_state: tensor \"{}\" appears twice in the state", utf8::printable(name));
         }
     }
 
@@ -181,14 +180,15 @@ public:
                 "load_state: tensor \"{}\" is missing from the state", name);
         const Tensor tensor = found->second;
         require(tensor.shape() == shape && tensor.dtype() == dtype,
-                "load_state: tensor \"{}\" is {} {} in the state; {} {} is needed", name,
+                "load_state: tensor \"{}\" is {} {} in the state, expected {} {}", name,
                 tensor.dtype(), tensor.shape(), dtype, shape);
         tensors_.erase(found);
         return tensor.clone();
     }
 
     void check_all_taken() const {
-        require(tensors_.empty(), "load_state: tensor \"{}\" of the state is of no use here",
+        require(tensors_.empty(),
+                "load_state: tensor \"{}\" of the state is not used by this optimizer",
                 tensors_.empty() ? "" : utf8::printable(tensors_.begin()->first));
     }
 
@@ -198,7 +198,7 @@ private:
 
 void check_number(const char* what, double value) {
     require(value >= 0 && std::isfinite(value),
-            "load_state: the state's {} is {}, not a finite number >= 0", what, value);
+            "load_state: the state's {} must be finite and >= 0, got {}", what, value);
 }
 
 void check_names(const OptimizerState::Settings& wanted, const OptimizerState::Settings& given) {
@@ -246,7 +246,8 @@ void Optimizer::check_groups(const OptimizerState& state) const {
         check_number("learning rate factor", state.groups[i].lr_factor);
         for (const std::string& name : state.groups[i].parameters) {
             require(places.emplace(name, i).second,
-                    "load_state: parameter \"{}\" comes twice in the state", utf8::printable(name));
+                    "load_state: parameter \"{}\" appears twice in the state",
+                    utf8::printable(name));
         }
     }
     for (const Slot& slot : slots_) {

@@ -115,7 +115,7 @@ const OptimizerRow& optimizer_row(std::string_view name) {
     for (const OptimizerRow& row : optimizer_rows()) {
         if (row.name == name) return row;
     }
-    fail("optimizer: {} is unknown; there are {}", utf8::quoted(name),
+    fail("optimizer: unknown optimizer {}; must be one of {}", utf8::quoted(name),
          fmt::join(optimizer_names(), ", "));
 }
 

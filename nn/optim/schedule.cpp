@@ -11,7 +11,7 @@ namespace tapestry {
 namespace {
 
 void check_rate(const char* schedule, double rate) {
-    require(rate >= 0 && std::isfinite(rate), "{}: learning rate {} is not a finite number >= 0",
+    require(rate >= 0 && std::isfinite(rate), "{}: learning rate must be finite and >= 0, got {}",
             schedule, rate);
 }
 
@@ -25,7 +25,7 @@ Schedule constant_schedule(double rate) {
 Schedule linear_schedule(double first, double last, std::int64_t steps) {
     check_rate("linear_schedule", first);
     check_rate("linear_schedule", last);
-    require(steps > 0, "linear_schedule: {} steps", steps);
+    require(steps > 0, "linear_schedule: steps must be positive, got {}", steps);
     return [=](std::int64_t step) {
         const double done = std::min(1.0, static_cast<double>(step) / static_cast<double>(steps));
         return first + (last - first) * done;
@@ -34,8 +34,8 @@ Schedule linear_schedule(double first, double last, std::int64_t steps) {
 
 Schedule step_schedule(double rate, double factor, std::int64_t every) {
     check_rate("step_schedule", rate);
-    require(factor > 0 && every > 0, "step_schedule: factor {} and every {} must be positive",
-            factor, every);
+    require(factor > 0 && every > 0,
+            "step_schedule: factor and every must be positive, got {} and {}", factor, every);
     return [=](std::int64_t step) { return rate * std::pow(factor, step / every); };
 }
 
@@ -43,7 +43,8 @@ Schedule warmup_cosine_schedule(const WarmupCosine& settings) {
     check_rate("warmup_cosine_schedule", settings.rate);
     check_rate("warmup_cosine_schedule", settings.min_rate);
     require(settings.warmup >= 0 && settings.steps > 0,
-            "warmup_cosine_schedule: warmup {} and steps {}", settings.warmup, settings.steps);
+            "warmup_cosine_schedule: warmup must be >= 0 and steps positive, got {} and {}",
+            settings.warmup, settings.steps);
     return [s = settings](std::int64_t step) {
         if (step < s.warmup) {
             return s.rate * static_cast<double>(step + 1) / static_cast<double>(s.warmup);
@@ -59,9 +60,10 @@ Schedule trapezoid_schedule(const WarmupTrapezoid& settings) {
     check_rate("trapezoid_schedule", settings.rate);
     check_rate("trapezoid_schedule", settings.min_rate);
     require(settings.warmup >= 0 && settings.steps > 0,
-            "trapezoid_schedule: warmup {} and steps {}", settings.warmup, settings.steps);
+            "trapezoid_schedule: warmup must be >= 0 and steps positive, got {} and {}",
+            settings.warmup, settings.steps);
     require(settings.cooldown >= 0 && settings.cooldown <= 1,
-            "trapezoid_schedule: cooldown {} is no share", settings.cooldown);
+            "trapezoid_schedule: cooldown must be in [0, 1], got {}", settings.cooldown);
     const auto fall =
         static_cast<std::int64_t>(settings.cooldown * static_cast<double>(settings.steps));
     const std::int64_t begin = std::max(settings.warmup, settings.steps - fall);

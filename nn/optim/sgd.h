@@ -18,8 +18,8 @@ struct FieldsOf<SGDConfig> {
     using C = SGDConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("momentum", &C::momentum, "How slowly the velocity forgets", kFraction);
-        field("nesterov", &C::nesterov, "Step from where the velocity leads");
+        field("momentum", &C::momentum, "Decay rate of the velocity", kFraction);
+        field("nesterov", &C::nesterov, "Nesterov momentum: look ahead along the velocity");
     }
 };
 

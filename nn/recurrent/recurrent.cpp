@@ -58,8 +58,8 @@ std::vector<std::int64_t> checked_lengths(std::string_view owner, const Tensor& 
                         lengths.shape());
     auto values = lengths.to_vector<std::int64_t>();
     for (std::size_t b = 0; b < values.size(); ++b) {
-        require(values[b] >= 1 && values[b] <= steps, "{}: lengths[{}] is {}, not from 1 to {}",
-                owner, b, values[b], steps);
+        require(values[b] >= 1 && values[b] <= steps,
+                "{0}: lengths[{1}] must be from 1 to {3}, got {2}", owner, b, values[b], steps);
     }
     return values;
 }
@@ -96,7 +96,7 @@ void Recurrent::check(const Tensor& x, const RecurrentInputs& inputs) const {
 
     const Tensor& h = inputs.state.h;
     const Tensor& c = inputs.state.c;
-    require(has_cell() || !c.defined(), "{}: got a cell state c, it has none", kind());
+    require(has_cell() || !c.defined(), "{}: got a cell state c, but it has none", kind());
     require(!has_cell() || h.defined() == c.defined(), "{}: got {} but not {} of the state", kind(),
             h.defined() ? "h" : "c", h.defined() ? "c" : "h");
     const Shape wanted{config_.layers * directions(), x.size(0), config_.hidden};
@@ -223,7 +223,7 @@ std::unique_ptr<Recurrent> make_recurrent(RecurrentCell cell, const RecurrentCon
         case RecurrentCell::gru: return std::make_unique<GRU>(config, generator);
         case RecurrentCell::lstm: return std::make_unique<LSTM>(config, generator);
     }
-    fail("make_recurrent: there is no such cell");
+    fail("make_recurrent: unknown cell");
 }
 
 }  // namespace tapestry

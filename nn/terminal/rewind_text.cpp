@@ -25,7 +25,7 @@ std::vector<std::string> sequence_of(const Tensor& ids, std::int64_t row,
 std::string other_binary(const CheckpointInfo& then) {
     const std::string_view isa = name_of(current_isa());
     if (then.isa == isa && then.version == version()) return "";
-    return fmt::format(" (taken by Tapestry {} on {}; this is {} on {})",
+    return fmt::format(" (recorded by Tapestry {} on {}; this is {} on {})",
                        utf8::printable(then.version), utf8::printable(then.isa), version(), isa);
 }
 
@@ -49,7 +49,7 @@ std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
 std::string beyond(const RewoundStep& step, const RunHistory& history) {
     const std::string what = step.diverged.empty()
                                  ? values_of(step.metrics)
-                                 : fmt::format("{}\ntaken again, {}\n", step.diverged,
+                                 : fmt::format("{}\nreplayed, {}\n", step.diverged,
                                                finding_text(step.recorded, *step.watched));
     return what + fmt::format("metrics.jsonl ends with step {}\n", history.last_step());
 }
@@ -102,7 +102,7 @@ std::string to_text(const RewoundStep& step, const RunHistory& history, const Re
     const bool is_known = step.metrics.step <= history.last_step();
     return (is_known ? numbers_of(step.metrics, history) : beyond(step, history)) +
            (step.diverged.empty() ? largest_update(step.flow) : "") +
-           fmt::format("taken again {}; it learned from\n", where_from(start)) +
+           fmt::format("replayed {}; it learned from\n", where_from(start)) +
            batches_of(step.recorded, tokenizer, width);
 }
 
@@ -119,7 +119,7 @@ std::string to_text(const RecordedStep& step, const RetakenStep& retaken,
 PageOptions page_of(const RecordedStep& step, const RetakenStep& retaken, const GPT& model,
                     const Tokenizer& tokenizer, const std::string& directory) {
     const Tensor& ids = step.batches[retaken.batch].batch.inputs;
-    return {.title = fmt::format("Step {}, taken again", step.step),
+    return {.title = fmt::format("Step {}, replayed", step.step),
             .subtitle = fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}",
                                     directory, model.settings(), model.parameter_count(),
                                     step.updated ? " as the step's update left them" : "",

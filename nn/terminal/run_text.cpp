@@ -47,7 +47,7 @@ std::string description_of(const Session& session) {
         recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
     const std::size_t frozen = frozen_parameters(session.model()).size();
     if (frozen == 0) return text;
-    return text + fmt::format("frozen: {} of {} tensors of parameters\n", frozen,
+    return text + fmt::format("frozen: {} of {} parameter tensors\n", frozen,
                               session.model().parameters().size());
 }
 

@@ -59,7 +59,7 @@ private:
 std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 void check_width(const TextMapOptions& options) {
-    require(options.width >= 20, "text_map: a width of {} columns; at least 20 are needed",
+    require(options.width >= 20, "text_map: the width must be at least 20 columns, got {}",
             options.width);
 }
 

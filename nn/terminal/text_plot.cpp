@@ -146,7 +146,7 @@ Axis axis_around(const std::vector<Points>& curves, double Point::*coordinate, b
     for (const Points& points : curves) {
         for (const Point& point : points) values.push_back(point.*coordinate);
     }
-    require(!values.empty(), "text_plot: no point that can be drawn");
+    require(!values.empty(), "text_plot: no point can be drawn");
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     return log ? log_axis(*low, *high, most) : linear_axis(*low, *high, most);
 }
@@ -188,7 +188,7 @@ Drawing lay_out(const std::vector<Points>& curves, const TextPlotOptions& option
             axis_around(d.means, &Point::y, options.log_y, std::max(3, options.height / 2)));
         for (const Tick& tick : d.y.ticks) needed = std::max(needed, tick.label.size() + 1);
         require(needed + 12 <= static_cast<std::size_t>(options.width),
-                "text_plot: {} columns have no room for curves beside numbers like {}",
+                "text_plot: {} columns leave no room for curves next to numbers like {}",
                 options.width, d.y.ticks.front().label);
         if (needed == d.indent) return d;
     }
@@ -248,7 +248,7 @@ std::string legend(const std::vector<TextCurve>& curves, const TextPlotOptions& 
 
 std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOptions& options) {
     require(options.width >= 24 && options.height >= 4,
-            "text_plot: {} columns and {} rows; at least 24 and 4 are needed", options.width,
+            "text_plot: needs at least 24 columns and 4 rows, got {} and {}", options.width,
             options.height);
     require(curves.size() <= kMarks.size(), "text_plot: {} curves; there are marks for {}",
             curves.size(), kMarks.size());

@@ -28,7 +28,7 @@ using Told = std::function<void(const std::string&)>;
 
 void tell_overridden(const std::vector<std::string>& names, const char* option, const Told& told) {
     for (const std::string& name : names) {
-        told(fmt::format("{} differs from what it was so far ({})\n", name, option));
+        told(fmt::format("{} differs from before ({})\n", name, option));
     }
 }
 
@@ -38,7 +38,7 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
     auto session =
         directory.resume({.wanted = r.config, .given = r.given, .overrides = r.overrides}, cache);
     if (!session) return nullptr;
-    told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out),
+    told(fmt::format("resuming in {} after step {} of {}\n", utf8::printable(r.out),
                      session->steps(), session->config().steps));
     tell_overridden(session->overridden(), "--override", told);
     return session;
@@ -46,11 +46,10 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
 
 std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, const Told& told) {
     require(!r.resume || !data_name(r.config).empty(),
-            "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
-            r.out);
+            "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
     if (r.resume)
-        told(fmt::format("no checkpoint in {}: beginning at step 0\n", utf8::printable(r.out)));
+        told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);
 }
 
@@ -88,7 +87,7 @@ std::unique_ptr<RunDirectory> locked(const RunRequest& r) {
 void check_elsewhere(const RunRequest& r) {
     std::error_code absent;
     require(!fs::equivalent(r.fork, r.out, absent),
-            "--fork: {} is --out as well; the new run needs a directory of its own", r.fork);
+            "--fork: {} is also --out; the new run needs another directory", r.fork);
 }
 
 BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
@@ -100,7 +99,7 @@ BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     const Rewinder rewinder(history, {.cache = cache, .told = tell_wait});
     Fork fork =
         fork_after(history, rewinder, r.step, {.wanted = r.config, .given = r.given}, cache);
-    told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out), r.step,
+    told(fmt::format("continuing in {} after step {} of {}\n", utf8::printable(r.out), r.step,
                      utf8::printable(r.fork)));
     tell_overridden(fork.changed, "--fork", told);
     if (!directory) directory = std::make_unique<RunDirectory>(r.out);
@@ -156,7 +155,7 @@ Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_
     now.isa = name_of(current_isa());
     const ResumedConfig next = resumed_config(now, history.directory().native(), changes);
     require(next.config.steps > step,
-            "fork: of {} steps none is left after step {}; --steps asks for more",
+            "fork: none of the {} steps is left after step {}; set --steps higher",
             next.config.steps, step);
     Fork fork{.session = rewinder.session_before(step + 1),
               .earlier = earlier_run(history, step, next),
@@ -173,7 +172,7 @@ std::string process_name(const Communicator& c, int process) {
     return fmt::format("process {} on {}", process, c.host_of(process));
 }
 
-constexpr std::string_view kBeginning = "what the others begin with";
+constexpr std::string_view kBeginning = "the start of the run";
 
 // Gathers an error text from every process, empty for none; all throw the first that is not empty.
 void agree(Communicator& c, const std::string& error) {
@@ -224,7 +223,7 @@ void check_same(Communicator& c, const Facts& facts) {
         for (std::size_t i = 0; i < facts.size(); ++i) {
             require<AgreedError>(
                 values[i] == first[i],
-                "{} is {} in process 0 and {} in {}; it has to be the same everywhere",
+                "{} is {} in process 0 and {} in {}; it must be the same everywhere",
                 facts[i].first, first[i], values[i], process_name(c, static_cast<int>(p)));
         }
     }
@@ -256,8 +255,8 @@ void check_same_request(Communicator& c, const RunRequest& request) {
 // Fails early; a resumed run may have other settings and is checked later.
 void check_processes(const Communicator& c, const TrainingConfig& config) {
     require(config.micro_batches > 1,
-            "train: {} processes share the micro-batches of a step; --micro-batches says into how "
-            "many a batch is cut, the same for any number of processes",
+            "train: {} processes share the micro-batches of a step; --micro-batches sets how many "
+            "a batch is split into, the same for any number of processes",
             c.size());
     require(c.size() <= config.micro_batches * config.accumulate,
             "train: {} processes for the {} micro-batches of a step (--micro-batches {}, "

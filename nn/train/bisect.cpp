@@ -177,7 +177,7 @@ bool StepCondition::holds(double value) const {
 StepCondition parse_condition(std::string_view text) {
     const auto condition = parse(text);
     require(condition.has_value(),
-            "bisect: {} is no condition; one is 'grad_norm > 2', with >, >=, < or <=, of loss, "
+            "bisect: {} is not a condition, such as 'grad_norm > 2', with >, >=, < or <=, of loss, "
             "val_loss, grad_norm, update_ratio or update_ratio(PARAMETER); or non_finite",
             utf8::quoted(text));
     return *condition;

@@ -72,9 +72,9 @@ std::vector<std::string> states_in_the_way(const RunDirectory& directory, const 
 void check_no_state_in_the_way(const RunDirectory& directory, const Session& session) {
     for (const std::string& name : states_in_the_way(directory, session)) {
         fail<IoError>(
-            "{}: a state that {} does not list, in the way of this run's own; move it away{}",
+            "{}: a state that {} does not list is in the way of this run; move it away{}",
             shown(directory.path() / name), kManifestName,
-            is_there(directory.path() / kManifestName) ? "" : ", or go on from it (--resume)");
+            is_there(directory.path() / kManifestName) ? "" : ", or resume from it (--resume)");
     }
 }
 
@@ -274,7 +274,7 @@ double CheckpointWriter::write(const Job& job) {
         throw;
     }
     for (const std::string& name : commit.kept()) {
-        kept_.push_back(fmt::format("{}: not what was saved there; left as it is",
+        kept_.push_back(fmt::format("{}: not what was saved there; left unchanged",
                                     shown(directory_.path() / name)));
     }
     return thread_cpu_seconds() - began;

@@ -7,9 +7,10 @@ namespace tapestry {
 
 EarlyStopping::EarlyStopping(Module& module, const EarlyStoppingOptions& options)
     : module_(module), options_(options) {
-    require(options.patience >= 1, "EarlyStopping: patience {} is not positive", options.patience);
+    require(options.patience >= 1, "EarlyStopping: patience must be positive, got {}",
+            options.patience);
     require(options.min_delta >= 0 && std::isfinite(options.min_delta),
-            "EarlyStopping: min_delta {} is not a finite number >= 0", options.min_delta);
+            "EarlyStopping: min_delta must be finite and >= 0, got {}", options.min_delta);
 }
 
 bool EarlyStopping::operator()(const StepMetrics& metrics) {
@@ -69,15 +70,14 @@ std::string LossWatch::concern() const {
     const double loss = val_loss_.value_or(mean_);
     if (loss <= guessing_) {
         if (!has_risen()) return {};
-        return fmt::format(
-            "the loss, which had come down to {:.4f} by step {}, is {:.4f} again: {}", lowest_,
-            lowest_step_, mean_, remedy());
+        return fmt::format("the loss fell to {:.4f} by step {}, but is {:.4f} again: {}", lowest_,
+                           lowest_step_, mean_, remedy());
     }
     const std::string text =
-        fmt::format("the {} is {:.4f}, and guessing one of {} tokens would have {:.4f}",
+        fmt::format("the {} is {:.4f}, while guessing one of {} tokens would give {:.4f}",
                     val_loss_ ? "validation loss" : "loss", loss, vocab_, guessing_);
     if (has_risen()) {
-        return fmt::format("{}; it had come down to {:.4f} by step {}: {}", text, lowest_,
+        return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, lowest_,
                            lowest_step_, remedy());
     }
     if (val_loss_ && mean_ < guessing_ - kNoise) {

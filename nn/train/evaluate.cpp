@@ -69,7 +69,7 @@ double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOpt
 std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches) {
-    require(options.batches >= 1, "evaluate: {} batches; at least 1 is needed", options.batches);
+    require(options.batches >= 1, "evaluate: batches must be at least 1, got {}", options.batches);
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);
     std::vector<double> losses;
@@ -82,7 +82,7 @@ std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
 }
 
 WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids) {
-    require(ids.size() >= 2, "evaluate_windows: {} ids; at least 2 are needed", ids.size());
+    require(ids.size() >= 2, "evaluate_windows: needs at least 2 ids, got {}", ids.size());
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);
     const std::int64_t context = model.config().context;
@@ -116,7 +116,7 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
     LoadedModel loaded = load_model(config.start);
     require_tokenizer(loaded, config.start);
     require(split != Split::test || config.test_fraction > 0,
-            "eval: --split test needs --test-fraction, the one that the training had");
+            "eval: --split test needs --test-fraction, as given in training");
     const TokenizedText text = read_tokens(config, std::move(loaded.tokenizer));
     Generator generator(seed);
     const std::string part =

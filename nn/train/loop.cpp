@@ -8,11 +8,11 @@ namespace tapestry {
 namespace {
 
 TrainOptions checked(TrainOptions options, const TrainCallbacks& callbacks) {
-    require(options.steps >= 1, "train: {} steps; at least 1 is needed", options.steps);
-    require(options.first_step >= 0, "train: first step {} is negative", options.first_step);
-    require(options.eval_every >= 0, "train: eval_every {} is negative", options.eval_every);
+    require(options.steps >= 1, "train: steps must be at least 1, got {}", options.steps);
+    require(options.first_step >= 0, "train: first step must be >= 0, got {}", options.first_step);
+    require(options.eval_every >= 0, "train: eval_every must be >= 0, got {}", options.eval_every);
     require(callbacks.loss != nullptr && options.schedule != nullptr,
-            "train: a loss and a schedule are needed");
+            "train: needs a loss and a schedule");
     return options;
 }
 

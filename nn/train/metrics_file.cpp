@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_to_write(const fs::path& path, int error) {
-    fail<IoError>("{}: cannot be written: {}", shown(path), std::generic_category().message(error));
+    fail<IoError>("cannot write {}: {}", shown(path), std::generic_category().message(error));
 }
 
 // Creates a new file: a link or a pipe of that name is replaced, not written to. It gets the
@@ -60,7 +60,7 @@ int open_again(const fs::path& path) {
         ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1;
     if (alone) return file;
     ::close(file);
-    fail<IoError>("{}: cannot be written: it is no file of its own", shown(path));
+    fail<IoError>("cannot write {}: it must be a regular file with a single link", shown(path));
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ std::size_t MetricsFile::append(std::string_view text, std::uint64_t at) {
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             const int error = done < 0 ? errno : ENOSPC;
-            problem_ = {fmt::format("{}: cannot be written: {}", shown(path()),
+            problem_ = {fmt::format("cannot write {}: {}", shown(path()),
                                     std::generic_category().message(error)),
                         error == ENOSPC || error == EDQUOT};
             break;
@@ -165,7 +165,7 @@ namespace {
 double number_in(const JsonNode& line, const char* name) {
     const JsonNode found = line.at(name);
     if (found.is(JsonKind::null)) return std::numeric_limits<double>::quiet_NaN();
-    require<IoError>(found.is(JsonKind::number), "\"{}\" is {}, which is no number", name,
+    require<IoError>(found.is(JsonKind::number), "\"{}\" must be a number, got {}", name,
                      found.shown());
     return found.get<double>();
 }
@@ -229,7 +229,7 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
         }
         begin = end + 1;
     }
-    require<IoError>(steps > 0, "{}: no step is in it yet", shown(file));
+    require<IoError>(steps > 0, "{}: contains no steps yet", shown(file));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
     const std::vector<std::string> frozen = frozen_parameters(session.model());
     if (!frozen.empty()) {
         recipe.options.push_back(
-            {"frozen", value_text(frozen), "Parameters that stay as they are, by --train-only"});
+            {"frozen", value_text(frozen), "Parameters frozen by --train-only"});
     }
     const auto knows = [&recipe](const RecipeLine& line) {
         return std::any_of(recipe.options.begin(), recipe.options.end(),

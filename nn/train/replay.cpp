@@ -84,7 +84,7 @@ void read_type(const JsonNode& json, const char* field, ComputeType& type) {
         type = entry.first;
         return;
     }
-    fail("{} in {}; f32 and bf16 are known", field, name);
+    fail("{} must be f32 or bf16, got {}", field, name);
 }
 
 RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
@@ -144,7 +144,7 @@ std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
     const std::int64_t update = step.updated ? step.step : step.step - 1;
     return text + (update > 0 && step.began_finite
                        ? fmt::format("; the update of step {} made it", update)
-                       : "; the training began with weights that are not finite");
+                       : "; the run started with weights that are not finite");
 }
 
 RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken) {
@@ -219,7 +219,7 @@ void Trap::guard(const std::function<void()>& f) {
         f();
     } catch (const DivergedError& error) {
         if (step_.batches.empty()) throw;
-        fail<DivergedError>("{}; taken again, {}", error.what(), take_again());
+        fail<DivergedError>("{}; replayed, {}", error.what(), take_again());
     }
 }
 

@@ -23,8 +23,8 @@ void check_names(const std::vector<std::string>& overrides) {
     for_each_field<GPTConfig>(add);
     for (const std::string& name : overrides) {
         require(contains(known, name),
-                "--override {}: nothing of that name; known are the options' names (lr for --lr), "
-                "isa, version and data",
+                "--override {}: unknown name; must be an option's name (lr for --lr), isa, version "
+                "or data",
                 name);
     }
 }
@@ -39,8 +39,8 @@ public:
     void check(const std::string& what, const std::string& stored, const std::string& now) {
         if (stored == now) return;
         require(contains(options_.overrides, what),
-                "{}: {} was {} so far and is {} now; --override {} goes on all the same, with "
-                "other steps than without the interruption",
+                "{}: {} was {} and is now {}; --override {} continues anyway, with other steps "
+                "than an uninterrupted run",
                 name_, what, utf8::printable(stored), now, what);
         overridden.push_back(what);
     }
@@ -80,8 +80,8 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     };
     differences.check("isa", kernels_of(info.isa), kernels_of(name_of(current_isa())));
     require(!contains(options.given, "optimizer") || options.wanted.optimizer == config.optimizer,
-            "{}: --optimizer {} cannot go on from the state of {}; a new run can, from the weights "
-            "(--model)",
+            "{}: --optimizer {} cannot continue from the state of {}; start a new run from the "
+            "weights (--model)",
             name, options.wanted.optimizer, config.optimizer);
     check_options_given(config.optimizer, options.given);
     differences.take_given(config.model, options.wanted.model);

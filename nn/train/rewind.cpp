@@ -51,7 +51,7 @@ bool same_bits(double a, double b) {
 std::string wait_text(const RewindStart& start) {
     constexpr double kAWhile = 3;
     if (start.seconds < kAWhile) return "";
-    return fmt::format("taking {} steps from step {} on; in the run they took {:.0f} s\n",
+    return fmt::format("replaying {} steps from step {}; in the run they took {:.0f} s\n",
                        start.steps, start.state, start.seconds);
 }
 
@@ -92,8 +92,8 @@ void Rewinder::check_data(const Session& session) const {
     };
     const std::string then = read_saved(history_.directory(), data_then);
     require(then.empty() || then == session.data_checksum(),
-            "{}: the data had checksum {} when step {} was taken, and {} has {}; --text or --data "
-            "says where it lies now",
+            "{}: the data had checksum {} when step {} was taken, and {} has {}; give its path "
+            "with --text or --data",
             shown(history_.directory()), then, session.steps() + 1,
             shown(data_name(session.config())), session.data_checksum());
 }

@@ -29,7 +29,7 @@ struct RewindStart {
     double seconds = 0;      ///< their duration in the run, evaluations included
 };
 
-/// "taking 250 steps from step 1000 on; in the run they took 31 s"; empty if they took less than
+/// "replaying 250 steps from step 1000; in the run they took 31 s"; empty if they took less than
 /// three seconds.
 std::string wait_text(const RewindStart& start);
 

@@ -55,7 +55,7 @@ RunState run_state_from_json(std::string_view text, std::string_view what) {
         }
         return state;
     } catch (const JsonError& error) {
-        fail<IoError>("{}: the checkpoint is of no run, but of a session alone: {}", what,
+        fail<IoError>("{}: the checkpoint comes from a Session, not from a run: {}", what,
                       error.what());
     }
 }
@@ -183,14 +183,14 @@ RunHistory::RunHistory(std::filesystem::path directory) : directory_(std::move(d
     latest_ = read_saved(directory_, [this](const SavedFiles& files) {
         const std::vector<StoredCheckpoint> stored = stored_checkpoints(files);
         require<IoError>(!stored.empty(),
-                         "{}: no checkpoint of a run is in it; `tapestry train` writes them unless "
-                         "--checkpoint-every 0 says otherwise",
+                         "{}: contains no checkpoint of a run; `tapestry train` writes them unless "
+                         "--checkpoint-every is 0",
                          shown(directory_));
         files.check({stored.back().name()});
         return checkpoint_info(files.path(stored.back().name()));
     });
     state_ = run_state_from_json(latest_.run, shown(directory_));
-    require<IoError>(!state_.segments.empty(), "{}: its checkpoint knows no configuration",
+    require<IoError>(!state_.segments.empty(), "{}: its checkpoint has no configuration",
                      shown(directory_));
     const TrainingConfig config = config_of(state_.segments.size() - 1);
     steps_ = read_saved(directory_, [&config](const SavedFiles& files) {
@@ -198,8 +198,8 @@ RunHistory::RunHistory(std::filesystem::path directory) : directory_(std::move(d
     });
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         require<IoError>(steps_[i].step == static_cast<std::int64_t>(i) + 1,
-                         "{}: step {} stands where step {} should",
-                         shown(directory_ / kMetricsName), steps_[i].step, i + 1);
+                         "{}: found step {} instead of step {}", shown(directory_ / kMetricsName),
+                         steps_[i].step, i + 1);
     }
 }
 

@@ -24,7 +24,8 @@ TokenData load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> toke
     TokenData data = load_data(config.data);
     if (tokenizer) {
         require(data.tokenizer->hash() == tokenizer->hash(),
-                "{}: made with another tokenizer than {} has ({} {}s, hash {}; {} {}s, hash {})",
+                "{}: made with a tokenizer that differs from that of {} ({} {}s, hash {}; {} {}s, "
+                "hash {})",
                 config.data, config.start.empty() ? "the model" : config.start,
                 data.tokenizer->vocab_size(), data.tokenizer->unit(), data.tokenizer->hash(),
                 tokenizer->vocab_size(), tokenizer->unit(), tokenizer->hash());
@@ -40,8 +41,9 @@ const std::string& data_name(const TrainingConfig& config) {
 
 TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
                           const TextCache* cache) {
-    require(config.text.empty() != config.data.empty(), "training: {}; one of the two is needed",
-            config.text.empty() ? "neither a text nor data" : "a text and data");
+    require(config.text.empty() != config.data.empty(),
+            "training: needs either a text or data, got {}",
+            config.text.empty() ? "neither" : "both");
     TokenData read = config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
                                          : load_for(config, std::move(tokenizer));
     TextData data(std::move(read.ids),
@@ -65,8 +67,8 @@ void check_rounds_bf16(const std::string& optimizer) {
         if (row.rounds_bf16) able.emplace_back(row.name);
     }
     require(optimizer_row(optimizer).rounds_bf16,
-            "train: weights of bf16 need steps that are rounded by chance, which {} does not do; "
-            "--optimizer can be {}",
+            "train: bf16 weights need stochastic rounding, which {} does not support; --optimizer "
+            "must be {}",
             optimizer, fmt::join(able, " or "));
 }
 
@@ -255,7 +257,7 @@ std::unique_ptr<Session> Session::continued(const TrainingConfig& config,
     const OptimizerState configured = next->optimizer_->state();
     Unmatched none;
     const auto pairs =
-        match_tensors("the training so far", saved_tensors(*model_), *next->model_, {}, none);
+        match_tensors("the training state", saved_tensors(*model_), *next->model_, {}, none);
     next->optimizer_->load_state(optimizer_->state());
     for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
     next->keep_settings_of(configured);

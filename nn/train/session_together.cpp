@@ -14,7 +14,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::string_view kNext = "what comes next";
+constexpr std::string_view kNext = "the next command";
 
 enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kAccounts, kEnd };
 
@@ -124,7 +124,8 @@ double Session::evaluate_together() {
         batch_losses(*model_, data(), Split::validation,
                      {.batches = config_.eval_batches, .batch = config_.batch}, generator, own);
     double total = 0;
-    for (const auto& losses : all_gather(*communicator_, mine, counts, "losses of an evaluation")) {
+    for (const auto& losses :
+         all_gather(*communicator_, mine, counts, "the losses of an evaluation")) {
         total = std::accumulate(losses.begin(), losses.end(), total);
     }
     return total / static_cast<double>(config_.eval_batches);
@@ -168,7 +169,8 @@ std::vector<ProcessAccount> Session::gather_accounts() {
     const std::vector<std::size_t> counts(static_cast<std::size_t>(communicator_->size()),
                                           kNumbers.size());
     std::vector<ProcessAccount> all;
-    for (const auto& one : all_gather(*communicator_, numbers, counts, "what each has done")) {
+    for (const auto& one :
+         all_gather(*communicator_, numbers, counts, "the statistics of each process")) {
         ProcessAccount& account = all.emplace_back();
         account.host = communicator_->host_of(static_cast<int>(all.size()) - 1);
         for (std::size_t i = 0; i < kNumbers.size(); ++i) account.*kNumbers[i] = one[i];

@@ -21,14 +21,13 @@ Tensor row_of(const Ids& ids) { return tensor(ids, {1, std::ssize(ids)}); }
 Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64_t context) {
     const Ids ids = tokenizer.encode(prompt, "prompt");
     require(ids.size() >= 2,
-            "inspect: the prompt has {} {}{}; at least 2 are needed, to predict each from those "
+            "inspect: the prompt has {} {}{}; it needs at least 2, to predict each from those "
             "before it",
             ids.size(), tokenizer.unit(), ids.size() == 1 ? "" : "s");
-    require(
-        std::ssize(ids) <= context + 1,
-        "inspect: the prompt has {} {}s; the model looks at {} and predicts one more, so {} are "
-        "the most",
-        ids.size(), tokenizer.unit(), context, context + 1);
+    require(std::ssize(ids) <= context + 1,
+            "inspect: the prompt has {} {}s; the model looks at {} and predicts one more, so at "
+            "most {} are allowed",
+            ids.size(), tokenizer.unit(), context, context + 1);
     return ids;
 }
 
@@ -120,13 +119,13 @@ StepOnText step_on_text(const std::string& directory, const std::string& prompt,
     const std::string name = shown(directory);
     if (model_kind(directory) == ModelKind::gpt) {
         require(!target,
-                "inspect: {} is a GPT, which goes on with the prompt; --target is for an "
+                "inspect: {} is a GPT, which continues the prompt; --target is for an "
                 "encoder-decoder",
                 name);
         return step_of_gpt(directory, prompt);
     }
     require(target.has_value(),
-            "inspect: {} is an encoder-decoder; it needs --target, what it is to write", name);
+            "inspect: {} is an encoder-decoder; it needs --target, the text to write", name);
     return step_of_transformer(directory, prompt, *target);
 }
 

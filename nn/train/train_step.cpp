@@ -27,11 +27,11 @@ double add_gradients(const BatchLoss& loss_of_batch, std::int64_t batches,
 
 TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
     : optimizer_(optimizer), options_(std::move(options)), parameters_(optimizer.parameters()) {
-    require(options_.accumulate >= 1, "train: accumulate {}; at least 1 is needed",
+    require(options_.accumulate >= 1, "train: accumulate must be at least 1, got {}",
             options_.accumulate);
-    require(options_.micro_batches >= 1, "train: micro_batches {}; at least 1 is needed",
+    require(options_.micro_batches >= 1, "train: micro_batches must be at least 1, got {}",
             options_.micro_batches);
-    require(options_.clip >= 0, "train: clip {} is negative", options_.clip);
+    require(options_.clip >= 0, "train: clip must be >= 0, got {}", options_.clip);
     if (options_.plan) memory_ = std::make_unique<PlannedMemory>();
     if (options_.communicator == nullptr || options_.communicator->size() == 1) return;
     require(options_.micro_batches > 1,

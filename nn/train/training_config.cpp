@@ -12,9 +12,9 @@
 namespace tapestry {
 
 std::int64_t TrainingConfig::micro_batch_size() const {
-    require(micro_batches >= 1, "train: micro_batches {}; at least 1 is needed", micro_batches);
+    require(micro_batches >= 1, "train: micro_batches must be at least 1, got {}", micro_batches);
     require(batch % micro_batches == 0,
-            "train: micro_batches {} does not divide batch {}; all parts are of one size",
+            "train: micro_batches {} does not divide batch {}; all parts must have the same size",
             micro_batches, batch);
     return batch / micro_batches;
 }
@@ -44,8 +44,8 @@ void check_names(const TrainingConfig& config) {
         if constexpr (std::is_same_v<decltype(config.*one.member), const std::string&>) {
             const std::string& name = config.*one.member;
             require(!utf8::find_flaw(name),
-                    "training: {} {} is not UTF-8, and a checkpoint could not say where it lies; a "
-                    "link of another name will do",
+                    "training: {} {} is not UTF-8, so a checkpoint cannot store it; use a link "
+                    "with another name",
                     one.name, utf8::quoted(name, 300));
         }
     });
@@ -62,7 +62,7 @@ std::string to_json(const TrainingConfig& config) {
 
 void check_counts(const TrainingConfig& config) {
     check_positive("training", config);
-    require(config.model.context > 0, "training: context is {}; it must be positive",
+    require(config.model.context > 0, "training: context must be positive, got {}",
             config.model.context);
     std::int64_t tokens = config.batch;
     const bool overflows = __builtin_mul_overflow(tokens, config.model.context, &tokens) ||

@@ -102,58 +102,59 @@ struct FieldsOf<TrainingConfig> {
     using C = TrainingConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
-        field("recipe", &C::recipe,
-              "Settings that go together; what is given besides takes their place");
-        field("text", &C::text, "UTF-8 text to learn from");
-        field("data", &C::data, "Instead of a text: what `tapestry tokenize` has made of texts");
+        field("recipe", &C::recipe, "Set of settings; options given explicitly override it");
+        field("text", &C::text, "UTF-8 text to train on");
+        field("data", &C::data, "Data made by `tapestry tokenize`, instead of a text");
         field("test_fraction", &C::test_fraction,
-              "Share of the text, at its end, that no training looks at (`tapestry eval --split "
-              "test`); the tenth held out for validation is smaller by it",
+              "Share of the text, at its end, that is kept for testing (`tapestry eval --split "
+              "test`); it is taken from the tenth held out for validation",
               {.low = 0, .high = 0.1});
-        field("start", &C::start, "Go on from this model's weights instead of random ones",
+        field("start", &C::start, "Start from this model's weights instead of random ones",
               {.option = "--model"});
         field("train_only", &C::train_only,
-              "Train these parameters or modules alone (blocks.3), freeze all others");
+              "Train only these parameters or modules (blocks.3), freeze all others");
         field("batch", &C::batch, "Sequences per batch", {.low = 1});
         field("order", &C::order,
-              "Sequences of a batch: anywhere in the text (random), or each once in a random order "
-              "before any comes again (epoch)");
+              "Choice of sequences: anywhere in the text (random), or each once per epoch, in "
+              "random order (epoch)");
         field("accumulate", &C::accumulate, "Batches per step", {.low = 1});
         field("micro_batches", &C::micro_batches,
-              "Parts of a batch, whose gradients are computed apart and summed in a fixed tree",
+              "Parts that a batch is split into, whose gradients are computed separately and "
+              "summed in a fixed tree",
               {.low = 1});
         field("steps", &C::steps, "Optimiser steps", {.low = 1});
         field("optimizer", &C::optimizer,
-              "What moves the parameters; its options and their defaults are listed below",
+              "Optimiser; its options and their defaults are listed below",
               {.choices = optimizer_names});
         field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000});
         field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000});
-        field("warmup", &C::warmup, "Steps until the learning rate is reached", {.low = 0});
+        field("warmup", &C::warmup, "Warm-up steps until the learning rate is reached", {.low = 0});
         field("schedule", &C::schedule,
-              "How the learning rate falls: along a cosine, or at the end in equal parts "
-              "(trapezoid)");
-        field("cooldown", &C::cooldown, "Share of the steps in which a trapezoid falls",
+              "Learning rate decay: along a cosine, or linearly at the end (trapezoid)");
+        field("cooldown", &C::cooldown, "Share of the steps in which the trapezoid decays",
               {.low = 0, .high = 1});
         field("muon_lr", &C::muon_lr, "Muon's learning rate, as a multiple of the others'",
               {.low = 0, .high = 1000});
         field("muon_momentum", &C::muon_momentum, "Muon's momentum",
               {.low = 0.000001, .high = 0.999999});
-        field("muon_iterations", &C::muon_iterations,
-              "Muon's iterations towards directions of equal length", {.low = 1, .high = 100});
-        field("weight_decay", &C::weight_decay, "On matrices only", {.low = 0, .high = 1000});
-        field("beta1", &C::beta1, "Decay rate of the gradients' mean",
+        field("muon_iterations", &C::muon_iterations, "Newton-Schulz iterations per Muon step",
+              {.low = 1, .high = 100});
+        field("weight_decay", &C::weight_decay, "Weight decay, applied to matrices only",
+              {.low = 0, .high = 1000});
+        field("beta1", &C::beta1, "Decay rate of the mean of gradients",
               {.low = 0, .high = 0.999999});
         field("beta2", &C::beta2,
-              "Decay rate of Adam's mean of squares; of the mean that Lion keeps",
+              "Decay rate of Adam's mean of squares, or of the mean that Lion stores",
               {.low = 0, .high = 0.999999});
-        field("eps", &C::eps, "Added to the root that a step is divided by", {.low = 0, .high = 1});
+        field("eps", &C::eps, "Epsilon added to the root that a step is divided by",
+              {.low = 0, .high = 1});
         field("momentum", &C::momentum, "Momentum of SGD and RMSprop",
               {.low = 0, .high = 0.999999});
-        field("nesterov", &C::nesterov, "Nesterov's momentum, in SGD");
+        field("nesterov", &C::nesterov, "Use Nesterov momentum in SGD");
         field("alpha", &C::alpha, "Decay rate of RMSprop's mean of squares",
               {.low = 0, .high = 0.999999});
-        field("centered", &C::centered, "Divide by the deviation, in RMSprop");
-        field("clip", &C::clip, "Largest norm of the gradient; 0: do not clip",
+        field("centered", &C::centered, "Divide by the standard deviation in RMSprop");
+        field("clip", &C::clip, "Clip the gradient to this norm; 0: do not clip",
               {.low = 0, .high = 1e12});
         field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0});
         field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1});

@@ -27,9 +27,10 @@ constexpr double kSecondsToRetry = 5;  // after a failed checkpoint
 void check_options(const Session& session, const TrainingRunOptions& options) {
     require(!session.is_finished(), "training run: the session has taken all of its {} steps",
             session.steps());
-    require(options.checkpoints.keep >= 1,
-            "training run: {} checkpoints to keep; at least 1 is needed", options.checkpoints.keep);
-    require(options.hash_every >= 0, "training run: hash_every {} is negative", options.hash_every);
+    require(options.checkpoints.keep >= 1, "training run: must keep at least 1 checkpoint, got {}",
+            options.checkpoints.keep);
+    require(options.hash_every >= 0, "training run: hash_every must be >= 0, got {}",
+            options.hash_every);
 }
 
 std::shared_ptr<const RunDirectory> checked(std::shared_ptr<const RunDirectory> directory,
@@ -339,7 +340,7 @@ void TrainingRun::Impl::warn_of_foreign() const {
     const std::vector<std::string> names = directory_->foreign();
     if (names.empty() || !options_.warn) return;
     const std::string more = names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
-    options_.warn(fmt::format("{}{}: not written by this run; left as it is",
+    options_.warn(fmt::format("{}{}: not written by this run; left unchanged",
                               shown(options_.out / names.front()), more));
 }
 
@@ -349,7 +350,7 @@ void TrainingRun::Impl::warn_of_checkpoints() {
         if (options_.warn) options_.warn(message);
     }
     if (problem() && !warned_ && options_.warn) {
-        options_.warn(fmt::format("{}; the training goes on, and tries again", problem().message));
+        options_.warn(fmt::format("{}; training continues and will retry", problem().message));
     }
     warned_ = static_cast<bool>(problem());
 }

@@ -73,7 +73,8 @@ std::string TransformerBlock::settings() const { return norm_first_ ? "norm firs
 
 TransformerStack::TransformerStack(const TransformerStackConfig& config, Generator& generator)
     : Module("TransformerStack"), recompute_(config.recompute) {
-    require(config.layers >= 1, "TransformerStack: {} layers; at least 1 is needed", config.layers);
+    require(config.layers >= 1, "TransformerStack: layers must be at least 1, got {}",
+            config.layers);
     for (std::int64_t i = 0; i < config.layers; ++i) {
         layers.push_back(std::make_unique<TransformerBlock>(config.layer, generator));
         register_module(fmt::format("{}", i), *layers.back());
@@ -169,7 +170,7 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory,
 std::string DecoderLayer::settings() const { return norm_first_ ? "norm first" : "norm last"; }
 
 Decoder::Decoder(const DecoderConfig& config, Generator& generator) : Module("Decoder") {
-    require(config.layers >= 1, "Decoder: {} layers; at least 1 is needed", config.layers);
+    require(config.layers >= 1, "Decoder: layers must be at least 1, got {}", config.layers);
     for (std::int64_t i = 0; i < config.layers; ++i) {
         layers.push_back(std::make_unique<DecoderLayer>(config.layer, generator));
         register_module(fmt::format("{}", i), *layers.back());

@@ -10,9 +10,9 @@ std::vector<OpCase> activation_cases() {
     const auto add_row = [&rows](const char* name, const char* variant, auto op, auto f,
                                  double reach = 4) {
         OpCase row = unary_case(name, variant, op, f, -reach, reach);
-        row.errors = {
-            {[op] { op(arange(3)); }, fmt::format("{}: needs floating numbers, got i64", name)},
-            {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
+        row.errors = {{[op] { op(arange(3)); },
+                       fmt::format("{}: needs floating-point numbers, got i64", name)},
+                      {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
         rows.push_back(row);
     };
     add_row("relu", "", relu, [](auto x) { return reference::relu(x); });
@@ -46,7 +46,7 @@ std::vector<OpCase> activation_cases() {
         "hardtanh", "", [](const Tensor& x) { return hardtanh(x); },
         [](auto x) { return reference::clamp(x, -1, 1); });
     rows.back().errors.push_back(
-        {[] { hardtanh(ones({2}), 2, 1); }, "hardtanh: low 2 is not at most high 1"});
+        {[] { hardtanh(ones({2}), 2, 1); }, "hardtanh: low must be at most high, got 2 and 1"});
     return rows;
 }
 

@@ -40,7 +40,7 @@ OpCase binary_row(const char* name, double low, double high, Tensor (*op)(In, In
                        const Tensor truth = ones({2}, DType::boolean);
                        op(truth, truth);
                    },
-                   prefix + "needs floating numbers or i64, got bool"},
+                   prefix + "needs floating-point numbers or i64, got bool"},
                   {[op] { op(arange(2), ones({2})); },
                    prefix + "element types differ: i64 and f32; convert with to()"},
                   {[op] { op(ones({2}), Tensor()); }, prefix + "got an undefined tensor"}};
@@ -53,7 +53,7 @@ OpCase number_row(const char* name, const char* variant, double low, double high
                   F f) {
     OpCase row = unary_case(name, variant, op, f, low, high);
     row.errors = {{[op] { op(ones({3}, DType::boolean)); },
-                   std::string(name) + ": needs floating numbers or i64, got bool"}};
+                   std::string(name) + ": needs floating-point numbers or i64, got bool"}};
     return row;
 }
 
@@ -136,9 +136,9 @@ OpCase where_number_row() {
          {mask({0}), {{2, 1}}, whole_numbers({0}, 0, 9)}});
     row.errors = {
         {[] { where(ones({2}, DType::boolean), arange(2), 0.5); },
-         "where: 0.5 is no whole number of 64 bits, and the tensor is i64"},
+         "where: 0.5 is not a 64-bit integer, but the tensor is i64"},
         {[] { where(ones({2}, DType::boolean), 2, ones({2}, DType::boolean)); },
-         "where: 2 is no truth value, and the tensor is bool"},
+         "where: 2 must be 0 or 1, because the tensor is bool"},
         {[] { where(ones({2}), 1, ones({2})); }, "where: needs bool, got f32"},
         {[] { where(ones({2}, DType::boolean), Tensor(), 1); }, "where: got an undefined tensor"}};
     return row;
@@ -179,9 +179,9 @@ OpCase clamp_row() {
                             : x > 1.5 ? decltype(x)(1.5)
                                       : x; }, -3,
         3);
-    row.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
+    row.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low must be at most high, got 1 and 0"},
                   {[] { clamp(ones({2}, DType::boolean), 0, 1); },
-                   "clamp: needs floating numbers or i64, got bool"}};
+                   "clamp: needs floating-point numbers or i64, got bool"}};
     return row;
 }
 

@@ -66,7 +66,8 @@ OpCase attention_row(bool causal) {
         {wrong(ones({3}), x, x), "attention: q [3], k [4, 3], v [4, 3] need at least two axes"},
         {wrong(ones({2, 4, 3}), ones({3, 4, 3}), x), "attention: shapes do not broadcast"},
         {wrong(x, x, ones({4, 3}, DType::f64)), "attention: element types differ: f32 and f64"},
-        {wrong(zeros({2, 2}, DType::i64), x, x), "attention: needs floating numbers, got i64"},
+        {wrong(zeros({2, 2}, DType::i64), x, x),
+         "attention: needs floating-point numbers, got i64"},
         {wrong(x, Tensor(), x), "attention: got an undefined tensor"}};
     return row;
 }
@@ -77,15 +78,14 @@ OpCase option_errors(OpCase row) {
         return [=] { scaled_dot_product_attention(x, x, x, options); };
     };
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    row.errors = {
-        {wrong({.mask = ones({4, 3}, DType::boolean)}),
-         "attention: mask: shapes do not broadcast: [4, 3] and [4, 4]"},
-        {wrong({.mask = ones({2, 4, 4}, DType::boolean)}),
-         "attention: the mask [2, 4, 4] does not broadcast to the scores [4, 4]"},
-        {wrong({.mask = ones({4, 4}, DType::f64)}),
-         "attention: the mask is f64; needs bool or f32"},
-        {wrong({.scale = nan}), "attention: scale nan is not finite"},
-        {wrong({.dropout = 1.5}), "attention: dropout = 1.5 is not a probability from 0 to 1"}};
+    row.errors = {{wrong({.mask = ones({4, 3}, DType::boolean)}),
+                   "attention: mask: shapes do not broadcast: [4, 3] and [4, 4]"},
+                  {wrong({.mask = ones({2, 4, 4}, DType::boolean)}),
+                   "attention: the mask [2, 4, 4] does not broadcast to the scores [4, 4]"},
+                  {wrong({.mask = ones({4, 4}, DType::f64)}),
+                   "attention: the mask is f64; needs bool or f32"},
+                  {wrong({.scale = nan}), "attention: scale must be finite, got nan"},
+                  {wrong({.dropout = 1.5}), "attention: dropout must be in [0, 1], got 1.5"}};
     return row;
 }
 

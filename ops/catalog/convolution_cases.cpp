@@ -43,19 +43,19 @@ std::vector<ErrorCase> conv2d_errors() {
                 "input [2, 1, 8, 2] with kernel 3 x 3, padding 1 x 0, dilation 1 gives an output "
                 "of 4 x 0"),
         refused({1, 8, 8}, w, {}, "needs an input [N, C, H, W], got [1, 8, 8]"),
-        refused(x, {4, 9}, {}, "the weight is [4, 9], not [out, in / groups, rows, columns]"),
+        refused(x, {4, 9}, {}, "the weight must be [out, in / groups, rows, columns], got [4, 9]"),
         refused({1, 3, 8, 8}, half, {},
                 "input [1, 3, 8, 8] has 3 channels; the weight [4, 2, 3, 3] in 1 group takes 2"),
         refused(x, half, {.groups = 2},
                 "input [1, 6, 8, 8] has 6 channels; the weight [4, 2, 3, 3] in 2 groups takes 4"),
         refused(x, half, {.groups = 3},
                 "3 groups do not divide the 4 outputs of weight [4, 2, 3, 3]"),
-        refused(x, half, {.groups = 0}, "groups 0; it must be positive"),
-        refused(x, {4, 6, 0, 3}, {}, "kernel 0 x 3; it must be positive"),
-        refused(x, w, {.stride = {1, 0}}, "stride 1 x 0; it must be positive"),
-        refused(x, w, {.padding = -1}, "padding -1; it must be 0 or more"),
+        refused(x, half, {.groups = 0}, "groups must be positive, got 0"),
+        refused(x, {4, 6, 0, 3}, {}, "kernel must be positive, got 0 x 3"),
+        refused(x, w, {.stride = {1, 0}}, "stride must be positive, got 1 x 0"),
+        refused(x, w, {.padding = -1}, "padding must be 0 or more, got -1"),
         refused(x, w, {.dilation = std::int64_t{1} << 40},
-                "dilation 1099511627776; it must be 2147483648 at most"),
+                "dilation must be at most 2147483648, got 1099511627776"),
         {[=] { conv2d(ones(x), ones(w), ones({2})); },
          "conv2d: the bias is [2], the weight [4, 6, 3, 3] needs [4]"},
         {[=] { conv2d(ones(x), ones(w, DType::f64)); },
@@ -63,7 +63,7 @@ std::vector<ErrorCase> conv2d_errors() {
         {[=] { conv2d(ones(x), ones(w), ones({4}, DType::f64)); },
          "conv2d: element types differ: f32 and f64"},
         {[=] { conv2d(zeros(x, DType::i64), zeros(w, DType::i64)); },
-         "conv2d: needs floating numbers, got i64"},
+         "conv2d: needs floating-point numbers, got i64"},
         {[=] { conv2d(ones(x), Tensor()); }, "conv2d: got an undefined tensor"}};
 }
 
@@ -139,11 +139,11 @@ OpCase conv1d_row() {
         {[] {
              conv1d(ones({1, 1, 8}), ones({4, 3}));
          },
-         "conv1d: the weight is [4, 3], not [out, in / groups, length]"},
+         "conv1d: the weight must be [out, in / groups, length], got [4, 3]"},
         {[] {
              conv1d(ones({1, 1, 8}), ones({4, 1, 3}), {}, {.stride = 0});
          },
-         "conv1d: stride 0; it must be positive"},
+         "conv1d: stride must be positive, got 0"},
         {[] {
              conv1d(ones({1, 3, 8}), ones({4, 1, 3}));
          },

@@ -127,23 +127,23 @@ std::vector<ErrorCase> errors() {
     const Shape square{2, 2};
     return {
         error("ij,j3->ik", {square, square},
-              "einsum: \"ij,j3->ik\" at position 4: '3' is none of a-z A-Z , ... ->"),
-        error("i..j->ij", {square}, "at position 1: '.' is none of"),
-        error("ij-ji", {square}, "at position 2: '-' is none of"),
+              "einsum: \"ij,j3->ik\" at position 4: '3' is not one of a-z A-Z , ... ->"),
+        error("i..j->ij", {square}, "at position 1: '.' is not one of"),
+        error("ij-ji", {square}, "at position 2: '-' is not one of"),
         error("...i...", {square}, "at position 4: a second ... in one term"),
         error("ij->ji->ij", {square}, "at position 6: a second ->"),
         error("ij->i,j", {square}, "at position 5: there is one output, and no ',' in it"),
         error("ij->iji", {square}, "at position 6: 'i' is in the output twice"),
         error("ij,jk->iz", {square, square}, "at position 8: the output's 'z' is in no operand"),
-        error("ij,jk->ik", {square}, "einsum: \"ij,jk->ik\" is for 2 operands, got 1"),
-        error("ij->", {square, square}, "einsum: \"ij->\" is for 1 operand, got 2"),
+        error("ij,jk->ik", {square}, "einsum: \"ij,jk->ik\" needs 2 operands, got 1"),
+        error("ij->", {square, square}, "einsum: \"ij->\" needs 1 operand, got 2"),
         error("i", {square}, "einsum: \"i\": a term of 1 letter for an operand [2, 2]"),
         error("ij→ji", {square},
-              "einsum: \"ij→ji\" at position 2: '→' is none of a-z A-Z , ... ->"),
-        error("iα,αk", {square, square}, "einsum: \"iα,αk\" at position 1: 'α' is none of"),
-        error("i\xB1j", {square}, "einsum: \"i\\xB1j\" at position 1: '\\xB1' is none of"),
+              "einsum: \"ij→ji\" at position 2: '→' is not one of a-z A-Z , ... ->"),
+        error("iα,αk", {square, square}, "einsum: \"iα,αk\" at position 1: 'α' is not one of"),
+        error("i\xB1j", {square}, "einsum: \"i\\xB1j\" at position 1: '\\xB1' is not one of"),
         error("ij\xE2\x86", {square}, "einsum: \"ij\\xE2\\x86\" at position 2: '\\xE2\\x86' is"),
-        error("i\tj", {square}, "einsum: \"i\\tj\" at position 1: '\\t' is none of"),
+        error("i\tj", {square}, "einsum: \"i\\tj\" at position 1: '\\t' is not one of"),
         error("ij,jk->ik", {square, {2, 2, 2}},
               "einsum: \"ij,jk->ik\": a term of 2 letters for an operand [2, 2, 2]"),
         error("...ijk", {square}, "a term of at least 3 letters for an operand [2, 2]"),
@@ -152,14 +152,14 @@ std::vector<ErrorCase> errors() {
         error("...i,...i", {{2, 3}, {4, 3}},
               "axis -1 of ... is 2 in operand 0 [2, 3] and 4 in operand 1 [4, 3]"),
         error("ii->i", {{2, 3}}, "einsum: \"ii->i\": [2, 3] has no diagonal i: sizes 2 and 3"),
-        error(
-            "abcde,fghij->abcdefghij", {{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}},
-            "einsum: [1, 1, 1, 1, 1] and [1, 1, 1, 1, 1] make a tensor of 10 axes; 8 are the most"),
+        error("abcde,fghij->abcdefghij", {{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}},
+              "einsum: [1, 1, 1, 1, 1] and [1, 1, 1, 1, 1] make a tensor of 10 axes; at most 8 are "
+              "supported"),
         {[] {
              einsum("i,i", {ones({2}), ones({2}, DType::f64)});
          },
          "einsum: element types differ: f32 and f64"},
-        {[] { einsum("i", {arange(3)}); }, "einsum: needs floating numbers, got i64"},
+        {[] { einsum("i", {arange(3)}); }, "einsum: needs floating-point numbers, got i64"},
         {[] { einsum("i", {Tensor()}); }, "einsum: got an undefined tensor"}};
 }
 

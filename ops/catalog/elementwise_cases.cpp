@@ -17,7 +17,8 @@ std::vector<OpCase> elementwise_cases() {
     const auto add_row = [&rows](const char* name, Tensor (*op)(const Tensor&), double low,
                                  double high, auto f, bool whole = false) {
         OpCase row = unary_case(name, "", op, f, low, high);
-        const std::string_view taken = whole ? "floating numbers or i64" : "floating numbers";
+        const std::string_view taken =
+            whole ? "floating-point numbers or i64" : "floating-point numbers";
         row.errors = {{[op] { op(ones({2}, DType::boolean)); },
                        fmt::format("{}: needs {}, got bool", name, taken)},
                       {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
@@ -61,7 +62,7 @@ OpCase atan2_row() {
          },
          "atan2: shapes do not broadcast: [2, 3] and [4] (axis -1: 3 against 4)"},
         {[] { atan2(ones({2}), ones({2}, DType::f64)); }, "atan2: element types differ: f32 and"},
-        {[] { atan2(arange(2), arange(2)); }, "atan2: needs floating numbers, got i64"},
+        {[] { atan2(arange(2), arange(2)); }, "atan2: needs floating-point numbers, got i64"},
         {[] { atan2(ones({2}), Tensor()); }, "atan2: got an undefined tensor"}};
     return row;
 }
@@ -74,9 +75,9 @@ std::vector<OpCase> transcendental_cases() {
     const auto add_row = [&rows](const char* name, Tensor (*op)(const Tensor&), double low,
                                  double high, auto f) {
         OpCase row = unary_case(name, "", op, f, low, high);
-        row.errors = {
-            {[op] { op(arange(3)); }, fmt::format("{}: needs floating numbers, got i64", name)},
-            {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
+        row.errors = {{[op] { op(arange(3)); },
+                       fmt::format("{}: needs floating-point numbers, got i64", name)},
+                      {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
         rows.push_back(row);
     };
     add_row("log1p", log1p, -0.9, 9, [](auto x) { return log(decltype(x)(1) + x); });

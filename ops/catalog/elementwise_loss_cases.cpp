@@ -54,7 +54,7 @@ std::vector<OpCase> pair_rows(const std::string& name, Op op, F f, const Range& 
          name + ": shapes differ: [2] and [3]; expand() first"},
         {[=] { call(ones({2}), ones({2}, DType::f64)); },
          name + ": element types differ: f32 and f64"},
-        {[=] { call(arange(2), arange(2)); }, name + ": needs floating numbers, got i64"},
+        {[=] { call(arange(2), arange(2)); }, name + ": needs floating-point numbers, got i64"},
         {[=] { call(Tensor(), ones({2})); }, name + ": got an undefined tensor"},
         {[=] { call(ones({2}), Tensor()); }, name + ": got an undefined tensor"}};
     return rows;
@@ -79,7 +79,7 @@ std::vector<OpCase> huber_rows() {
         [](const Tensor& x, const Tensor& y, Reduction r) { return huber_loss(x, y, r, 0.7); },
         [](auto x, auto y) { return reference::huber(x, y, 0.7); });
     rows.front().errors.push_back({[] { huber_loss(ones({2}), ones({2}), Reduction::sum, 0); },
-                                   "huber_loss: delta 0 is not above 0"});
+                                   "huber_loss: delta must be > 0, got 0"});
     return rows;
 }
 
@@ -89,7 +89,7 @@ std::vector<OpCase> smooth_l1_rows() {
         [](const Tensor& x, const Tensor& y, Reduction r) { return smooth_l1_loss(x, y, r, 0.4); },
         [](auto x, auto y) { return reference::huber(x, y, 0.4) / 0.4; });
     rows.front().errors.push_back({[] { smooth_l1_loss(ones({2}), ones({2}), Reduction::sum, -1); },
-                                   "smooth_l1_loss: beta -1 is below 0"});
+                                   "smooth_l1_loss: beta must be >= 0, got -1"});
     rows.push_back(pair_row(
         "smooth_l1_loss", "beta 0",
         [](const Tensor& x, const Tensor& y, Reduction r) { return smooth_l1_loss(x, y, r, 0); },

@@ -19,25 +19,26 @@ OpCase embedding_row() {
          {{{3, 2}}, indices({0, 2}, 3)},
          {{{3, 0}}, indices({2}, 3)}});
     row.large = {{{65, 200}}, indices({900}, 65)};
-    row.errors = {
-        {[] {
-             embedding(ones({5, 3}), tensor<std::int64_t>({{0, 1}, {2, 7}}));
-         },
-         "embedding: ids[1, 1] = 7 is not an index from 0 to 4"},
-        {[] {
-             embedding(ones({5, 3}), ids_of({0, -1}));
-         },
-         "embedding: ids[1] = -1 is not an index from 0 to 4"},
-        {[] { embedding(ones({5}), ids_of({0})); }, "embedding: the weight is [5], not [V, C]"},
-        {[] {
-             embedding(ones({5, 3}), ones({2}));
-         },
-         "embedding: needs i64, got f32"},
-        {[] { embedding(arange(3), ids_of({0})); }, "embedding: needs floating numbers, got i64"},
-        {[] {
-             embedding(ones({5, 3}), Tensor());
-         },
-         "embedding: got an undefined tensor"}};
+    row.errors = {{[] {
+                       embedding(ones({5, 3}), tensor<std::int64_t>({{0, 1}, {2, 7}}));
+                   },
+                   "embedding: ids[1, 1] = 7 is not an index from 0 to 4"},
+                  {[] {
+                       embedding(ones({5, 3}), ids_of({0, -1}));
+                   },
+                   "embedding: ids[1] = -1 is not an index from 0 to 4"},
+                  {[] { embedding(ones({5}), ids_of({0})); },
+                   "embedding: the weight must be [V, C], got [5]"},
+                  {[] {
+                       embedding(ones({5, 3}), ones({2}));
+                   },
+                   "embedding: needs i64, got f32"},
+                  {[] { embedding(arange(3), ids_of({0})); },
+                   "embedding: needs floating-point numbers, got i64"},
+                  {[] {
+                       embedding(ones({5, 3}), Tensor());
+                   },
+                   "embedding: got an undefined tensor"}};
     return row;
 }
 
@@ -65,7 +66,7 @@ OpCase index_select_row() {
         {[] {
              index_select(ones({5}), 0, tensor<std::int64_t>({{0, 1}}));
          },
-         "index_select: ids are [1, 2], not a vector; see gather"},
+         "index_select: ids must be a vector, got [1, 2]; see gather"},
         {[] { index_select(ones({5}), 0, ones({2})); }, "index_select: needs i64, got f32"},
         {[] { index_select(Tensor(), 0, ids_of({0})); }, "index_select: got an undefined tensor"}};
     return row;
@@ -127,7 +128,8 @@ OpCase scatter_add_row() {
         {wrong(ones({2}), ids_of({0, 1}), ones({2}, DType::f64)),
          "scatter_add: element types differ: f32 and f64"},
         {wrong(ones({2, 2}), ids_of({0}), ones({2})), "scatter_add: ids [1] do not fit [2, 2]"},
-        {wrong(arange(2), ids_of({0}), arange(2)), "scatter_add: needs floating numbers, got i64"},
+        {wrong(arange(2), ids_of({0}), arange(2)),
+         "scatter_add: needs floating-point numbers, got i64"},
         {wrong(ones({2}), ones({2}), ones({2})), "scatter_add: needs i64, got f32"},
         {wrong(ones({2}), ids_of({0}), Tensor()), "scatter_add: got an undefined tensor"}};
     return row;
@@ -161,7 +163,7 @@ OpCase scatter_row(int axis) {
         {[] { scatter(ones({2}), 1, ids_of({0}), 1); },
          "scatter: axis 1 is outside a tensor of rank 1"},
         {[] { scatter(arange(2), 0, ids_of({0}), 0.5); },
-         "scatter: 0.5 is no whole number of 64 bits, and the tensor is i64"}};
+         "scatter: 0.5 is not a 64-bit integer, but the tensor is i64"}};
     return row;
 }
 
@@ -184,7 +186,7 @@ OpCase one_hot_row() {
     row.differentiable = false;
     row.errors = {
         {[] { one_hot(ids_of({4}), 4); }, "one_hot: ids[0] = 4 is not an index from 0 to 3"},
-        {[] { one_hot(ids_of({0}), -1); }, "one_hot: -1 classes"},
+        {[] { one_hot(ids_of({0}), -1); }, "one_hot: classes must be >= 0, got -1"},
         {[] { one_hot(ones({2}), 4); }, "one_hot: needs i64, got f32"},
         {[] { one_hot(Tensor(), 4); }, "one_hot: got an undefined tensor"}};
     return row;

@@ -216,7 +216,7 @@ OpCase pad_row() {
                   {[] {
                        pad(arange(2), {{1, 0}}, 0.5);
                    },
-                   "pad: 0.5 is no whole number of 64 bits, and the tensor is i64"},
+                   "pad: 0.5 is not a 64-bit integer, but the tensor is i64"},
                   {[] { pad(Tensor(), {}); }, "pad: got an undefined tensor"}};
     return row;
 }

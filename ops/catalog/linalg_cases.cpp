@@ -47,12 +47,12 @@ std::vector<ErrorCase> square_errors(const std::string& name, Op op) {
     return {{[=] {
                  op(ones({2, 3}));
              },
-             name + ": [2, 3] holds no square matrices"},
-            {[=] { op(ones({3})); }, name + ": [3] holds no square matrices"},
+             name + ": needs square matrices, got [2, 3]"},
+            {[=] { op(ones({3})); }, name + ": needs square matrices, got [3]"},
             {[=] {
                  op(zeros({2, 2}, DType::i64));
              },
-             name + ": needs floating numbers, got i64"},
+             name + ": needs floating-point numbers, got i64"},
             {[=] { op(Tensor()); }, name + ": got an undefined tensor"}};
 }
 
@@ -103,9 +103,10 @@ std::vector<ErrorCase> solve_errors() {
         errors.push_back({[=] { solve(a, b); }, message});
     };
     add_error(ones({3, 3}), ones({2, 1}),
-              "solve: [3, 3] x = [2, 1]: the right-hand side has not 3 rows");
-    add_error(ones({3, 3}), ones({2}), "solve: [3, 3] x = [2]: the right-hand side has not 3 rows");
-    add_error(ones({3, 3}), ones({}), "solve: [3, 3] x = []: the right-hand side has not 3 rows");
+              "solve: [3, 3] x = [2, 1]: the right-hand side must have 3 rows");
+    add_error(ones({3, 3}), ones({2}),
+              "solve: [3, 3] x = [2]: the right-hand side must have 3 rows");
+    add_error(ones({3, 3}), ones({}), "solve: [3, 3] x = []: the right-hand side must have 3 rows");
     add_error(ones({2, 3, 3}), ones({4, 3, 1}),
               "solve: batch axes: shapes do not broadcast: [2] and [4]");
     add_error(ones({3, 3}), ones({3}, DType::f64), "solve: element types differ: f32 and f64");

@@ -46,14 +46,14 @@ std::vector<ErrorCase> cross_entropy_errors() {
         {[=] {
              cross_entropy(ones({3, 3}), targets(0));
          },
-         "cross_entropy: targets are [2], but logits [3, 3] ask for [3]"},
+         "cross_entropy: targets are [2], but logits [3, 3] need [3]"},
         {[=] {
              cross_entropy(ones({2, 3}), ones({2}));
          },
          "cross_entropy: needs i64, got f32"},
         {[=] { cross_entropy(ones({}), targets(0)); }, "cross_entropy: logits are a scalar"},
         {[=] { cross_entropy(arange(3), targets(0)); },
-         "cross_entropy: needs floating numbers, got i64"},
+         "cross_entropy: needs floating-point numbers, got i64"},
         {[=] { cross_entropy(Tensor(), targets(0)); }, "cross_entropy: got an undefined tensor"},
         {[=] {
              cross_entropy(ones({2, 3}), Tensor());
@@ -62,7 +62,7 @@ std::vector<ErrorCase> cross_entropy_errors() {
         {[=] {
              cross_entropy(ones({2, 3}), targets(0), {.label_smoothing = 1.5});
          },
-         "cross_entropy: label_smoothing 1.5 is not from 0 to 1"}};
+         "cross_entropy: label_smoothing must be in [0, 1], got 1.5"}};
 }
 
 OpCase nll_row(const char* variant, const NllOptions& options) {
@@ -98,13 +98,13 @@ std::vector<OpCase> nll_rows() {
         {[=] {
              nll_loss(ones({3, 4}), targets);
          },
-         "nll_loss: targets are [2], but log-probabilities [3, 4] ask for [3]"},
+         "nll_loss: targets are [2], but log-probabilities [3, 4] need [3]"},
         {[=] {
              nll_loss(ones({2, 3}), ones({2}));
          },
          "nll_loss: needs i64, got f32"},
         {[=] { nll_loss(ones({}), targets); }, "nll_loss: log-probabilities are a scalar"},
-        {[=] { nll_loss(arange(3), targets); }, "nll_loss: needs floating numbers, got i64"},
+        {[=] { nll_loss(arange(3), targets); }, "nll_loss: needs floating-point numbers, got i64"},
         {[=] { nll_loss(Tensor(), targets); }, "nll_loss: got an undefined tensor"}};
     return rows;
 }

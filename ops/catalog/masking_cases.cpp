@@ -30,9 +30,9 @@ OpCase masked_fill_row() {
          "masked_fill: shapes do not broadcast: [3] and [2]"},
         {[] { masked_fill(ones({2}), ones({2}), 0); }, "masked_fill: needs bool, got f32"},
         {[] { masked_fill(arange(2), ones({2}, DType::boolean), 0.5); },
-         "masked_fill: 0.5 is no whole number of 64 bits, and the tensor is i64"},
+         "masked_fill: 0.5 is not a 64-bit integer, but the tensor is i64"},
         {[] { masked_fill(ones({2}, DType::boolean), ones({2}, DType::boolean), 2); },
-         "masked_fill: 2 is no truth value, and the tensor is bool"},
+         "masked_fill: 2 must be 0 or 1, because the tensor is bool"},
         {[] { masked_fill(Tensor(), ones({2}, DType::boolean), 0); },
          "masked_fill: got an undefined tensor"}};
     return row;
@@ -97,10 +97,10 @@ OpCase dropout_row() {
     row.large = {{{70, 1000}}};
     const double nan = std::numeric_limits<double>::quiet_NaN();
     row.errors = {
-        {[] { dropout(ones({2}), 1.5); }, "dropout: p = 1.5 is not a probability from 0 to 1"},
-        {[] { dropout(ones({2}), -0.5, false); }, "dropout: p = -0.5 is not a probability"},
-        {[nan] { dropout(ones({2}), nan); }, "dropout: p = nan is not a probability"},
-        {[] { dropout(arange(2), 0.5); }, "dropout: needs floating numbers, got i64"},
+        {[] { dropout(ones({2}), 1.5); }, "dropout: p must be in [0, 1], got 1.5"},
+        {[] { dropout(ones({2}), -0.5, false); }, "dropout: p must be in [0, 1], got -0.5"},
+        {[nan] { dropout(ones({2}), nan); }, "dropout: p must be in [0, 1], got nan"},
+        {[] { dropout(arange(2), 0.5); }, "dropout: needs floating-point numbers, got i64"},
         {[] { dropout(Tensor(), 0.5); }, "dropout: got an undefined tensor"}};
     return row;
 }

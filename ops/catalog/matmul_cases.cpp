@@ -28,30 +28,30 @@ OpCase matmul_row() {
          {{{0, 2, 3}}, {{3, 4}}},
          {{{2, 3}}, {{3, 0}}}});
     row.large = {{{12, 64, 90}}, {{12, 90, 70}}};
-    row.errors = {
-        {[] {
-             matmul(ones({4, 3}), ones({2, 5}));
-         },
-         "matmul: inner sizes differ: [4, 3] x [2, 5] (3 against 2)"},
-        {[] { matmul(ones({3}), ones({2})); },
-         "matmul: inner sizes differ: [3] x [2] (3 against 2)"},
-        {[] {
-             matmul(ones({2, 3, 4}), ones({3, 4, 5}));
-         },
-         "matmul: batch axes: shapes do not broadcast: [2] and [3]"},
-        {[] { matmul(ones({}), ones({3})); }, "matmul: [] x [3]: a scalar is no matrix; use mul"},
-        {[] {
-             matmul(ones({2, 2}), ones({2, 2}, DType::f64));
-         },
-         "matmul: element types differ: f32 and f64"},
-        {[] {
-             matmul(zeros({2, 2}, DType::i64), zeros({2, 2}, DType::i64));
-         },
-         "matmul: needs floating numbers, got i64"},
-        {[] {
-             matmul(ones({2, 2}), Tensor());
-         },
-         "matmul: got an undefined tensor"}};
+    row.errors = {{[] {
+                       matmul(ones({4, 3}), ones({2, 5}));
+                   },
+                   "matmul: inner sizes differ: [4, 3] x [2, 5] (3 against 2)"},
+                  {[] { matmul(ones({3}), ones({2})); },
+                   "matmul: inner sizes differ: [3] x [2] (3 against 2)"},
+                  {[] {
+                       matmul(ones({2, 3, 4}), ones({3, 4, 5}));
+                   },
+                   "matmul: batch axes: shapes do not broadcast: [2] and [3]"},
+                  {[] { matmul(ones({}), ones({3})); },
+                   "matmul: [] x [3]: a scalar is not a matrix; use mul"},
+                  {[] {
+                       matmul(ones({2, 2}), ones({2, 2}, DType::f64));
+                   },
+                   "matmul: element types differ: f32 and f64"},
+                  {[] {
+                       matmul(zeros({2, 2}, DType::i64), zeros({2, 2}, DType::i64));
+                   },
+                   "matmul: needs floating-point numbers, got i64"},
+                  {[] {
+                       matmul(ones({2, 2}), Tensor());
+                   },
+                   "matmul: got an undefined tensor"}};
     return row;
 }
 
@@ -156,7 +156,7 @@ OpCase linear_row() {
                   {[] {
                        linear(ones({2, 3}), ones({3}));
                    },
-                   "linear: the weight is [3], not [out, in]"},
+                   "linear: the weight must be [out, in], got [3]"},
                   {[] {
                        linear(ones({2, 3}), ones({4, 3}), ones({3}));
                    },
@@ -172,7 +172,7 @@ OpCase linear_row() {
                   {[] {
                        linear(arange(3), ones({4, 3}));
                    },
-                   "linear: needs floating numbers, got i64"},
+                   "linear: needs floating-point numbers, got i64"},
                   {[] {
                        linear(ones({2, 3}), Tensor());
                    },
@@ -214,7 +214,7 @@ std::vector<ErrorCase> type_errors(const std::string& name, Op op, const Shape& 
     return {
         {[=] { op(ones(a), ones(b, DType::f64)); }, name + ": element types differ: f32 and f64"},
         {[=] { op(zeros(a, DType::i64), zeros(b, DType::i64)); },
-         name + ": needs floating numbers, got i64"},
+         name + ": needs floating-point numbers, got i64"},
         {[=] { op(ones(a), Tensor()); }, name + ": got an undefined tensor"}};
 }
 
@@ -264,12 +264,12 @@ OpCase trace_row() {
     row.errors = {{[] {
                        trace(ones({2, 3}));
                    },
-                   "trace: [2, 3] holds no square matrices"},
-                  {[] { trace(ones({3})); }, "trace: [3] holds no square matrices"},
+                   "trace: needs square matrices, got [2, 3]"},
+                  {[] { trace(ones({3})); }, "trace: needs square matrices, got [3]"},
                   {[] {
                        trace(zeros({2, 2}, DType::i64));
                    },
-                   "trace: needs floating numbers, got i64"}};
+                   "trace: needs floating-point numbers, got i64"}};
     return row;
 }
 

@@ -41,16 +41,16 @@ OpCase norm_row(const char* name, const char* variant, int vectors, bool centred
 
 std::vector<ErrorCase> layer_norm_errors() {
     return {{[] { layer_norm(ones({})); }, "layer_norm: a scalar has no last axis to normalise"},
-            {[] { layer_norm(arange(3)); }, "layer_norm: needs floating numbers, got i64"},
+            {[] { layer_norm(arange(3)); }, "layer_norm: needs floating-point numbers, got i64"},
             {[] { layer_norm(Tensor()); }, "layer_norm: got an undefined tensor"},
             {[] {
                  layer_norm(ones({2, 3}), ones({2}));
              },
-             "layer_norm: weight is [2], but the last axis of [2, 3] asks for [3]"},
+             "layer_norm: weight is [2], but the last axis of [2, 3] needs [3]"},
             {[] {
                  layer_norm(ones({2, 3}), ones({3}), ones({1, 3}));
              },
-             "layer_norm: bias is [1, 3], but the last axis of [2, 3] asks for [3]"},
+             "layer_norm: bias is [1, 3], but the last axis of [2, 3] needs [3]"},
             {[] {
                  layer_norm(ones({2, 3}), ones({3}, DType::f64));
              },
@@ -58,7 +58,7 @@ std::vector<ErrorCase> layer_norm_errors() {
             {[] {
                  layer_norm(ones({2, 3}), {}, {}, -1);
              },
-             "layer_norm: eps -1 is negative"}};
+             "layer_norm: eps must be >= 0, got -1"}};
 }
 
 }  // namespace
@@ -80,11 +80,11 @@ std::vector<OpCase> norm_cases() {
         {[] {
              rms_norm(ones({2, 3}), ones({2}));
          },
-         "rms_norm: weight is [2], but the last axis of [2, 3] asks for [3]"},
+         "rms_norm: weight is [2], but the last axis of [2, 3] needs [3]"},
         {[] {
              rms_norm(ones({2, 3}), {}, -1);
          },
-         "rms_norm: eps -1 is negative"}};
+         "rms_norm: eps must be >= 0, got -1"}};
     return rows;
 }
 
@@ -149,15 +149,15 @@ std::vector<OpCase> batch_norm_rows() {
         {[] {
              batch_norm(ones({2, 3}), ones({2}));
          },
-         "batch_norm: weight is [2], but the 3 channels of [2, 3] ask for [3]"},
+         "batch_norm: weight is [2], but the 3 channels of [2, 3] need [3]"},
         {[] {
              batch_norm(ones({2, 3}), Tensor(), ones({3, 1}));
          },
-         "batch_norm: bias is [3, 1], but the 3 channels of [2, 3] ask for [3]"},
+         "batch_norm: bias is [3, 1], but the 3 channels of [2, 3] need [3]"},
         {[] {
              batch_norm(ones({2, 3}), Tensor(), Tensor(), -1);
          },
-         "batch_norm: eps -1 is negative"},
+         "batch_norm: eps must be >= 0, got -1"},
         {[] {
              batch_norm(ones({2, 3}), ones({3}, DType::f64));
          },
@@ -165,7 +165,7 @@ std::vector<OpCase> batch_norm_rows() {
         {[] {
              batch_norm(zeros({2, 3}, DType::i64));
          },
-         "batch_norm: needs floating numbers, got i64"}};
+         "batch_norm: needs floating-point numbers, got i64"}};
     return rows;
 }
 
@@ -187,11 +187,11 @@ OpCase given_row() {
     row.errors = {{[] {
                        batch_norm(ones({2, 3}), {ones({2}), ones({3})});
                    },
-                   "batch_norm: the mean is [2], but the 3 channels of [2, 3] ask for [3]"},
+                   "batch_norm: the mean is [2], but the 3 channels of [2, 3] need [3]"},
                   {[] {
                        batch_norm(ones({2, 3}), {ones({3}), ones({1})});
                    },
-                   "batch_norm: the var is [1], but the 3 channels of [2, 3] ask for [3]"},
+                   "batch_norm: the var is [1], but the 3 channels of [2, 3] need [3]"},
                   {[] {
                        batch_norm(ones({2, 3}), {ones({3}), Tensor()});
                    },
@@ -220,11 +220,11 @@ std::vector<OpCase> group_norm_rows() {
         {[] {
              group_norm(ones({2, 4}), 2, ones({2}));
          },
-         "group_norm: weight is [2], but the 4 channels of [2, 4] ask for [4]"},
+         "group_norm: weight is [2], but the 4 channels of [2, 4] need [4]"},
         {[] {
              group_norm(ones({2, 4}), 2, {}, {}, -1);
          },
-         "group_norm: eps -1 is negative"}};
+         "group_norm: eps must be >= 0, got -1"}};
     return rows;
 }
 

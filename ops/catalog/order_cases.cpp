@@ -87,14 +87,14 @@ OpCase quantiles_row() {
         {[] {
              quantile(ones({2}), {0.5, 1.5}, 0);
          },
-         "quantile: q = 1.5 is not in [0, 1]"},
-        {[] { quantile(ones({2}), -0.1, 0); }, "quantile: q = -0.1 is not in [0, 1]"},
+         "quantile: q must be in [0, 1], got 1.5"},
+        {[] { quantile(ones({2}), -0.1, 0); }, "quantile: q must be in [0, 1], got -0.1"},
         {[] { quantile(ones({2}), std::vector<double>{}, 0); }, "quantile: got no q"},
         {[] {
              quantile(ones({2, 0}), 0.5, 1);
          },
          "quantile: axis 1 of [2, 0] is empty"},
-        {[] { quantile(arange(3), 0.5, 0); }, "quantile: needs floating numbers, got i64"},
+        {[] { quantile(arange(3), 0.5, 0); }, "quantile: needs floating-point numbers, got i64"},
         {[] { quantile(Tensor(), 0.5, 0); }, "quantile: got an undefined tensor"}};
     return row;
 }
@@ -134,7 +134,7 @@ OpCase bincount_row() {
                        bincount(tensor<std::int64_t>({4, -1}));
                    },
                    "bincount: element 1 of [2] is -1, not a number from 0 to 2^48 - 1"},
-                  {[] { bincount(arange(3), -2); }, "bincount: minlength -2 is negative"},
+                  {[] { bincount(arange(3), -2); }, "bincount: minlength must be >= 0, got -2"},
                   {[] { bincount(ones({2})); }, "bincount: needs i64, got f32"},
                   {[] { bincount(Tensor()); }, "bincount: got an undefined tensor"}};
     return row;
@@ -252,8 +252,8 @@ void add_topk_rows(std::vector<OpCase>& rows) {
     rows[0].errors = {{[] {
                            topk(ones({2, 3}), 4);
                        },
-                       "topk: k = 4 is more than axis -1 of [2, 3] holds"},
-                      {[] { topk(ones({2}), -1); }, "topk: k = -1 is negative"},
+                       "topk: k = 4 is more than the size of axis -1 of [2, 3]"},
+                      {[] { topk(ones({2}), -1); }, "topk: k must be >= 0, got -1"},
                       {[] { topk(ones({2}), 1, 1); }, "topk: axis 1 is outside a tensor of rank 1"},
                       {[] { topk(views::expand(ones({1}), {std::int64_t{1} << 32}), 1); },
                        "topk: axis -1 of [4294967296] is too long"},
@@ -275,7 +275,7 @@ void add_kthvalue_rows(std::vector<OpCase>& rows) {
         {[] {
              kthvalue(ones({2, 3}), 4);
          },
-         "kthvalue: k = 4 is not a place from 1 to 3 along axis -1 of [2, 3]"});
+         "kthvalue: k = 4 is not a position from 1 to 3 along axis -1 of [2, 3]"});
     rows.back().errors.push_back({[] { kthvalue(ones({2}), 0); }, "kthvalue: k = 0 is not"});
 }
 

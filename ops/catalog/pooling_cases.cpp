@@ -65,15 +65,15 @@ std::vector<OpCase> max_rows() {
         {[] {
              max_pool2d(ones({1, 1, 3, 7}), 0);
          },
-         "max_pool2d: kernel 0; it must be positive"},
+         "max_pool2d: kernel must be positive, got 0"},
         {[] {
              max_pool2d(ones({1, 1, 3, 7}), 2, {.stride = -1});
          },
-         "max_pool2d: stride -1; it must be positive"},
+         "max_pool2d: stride must be positive, got -1"},
         {[] {
              max_pool2d(zeros({1, 1, 3, 7}, DType::i64), 2);
          },
-         "max_pool2d: needs floating numbers, got i64"}};
+         "max_pool2d: needs floating-point numbers, got i64"}};
     rows[2].errors = {
         {[] {
              max_pool1d(ones({1, 1, 3}), 5);
@@ -141,11 +141,11 @@ OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation me
                   {[] {
                        interpolate(ones({2, 3, 4, 4}), {0, 3});
                    },
-                   "interpolate: a size of 0 x 3 is not positive"},
+                   "interpolate: the size must be positive, got 0 x 3"},
                   {[] {
                        interpolate(zeros({2, 3, 4, 4}, DType::boolean), 2);
                    },
-                   "interpolate: needs floating numbers, got bool"}};
+                   "interpolate: needs floating-point numbers, got bool"}};
     return row;
 }
 

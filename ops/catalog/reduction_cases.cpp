@@ -43,7 +43,7 @@ void add_sum_to_rows(std::vector<OpCase>& rows) {
              sum_to(ones({3}), {2, 3});
          },
          "sum_to: [2, 3] does not broadcast to [3]"},
-        {[] { sum_to(arange(3), {}); }, "sum_to: needs floating numbers, got i64"}};
+        {[] { sum_to(arange(3), {}); }, "sum_to: needs floating-point numbers, got i64"}};
 }
 
 using ArgReductionFunction = std::function<Tensor(const Tensor&, int axis, bool keepdim)>;

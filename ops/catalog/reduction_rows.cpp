@@ -66,7 +66,7 @@ void add_rows(std::vector<OpCase>& rows, const char* name, const ReductionFuncti
 }
 
 ErrorCase needs_floating(const std::string& name, const std::function<void()>& call) {
-    return {call, name + ": needs floating numbers, got i64"};
+    return {call, name + ": needs floating-point numbers, got i64"};
 }
 
 }  // namespace tapestry::catalog

@@ -79,12 +79,12 @@ std::vector<ErrorCase> rotary_errors() {
     return {
         {wrong(ones({4}), table, table), "rotary: needs [..., T, D], got [4]"},
         {wrong(x, ones({2, 2}), table),
-         "rotary: cos is [2, 2]; [2, 3, 4] asks for [3, P] with 2 P <= 4"},
+         "rotary: cos is [2, 2]; [2, 3, 4] needs [3, P] with 2 P <= 4"},
         {wrong(x, table, ones({3, 3})),
-         "rotary: sin is [3, 3]; [2, 3, 4] asks for [3, P] with 2 P <= 4"},
+         "rotary: sin is [3, 3]; [2, 3, 4] needs [3, P] with 2 P <= 4"},
         {wrong(x, table, ones({3, 1})), "rotary: cos is [3, 2], but sin [3, 1]"},
         {wrong(x, table, ones({3, 2}, DType::f64)), "rotary: element types differ: f32 and f64"},
-        {wrong(arange(4), table, table), "rotary: needs floating numbers, got i64"},
+        {wrong(arange(4), table, table), "rotary: needs floating-point numbers, got i64"},
         {wrong(x, Tensor(), table), "rotary: got an undefined tensor"},
         {[x, table] {
              Tensor leaf = table.clone();
@@ -92,7 +92,7 @@ std::vector<ErrorCase> rotary_errors() {
              const Tape tape;
              rotary(x, leaf, table);
          },
-         "rotary: a tape follows cos or sin, which are constants here"}};
+         "rotary: cos and sin must be constants, but a tape records them"}};
 }
 
 }  // namespace

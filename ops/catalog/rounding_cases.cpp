@@ -38,8 +38,9 @@ OpCase nan_to_num_row() {
             return floor == 0 ? Number(5) : x + Number((x > Number(-1) ? 1 : 0) / floor);
         },
         -2, 2);
-    row.errors = {{[] { nan_to_num(arange(3)); }, "nan_to_num: needs floating numbers, got i64"},
-                  {[] { nan_to_num(Tensor()); }, "nan_to_num: got an undefined tensor"}};
+    row.errors = {
+        {[] { nan_to_num(arange(3)); }, "nan_to_num: needs floating-point numbers, got i64"},
+        {[] { nan_to_num(Tensor()); }, "nan_to_num: got an undefined tensor"}};
     return row;
 }
 
@@ -51,7 +52,7 @@ std::vector<OpCase> rounding_cases() {
         OpCase row = unary_case(
             name, "", op, [f](auto x) { return decltype(x)(f(static_cast<double>(x))); }, -4, 4);
         row.errors = {{[op] { op(ones({3}, DType::boolean)); },
-                       fmt::format("{}: needs floating numbers, got bool", name)},
+                       fmt::format("{}: needs floating-point numbers, got bool", name)},
                       {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
         rows.push_back(row);
     };
@@ -89,7 +90,7 @@ std::vector<ErrorCase> errors_of(const std::string& name, Division op) {
     const auto of_truth = [op] { op(ones({2}, DType::boolean), ones({2}, DType::boolean)); };
     return {{zero_inside, name + ": division by zero, at [2, 0] of the divisor [3, 1]"},
             {[op] { op(arange(6), scalar(0, DType::i64)); }, name + ": division by zero"},
-            {of_truth, name + ": needs floating numbers or i64, got bool"},
+            {of_truth, name + ": needs floating-point numbers or i64, got bool"},
             {[op] { op(ones({2}), arange(2)); },
              name + ": element types differ: f32 and i64; convert with to()"},
             {[op] { op(ones({2}), ones({3})); }, name + ": shapes do not broadcast: [2] and [3]"},
@@ -128,7 +129,7 @@ void add_rows(std::vector<OpCase>& rows, const char* name, Division op,
         name, "number", [number](In x) { return number(x, -1.5); },
         [=](auto x) { return definition(x, decltype(x)(-1.5), rounding, of_quotient); }, -7, 7));
     rows.back().errors = {{[number] { number(arange(3), 1.5); },
-                           fmt::format("{}: 1.5 is no whole number of 64 bits", name)}};
+                           fmt::format("{}: 1.5 is not a 64-bit integer", name)}};
 }
 
 }  // namespace

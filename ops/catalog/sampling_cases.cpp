@@ -38,7 +38,7 @@ std::vector<OpCase> sampling_cases() {
     };
     const Tensor one_off = tensor<float>({{1, 2}, {3, -1}});
     rows[0].errors = {
-        {draw(one_off), "multinomial: weight 1 of row 1 is -1; weights are finite and not below 0"},
+        {draw(one_off), "multinomial: weight 1 of row 1 is -1; weights must be finite and >= 0"},
         {draw(full({2}, NAN)), "multinomial: weight 0 of row 0 is nan;"},
         {draw(full({2}, INFINITY)), "multinomial: weight 0 of row 0 is inf;"},
         {draw(full({2}, 1e308, DType::f64)),
@@ -47,9 +47,9 @@ std::vector<OpCase> sampling_cases() {
         {draw(ones({2, 0})), "multinomial: row 0 has no weight above 0"},
         {draw(tensor<float>({1, 0, 2}), 3),
          "multinomial: 3 draws without replacement from the 2 weights above 0 of row 0"},
-        {draw(ones({3}), 0), "multinomial: 0 draws"},
+        {draw(ones({3}), 0), "multinomial: needs at least 1 draw, got 0"},
         {draw(scalar(1)), "multinomial: needs weights [..., K], got []"},
-        {draw(arange(3)), "multinomial: needs floating numbers, got i64"},
+        {draw(arange(3)), "multinomial: needs floating-point numbers, got i64"},
         {draw(Tensor()), "multinomial: got an undefined tensor"}};
     return rows;
 }

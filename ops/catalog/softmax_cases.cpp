@@ -28,7 +28,7 @@ OpCase softmax_row(const char* name, const char* variant, int axis, Op op, F f) 
                        op(ones({2, 3}), 2);
                    },
                    prefix + "axis 2 is outside a tensor of rank 2"},
-                  {[=] { op(arange(3), -1); }, prefix + "needs floating numbers, got i64"},
+                  {[=] { op(arange(3), -1); }, prefix + "needs floating-point numbers, got i64"},
                   {[=] { op(Tensor(), -1); }, prefix + "got an undefined tensor"}};
     return row;
 }

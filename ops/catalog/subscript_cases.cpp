@@ -105,7 +105,7 @@ OpCase position_row() {
                        index(ones({2, 3}), {kEllipsis, 0, kEllipsis});
                    },
                    "index: more than one kEllipsis"},
-                  {[] { index(ones({2}), {Slice{.step = 0}}); }, "slice: the step is 0"},
+                  {[] { index(ones({2}), {Slice{.step = 0}}); }, "slice: the step must not be 0"},
                   {[] { index(Tensor(), {0}); }, "index: got an undefined tensor"}};
     return row;
 }
@@ -140,11 +140,11 @@ OpCase mask_row() {
         {[] {
              index(ones({3, 2}), {ones({4}, DType::boolean)});
          },
-         "index: the mask [4] stands for axes of sizes [3] of a tensor [3, 2]"},
+         "index: the mask [4] does not match axes of sizes [3] of a tensor [3, 2]"},
         {[] {
              index(ones({3, 2}), {ones({3, 3}, DType::boolean)});
          },
-         "index: the mask [3, 3] stands for axes of sizes [3, 2] of a tensor [3, 2]"},
+         "index: the mask [3, 3] does not match axes of sizes [3, 2] of a tensor [3, 2]"},
         {[] {
              index(ones({3}), {ones({3, 3}, DType::boolean)});
          },
@@ -200,7 +200,7 @@ OpCase two_axes_row() {
     row.errors = {{[ids] {
                        index(ones({2, 3, 4}), {ids, kAll, ids});
                    },
-                   "index: the axes that tensors choose of [2, 3, 4] are no neighbours"},
+                   "index: the axes that tensors index in [2, 3, 4] must be adjacent"},
                   {[ids] {
                        index(ones({2, 3}), {ids, tensor<std::int64_t>({0, 1, 2})});
                    },

@@ -72,7 +72,7 @@ std::vector<OpCase> order_rows() {
     all.errors = {{[] {
                        permute(ones({2, 3}), {0});
                    },
-                   "permute: 1 axes named for a tensor of rank 2"},
+                   "permute: got 1 axes for a tensor of rank 2"},
                   {[] {
                        permute(ones({2, 3}), {0, -2});
                    },
@@ -101,7 +101,7 @@ std::vector<OpCase> slice_rows() {
                    {[] {
                         slice(ones({2, 3}), 0, 0, 1, 0);
                     },
-                    "slice: the step is 0"},
+                    "slice: the step must not be 0"},
                    {[] { slice(Tensor(), 0, 0, 1); }, "slice: got an undefined tensor"}};
     OpCase stepped = view_row(
         "slice", "every third, clipped", [](const Tensor& x) { return slice(x, 0, -100, 100, 3); },
@@ -240,7 +240,7 @@ std::vector<OpCase> unfold_rows() {
     row.errors = {
         {[] { unfold(ones({2}), 0, 3); }, "unfold: windows of 3 do not fit axis 0 of [2]"},
         {[] { unfold(ones({2}), 0, 0); }, "unfold: windows of 0 do not fit axis 0 of [2]"},
-        {[] { unfold(ones({2}), 0, 1, 0); }, "unfold: step 0 is not positive"},
+        {[] { unfold(ones({2}), 0, 1, 0); }, "unfold: step must be positive, got 0"},
         {[] { unfold(ones({2}), 1, 1); }, "unfold: axis 1 is outside a tensor of rank 1"},
         {[] { unfold(Tensor(), 0, 1); }, "unfold: got an undefined tensor"}};
     OpCase apart = op_case(
@@ -264,7 +264,7 @@ std::vector<OpCase> diagonal_rows() {
                   {[] {
                        diagonal(ones({2, 3}), 0, 1, -1);
                    },
-                   "diagonal: axes 1 and -1 of [2, 3] are one"},
+                   "diagonal: axes 1 and -1 of [2, 3] are the same"},
                   {[] { diagonal(Tensor()); }, "diagonal: got an undefined tensor"}};
     OpCase others = op_case(
         "diagonal", "below, of the outer axes",

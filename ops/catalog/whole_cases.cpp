@@ -13,7 +13,7 @@ namespace {
 using In = const Tensor&;
 
 constexpr char kFraction[] =
-    ": 1.5 is no whole number of 64 bits, and the tensor is i64; convert it with to()";
+    ": 1.5 is not a 64-bit integer, but the tensor is i64; convert it with to()";
 
 // a in [-9, 10), b in [low, high).
 template <class Op, class F>
@@ -122,7 +122,7 @@ void add_singles(std::vector<OpCase>& rows) {
                             : x > 5.0 ? decltype(x)(5.0)
                                       : x; }));
     rows.back().errors = {{[] { clamp(arange(3), 0.5, 2); },
-                           "clamp: 0.5 is neither whole nor infinite, and the tensor is i64"}};
+                           "clamp: 0.5 is neither an integer nor infinite, but the tensor is i64"}};
 }
 
 // where() also selects among i64 and bool.

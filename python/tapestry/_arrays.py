@@ -25,7 +25,7 @@ def as_shown(value, what):
             pass
     array = np.asarray(value)
     if array.dtype.kind not in "biufc" and not _is_bf16(array.dtype):
-        raise TypeError(f"{what} is {array.dtype}, not an array of numbers")
+        raise TypeError(f"{what} must be an array of numbers, got {array.dtype}")
     return array
 
 
@@ -49,7 +49,7 @@ def of_type(array, dtype):
 def narrow_type(name, array, what):
     """The type in which functions receive `array` if they compute in "bf16" or "f16"."""
     if name not in ("bf16", "f16"):
-        raise ValueError(f'dtype is "{name}"; it must be "bf16" or "f16" (f32: format="f32")')
+        raise ValueError(f'dtype must be "bf16" or "f16" (f32: format="f32"), got "{name}"')
     if array.dtype.kind == "c":
         raise TypeError(f"{what} is {array.dtype}; there are no complex numbers of {name}")
     if name == "f16":
@@ -98,15 +98,15 @@ class Layout:
         """The list of these arrays. Raises TypeError if they have other shapes, because ValueError would
         mean that the function is not defined there."""
         if len(values) != len(self.arrays):
-            raise TypeError(f"{len(self.arrays)} of {self.what} expected, not {len(values)}")
+            raise TypeError(f"expected {len(self.arrays)} of {self.what}, got {len(values)}")
         flat = []
         for i, (value, (shape, dtype)) in enumerate(zip(values, self.arrays)):
             if value is None:  # no gradient arrives there
                 value = np.zeros(shape, dtype)
             array = as_array(value, self.name(i), self.bits)
             if array.dtype.kind == "c" and dtype.kind != "c":
-                raise TypeError(f"{self.name(i)} is complex, not real")
+                raise TypeError(f"{self.name(i)} must be real, got complex numbers")
             if array.shape != shape and not array.size == 1 == np.prod(shape):
-                raise TypeError(f"{self.name(i)} has the shape {array.shape}, not {shape}")
+                raise TypeError(f"{self.name(i)} must have the shape {shape}, got {array.shape}")
             flat.append(np.ascontiguousarray(array, dtype).reshape(-1).view(np.float64))
         return flat[0] if len(flat) == 1 else np.concatenate(flat)

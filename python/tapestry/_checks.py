@@ -85,7 +85,7 @@ _OF_COMPARISONS = ("subject", "bounds", "seed")
 def _check_in(dtype, narrow, wide, options):
     """Checks `wide`, in float64, and compares `narrow`, the same computation in `dtype`, with it."""
     if "format" in options:
-        raise ValueError(f"format is for what is computed in float64; this is computed in {dtype}")
+        raise ValueError(f"format needs a computation in float64; this one is in {dtype}")
     if narrow.outputs.shapes() != wide.outputs.shapes():
         shapes = f"{narrow.outputs.shapes()} in {dtype}, {wide.outputs.shapes()} in float64"
         raise TypeError(f"f(x) has the shapes {shapes}")
@@ -140,7 +140,7 @@ def check_gradient(f, df, x, *, dtype=None, **options):
     def number(*x):
         y = as_array(f(*x), "f(x)", bits)
         if y.size != 1:
-            raise TypeError(f"f(x) has the shape {y.shape}, not one number: see check_vjp()")
+            raise TypeError(f"f(x) must be one number, got the shape {y.shape}: see check_vjp()")
         return y.reshape(())
 
     def vjp(*x_and_g):
@@ -158,11 +158,11 @@ def _product(matrix, rows, columns, g, bits):
     """g^T matrix, for an array of any shape with rows * columns numbers, or a SciPy sparse matrix."""
     if hasattr(matrix, "tocoo"):
         if matrix.shape != (rows, columns):
-            raise TypeError(f"a matrix of the shape {matrix.shape}, not {(rows, columns)}")
+            raise TypeError(f"expected a matrix of the shape {(rows, columns)}, got {matrix.shape}")
         return np.asarray(matrix.T @ g, np.float64)
     dense = as_array(matrix, "the matrix", bits)
     if dense.size != rows * columns:
-        raise TypeError(f"a matrix of the shape {dense.shape}, not of {rows} x {columns} numbers")
+        raise TypeError(f"expected a matrix of {rows} x {columns} numbers, got the shape {dense.shape}")
     return g @ dense.reshape(rows, columns)
 
 
@@ -195,7 +195,7 @@ def _sized(df):
     def gradient(x):
         g = as_shown(df(x), "gradient")
         if g.shape != x.shape:
-            raise TypeError(f"gradient has the shape {g.shape}, not {x.shape}")
+            raise TypeError(f"gradient must have the shape {x.shape}, got {g.shape}")
         return g
 
     return gradient
@@ -247,7 +247,7 @@ def check_torch(function, inputs, *, order=1, reset=None, **options):
         function, inputs = gradient_of(function, inputs, options.get("seed", 1))
         options.setdefault("subject", "order 2")
     elif order != 1:
-        raise ValueError(f"check_torch: order is {order}; it must be 1 or 2")
+        raise ValueError(f"check_torch: order must be 1 or 2, got {order}")
     reset = reset or (lambda: None)
     subject = TorchFunction(function, inputs, reset)
     if subject.format in ("bf16", "f16"):

@@ -49,7 +49,7 @@ class TorchFunction:
         self.arguments = list(arguments)
         self.checked = checked_of(arguments)
         if not self.checked:
-            raise TypeError("check_torch: no input is a tensor of floating point numbers")
+            raise TypeError("check_torch: no input is a floating-point tensor")
         self.format = self.common_format()
         self.errors = (torch.linalg.LinAlgError,) if hasattr(torch.linalg, "LinAlgError") else ()
         arrays = [as_array(_widened(arguments[i]), f"input {i}") for i in self.checked]

@@ -145,8 +145,7 @@ TEST_CASE("hooks: what is refused") {
     const Tensor h = exp(x);
     register_hook(h, [](const Tensor&) { return ones({3}); });
     check_throws<AutogradError>([&] { tape.backward(sum(h)); },
-                                "register_hook: the hook gave f32 [3] in place of a gradient f64 "
-                                "[2]");
+                                "register_hook: the hook returned f32 [3] for a gradient f64 [2]");
 }
 
 TEST_CASE("an op with several outputs, of which some are used") {

@@ -28,10 +28,11 @@ const std::string kNothingAsked =
 const std::string kNoTape =
     "was computed while no tape was recording; make the Tape before computing";
 const std::string kOtherTape =
-    "was recorded by another tape; only that one walks back from it, while it lives";
+    "was recorded by another tape; only that tape can run backward from it, while it exists";
 const std::string kThroughConstant =
     "depends on a leaf only through a tensor that this tape did not record; make the Tape before "
-    "computing, and change a leaf in place, as in w.copy_(w - lr * g), for w = w - lr * g makes "
+    "computing, and change a leaf in place, as in w.copy_(w - lr * g), because w = w - lr * g "
+    "makes "
     "another tensor";
 
 }  // namespace
@@ -91,9 +92,9 @@ TEST_CASE("lost gradient: the model ran before the tape, the loss on it") {
 TEST_CASE("lost gradient: w = w - lr * g") {
     const Tensor x = tensor<double>({1, 2});
     const std::string no_leaf =
-        "grad: the tensor [2] was computed, and a gradient is kept for leaves alone; ask "
-        "Tape::gradient for it, and change a leaf in place, as in w.copy_(w - lr * g), for w = w - "
-        "lr * g makes another tensor";
+        "grad: the tensor [2] was computed, and gradients are kept for leaf tensors only; get it "
+        "from Tape::gradient, and change a leaf in place, as in w.copy_(w - lr * g), because w = w "
+        "- lr * g makes another tensor";
     Tensor w = leaf({1, 2});
     Tensor b = leaf({0, 0});
     SUBCASE("on the tape: the next backward") {

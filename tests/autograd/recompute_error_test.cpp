@@ -53,7 +53,8 @@ TEST_CASE("recompute: a tensor from inside is of no use unless returned") {
     };
     const Tensor y = recompute(f, x);
     const std::string message =
-        "recompute: a tensor [2] from inside, which the tape has forgotten; return it from there";
+        "recompute: the tensor [2] was computed inside and is no longer on the tape; return it "
+        "from the function";
     check_throws<AutogradError>([&] { exp(kept); }, message);
     check_throws<AutogradError>([&] { tape.gradient(sum(y), {kept}); }, message);
     tape.gradient(sum(y), {x});  // which created another one
@@ -62,7 +63,8 @@ TEST_CASE("recompute: a tensor from inside is of no use unless returned") {
 }
 
 TEST_CASE("recompute: a function that does something else the second time is noticed") {
-    const std::string message = "recompute (#0): the function did something else when it ran again";
+    const std::string message =
+        "recompute (#0): the function recorded different operations when it ran again";
     const Tensor x = leaf({1, 2}), w = leaf({3, 4}), v = leaf({5, 6});
     const std::vector<std::function<Tensors(const Tensor& z)>> second{
         [](const Tensor& z) { return Tensors{exp(z * 2.0)}; },  // one more operation

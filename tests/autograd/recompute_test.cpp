@@ -150,10 +150,9 @@ TEST_CASE("recompute: only inputs are kept, and let go") {
     const double slope =
         std::exp(std::exp(std::sin(2.0))) * std::exp(std::sin(2.0)) * std::cos(2.0);
     CHECK_EQ(x.grad().at({1}), doctest::Approx(2 * slope).epsilon(1e-14));
-    check_throws<AutogradError>(
-        [&] { tape.backward(sum(y)); },
-        "recompute (#0): backward has been here and released what it saved; pass retain = true to "
-        "walk the tape again");
+    check_throws<AutogradError>([&] { tape.backward(sum(y)); },
+                                "recompute (#0): backward has already run and released the saved "
+                                "tensors; pass retain = true to run it again");
 }
 
 TEST_CASE("recompute: without a tape, or without anything to follow, it is the function") {

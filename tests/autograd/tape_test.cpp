@@ -122,7 +122,7 @@ TEST_CASE("tape: what gradient() and backward() refuse") {
     check_throws<AutogradError>([&] { tape.backward(Tensor()); },
                                 "backward: the tensor to start from is undefined");
     check_throws<AutogradError>(
-        [&] { c.grad(); }, "grad: this tensor did not ask for its gradient (set_requires_grad)");
+        [&] { c.grad(); }, "grad: this tensor does not require a gradient (set_requires_grad)");
     CHECK_THROWS_AS(y.grad(), AutogradError);
     CHECK_FALSE(x.grad().defined());  // none of these had a side effect
     tape.backward(sum(y));
@@ -145,8 +145,8 @@ TEST_CASE("tape: walking twice needs retain") {
     CHECK_EQ(x.grad().at({1}), doctest::Approx(2 * std::exp(1.0)));
     CHECK(tape.entries()[0]->released());
     check_throws<AutogradError>([&] { tape.backward(y); },
-                                "exp (#0, blocks.3.norm): backward has been here and released "
-                                "what it saved; pass retain = true to walk the tape again");
+                                "exp (#0, blocks.3.norm): backward has already run and released "
+                                "the saved tensors; pass retain = true to run it again");
 }
 
 TEST_CASE("tape: changes in place are noticed") {

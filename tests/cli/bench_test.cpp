@@ -83,7 +83,7 @@ TEST_CASE("cli bench step: what computes in bf16 has the peak of products of bf1
     check_peak(json, "bf16");
 }
 
-TEST_CASE("cli bench busy: steps beside a loop that spins") {
+TEST_CASE("cli bench busy: steps with a spinning loop") {
     const Arguments small{"busy", "--layers", "1", "--heads", "2", "--dim",    "16", "--context",
                           "8",    "--batch",  "3", "--steps", "3", "--rounds", "1"};
     const Json json = benched(small);
@@ -97,7 +97,7 @@ TEST_CASE("cli bench busy: steps beside a loop that spins") {
     const Place place;
     const Outcome lines = place.run(Arguments{"bench"} + small);
     check_done(lines);
-    CHECK(lines.out.find("\nbeside a loop that spins ") != std::string::npos);
+    CHECK(lines.out.find("\nwith a spinning loop ") != std::string::npos);
     CHECK(lines.out.find("\ntimes as long ") != std::string::npos);
     check_refused(place.run({"bench", "busy", "--rounds", "0"}), "--rounds");
 }

@@ -74,16 +74,17 @@ TEST_CASE("cli curve: what cannot be drawn") {
         put_metrics(place, "m", text);
         check_refused(place.run({"curve", "m"}), words);
     };
-    refused("", "'m/metrics.jsonl': no step is in it yet");
-    refused("{\"st", "no step is in it yet");
+    refused("", "'m/metrics.jsonl': contains no steps yet");
+    refused("{\"st", "contains no steps yet");
     refused(kThreeSteps + "oops\n" + kThreeSteps, "'m/metrics.jsonl': line 4: 'oops' is not JSON");
     refused("[1]\n" + kThreeSteps, "line 1: '[1]' is not a JSON object");
     refused(kThreeSteps + "\n" + kEnd, "line 4: '' is not JSON");
     refused(kThreeSteps + "{\"step\":4}\n", "line 4: \"loss\" is missing");
-    refused(kThreeSteps + "{\"step\":\"4\",\"loss\":1}\n", "line 4: \"step\" is \"4\"");
+    refused(kThreeSteps + "{\"step\":\"4\",\"loss\":1}\n",
+            "line 4: \"step\" must be a number, got \"4\"");
     refused(kThreeSteps + "{\"step\":null,\"loss\":1}\n", "line 4: \"step\" is null");
-    refused("{\"step\":1,\"loss\":[]}\n", "line 1: \"loss\" is array, which is no number");
-    refused("{\"step\":1,\"loss\":null}\n", "no point that can be drawn");
+    refused("{\"step\":1,\"loss\":[]}\n", "line 1: \"loss\" must be a number, got array");
+    refused("{\"step\":1,\"loss\":null}\n", "no point can be drawn");
     check_refused(place.run({"curve", "none"}), "'none': no such directory");
     check_refused(place.run({"curve"}), "directories is required");
     check_refused(place.run({"curve", "m", "--width", "39"}), "--width");

@@ -71,12 +71,13 @@ TEST_CASE("cli gpt2: files of tokens that are none") {
                   "vocabulary of 377");
     check_refused(place.tokens("-1 2"), "token -1 at position 0 is outside the vocabulary of 377");
     check_refused(place.tokens("1 99999999999999999999999"), "at position 1 is outside the voc");
-    check_refused(place.tokens("1 2 three"), "'ids': 'three' at position 2 is no token id");
-    check_refused(place.tokens("1 2.5"), "'2.5' at position 1 is no token id");
-    check_refused(place.tokens("1,2,3"), "'1,2,3' at position 0 is no token id");
-    check_refused(place.tokens(std::string("1 \0 2", 5)), "'\\u{0}' at position 1 is no token id");
-    check_refused(place.tokens(""), "'ids': 0 tokens; at least 2 are needed");
-    check_refused(place.tokens(" 5\n"), "'ids': 1 tokens; at least 2 are needed");
+    check_refused(place.tokens("1 2 three"), "'ids': 'three' at position 2 is not a token id");
+    check_refused(place.tokens("1 2.5"), "'2.5' at position 1 is not a token id");
+    check_refused(place.tokens("1,2,3"), "'1,2,3' at position 0 is not a token id");
+    check_refused(place.tokens(std::string("1 \0 2", 5)),
+                  "'\\u{0}' at position 1 is not a token id");
+    check_refused(place.tokens(""), "'ids': needs at least 2 tokens, got 0");
+    check_refused(place.tokens(" 5\n"), "'ids': needs at least 2 tokens, got 1");
     check_refused(place.run({"eval", "--model", "g", "--tokens", "none"}), "cannot read 'none'");
     check_refused(place.run({"eval", "--model", "g", "--tokens", "g"}), "it is a directory");
     check_refused(place.run({"eval", "--model", "g", "--tokens", "ids", "--text", "t.txt"}),
@@ -172,9 +173,9 @@ TEST_CASE("cli gpt2: directories that do not fit together") {
                  fs::copy_options::overwrite_existing | fs::copy_options::recursive);
     };
     fs::remove(place / "g/merges.txt");
-    refused("g: half a vocabulary: vocab.json is there and merges.txt is not");
+    refused("g: incomplete vocabulary: found vocab.json but not merges.txt");
     fs::remove(place / "g/vocab.json");
-    refused("g: half a vocabulary: merges.txt is there and vocab.json is not");
+    refused("g: incomplete vocabulary: found merges.txt but not vocab.json");
     spill(place / "g/vocab.json", "rubbish");
     refused("g/vocab.json: not JSON: error at byte 1");
     spill(place / "g/merges.txt", "#version: 0.2\nq q\n");
@@ -197,7 +198,8 @@ TEST_CASE("cli gpt2: directories that do not fit together") {
 TEST_CASE("cli export: where it cannot go") {
     const Gpt2Place place;
     spill(place / "file", "mine");
-    check_refused(place.run({"export", "--model", "g", "--out", "file"}), "'file': cannot be made");
+    check_refused(place.run({"export", "--model", "g", "--out", "file"}),
+                  "cannot create directory 'file'");
     check_refused(place.run({"export", "--model", "g", "--out", "e"}, {.file_size_limit = 8192}),
                   "File too large");
     CHECK_EQ(slurp(place / "file"), "mine");

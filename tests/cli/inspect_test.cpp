@@ -73,11 +73,11 @@ TEST_CASE("cli inspect: what makes no sense is refused, and leaves no page") {
     refused({"--prompt", "The"}, "--model is required");
     refused({"--model", "nowhere", "--prompt", "The"}, "nowhere");
     refused({"--model", "m", "--prompt", ""}, "the prompt has 0 characters");
-    refused({"--model", "m", "--prompt", "T"}, "the prompt has 1 character; at least 2 are needed");
+    refused({"--model", "m", "--prompt", "T"}, "the prompt has 1 character; it needs at least 2");
     refused({"--model", "m", "--prompt", "The \xe7\x8c\xab"}, "prompt");
     refused({"--model", "m", "--prompt", "The cat sat on the mat"},
-            "the prompt has 22 characters; the model looks at 16 and predicts one more, so 17 are "
-            "the most");
+            "the prompt has 22 characters; the model looks at 16 and predicts one more, so at most "
+            "17 are allowed");
     refused({"--model", "m", "--prompt", "The", "--out", "no/p.html"}, "no/p.html");
 }
 
@@ -196,9 +196,9 @@ TEST_CASE("cli inspect: an encoder-decoder and what it is not given, or cannot r
         CHECK_FALSE(std::filesystem::exists(place / "page.html"));
     };
     refused({"--model", "m", "--prompt", "abc"},
-            "inspect: 'm' is an encoder-decoder; it needs --target, what it is to write");
+            "inspect: 'm' is an encoder-decoder; it needs --target, the text to write");
     refused({"--model", "gpt", "--prompt", "The cat", "--target", "The"},
-            "inspect: 'gpt' is a GPT, which goes on with the prompt; --target is for an encoder-d");
+            "inspect: 'gpt' is a GPT, which continues the prompt; --target is for an encoder-d");
     refused({"--model", "m", "--prompt", "abx", "--target", "a"},
             "prompt: character 'x' (U+0078) at position 2 is not in the model's vocabulary");
     refused({"--model", "m", "--prompt", "ab", "--target", "a\xe7"}, "target: not UTF-8 at byte 1");
@@ -211,8 +211,7 @@ TEST_CASE("cli inspect: an encoder-decoder and what it is not given, or cannot r
     check_done(place.run({"inspect", "--model", "learned", "--prompt", "abcabc", "--target",
                           "abcab", "--out", "p.html"}));
 
-    const std::string words =
-        "m/config.json: the model is an encoder-decoder; a GPT is needed here";
+    const std::string words = "m/config.json: the model is an encoder-decoder, expected a GPT";
     check_refused(place.run({"sample", "--model", "m"}), words);
     check_refused(place.run({"eval", "--model", "m", "--text", "t.txt"}), words);
     check_refused(place.run({"export", "--model", "m", "--out", "e"}), words);

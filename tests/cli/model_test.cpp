@@ -92,24 +92,25 @@ TEST_CASE("cli: config.json that is none") {
 TEST_CASE("cli: config.json with settings that no model has") {
     const Spoilt spoilt;
     spoilt.config("model", "bert", "\"model\" is \"bert\"");
-    spoilt.config("dim", "wide", "\"dim\" is \"wide\"");
-    spoilt.config("dim", 1.5, "\"dim\" is 1.5");
-    spoilt.config("dim", nullptr, "\"dim\" is null");
-    spoilt.config("dim", true, "\"dim\" is true");
-    spoilt.config("dim", 0, "dim is 0; it must be positive");
-    spoilt.config("layers", -4, "layers is -4; it must be positive");
+    spoilt.config("dim", "wide", "\"dim\" has an invalid value: \"wide\"");
+    spoilt.config("dim", 1.5, "\"dim\" has an invalid value: 1.5");
+    spoilt.config("dim", nullptr, "\"dim\" has an invalid value: null");
+    spoilt.config("dim", true, "\"dim\" has an invalid value: true");
+    spoilt.config("dim", 0, "dim must be positive, got 0");
+    spoilt.config("layers", -4, "layers must be positive, got -4");
     spoilt.config("heads", 3, "3 heads do not divide dim 16");
-    spoilt.config("heads", 0, "heads is 0");
-    spoilt.config("dropout", "much", "\"dropout\" is \"much\"");
-    spoilt.config("dropout", 1.5, "m/config.json: Dropout: p = 1.5");
-    spoilt.config("bias", 1, "\"bias\" is 1");
-    spoilt.config("tied_head", "no", "\"tied_head\" is \"no\"");
+    spoilt.config("heads", 0, "heads must be positive, got 0");
+    spoilt.config("dropout", "much", "\"dropout\" has an invalid value: \"much\"");
+    spoilt.config("dropout", 1.5, "m/config.json: Dropout: p must be in [0, 1], got 1.5");
+    spoilt.config("bias", 1, "\"bias\" has an invalid value: 1");
+    spoilt.config("tied_head", "no", "\"tied_head\" has an invalid value: \"no\"");
     spoilt.config("vocab", 7, "the configuration 7");
     // Sizes in a file must not cause allocations.
     spoilt.config("layers", 1'000'000'000'000, "m/config.json: the configuration needs");
     spoilt.config("dim", 4'000'000'000'000'000'000, "the configuration needs");
     spoilt.config("context", 1'000'000'000'000, "the configuration needs");
-    spoilt.config("layers", 18'000'000'000'000'000'000u, "\"layers\" is 18000000000000000000");
+    spoilt.config("layers", 18'000'000'000'000'000'000u,
+                  "\"layers\" has an invalid value: 18000000000000000000");
     // Nearly right sizes: the weights have other shapes.
     spoilt.config("dim", 18, "the configuration needs f32 [");
     spoilt.config("context", 17, "position_embedding.weight");
@@ -129,7 +130,7 @@ TEST_CASE("cli: tokenizer.json that is none, or another model's") {
     spill(file, R"({"type":"char","vocab":["a","b"]})");
     spoilt.refused("m: the tokenizer has 2 characters, the configuration ");
     spill(file, R"({"type":"char","vocab":["a","a"]})");
-    spoilt.refused("comes twice");
+    spoilt.refused("appears twice");
     spill(file, R"({"type":"char","vocab":["ab"]})");
     spoilt.refused("2 characters instead of one");
 }
@@ -199,7 +200,7 @@ TEST_CASE("cli: model.safetensors with tensors that cannot be, or are another mo
         [&](Json& json) {
             json["empty"] = {{"dtype", "F32"}, {"shape", {0}}, {"data_offsets", {0, 0}}};
         },
-        "tensor \"empty\" belongs to no part of the model");
+        "tensor \"empty\" does not belong to the model");
 }
 
 TEST_CASE("cli: prompts and texts with characters the model does not know") {

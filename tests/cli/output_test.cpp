@@ -69,9 +69,9 @@ TEST_CASE("cli: --out that is no directory") {
         check_refused(outcome, words);
         CHECK_EQ(outcome.out, "");
     };
-    refused("file", "'file': cannot be made a directory: ");
-    refused("file/model", "'file/model': cannot be made a directory: Not a directory");
-    refused("", "'': cannot be made a directory");
+    refused("file", "cannot create directory 'file': ");
+    refused("file/model", "cannot create directory 'file/model': Not a directory");
+    refused("", "cannot create directory ''");
     refused(std::string(300, 'x'), "File name too long");
     CHECK_EQ(slurp(place / "file"), "mine");
     check_only_these(place.path(), {"t.txt", "file"});
@@ -89,7 +89,7 @@ TEST_CASE("cli: --out that may not be written") {
     put_model(place / "theirs");
     const std::string before = slurp(place / "theirs" / "model.safetensors");
     const Surroundings nobody{.as_nobody = true};
-    check_refused(place.run(into("new"), nobody), "'new': cannot be made a directory: ");
+    check_refused(place.run(into("new"), nobody), "cannot create directory 'new': ");
     check_refused(place.run(into("theirs"), nobody), "Permission denied");
     CHECK_EQ(slurp(place / "theirs" / "model.safetensors"), before);
     check_only_these(place / "theirs", kModelFiles);
@@ -150,11 +150,10 @@ TEST_CASE("cli: a checkpoint that cannot be written is said once, and is an erro
     CHECK_EQ(outcome.code, 2);
     const auto lines = lines_of(outcome.err);
     REQUIRE_EQ(lines.size(), 2);
-    CHECK_EQ(
-        lines[0],
-        "tapestry: 'm/metrics.jsonl': cannot be written: File too large; the training goes on, "
-        "and tries again");
-    CHECK_EQ(lines[1], "tapestry: 'm/metrics.jsonl': cannot be written: File too large");
+    CHECK_EQ(lines[0],
+             "tapestry: cannot write 'm/metrics.jsonl': File too large; training continues "
+             "and will retry");
+    CHECK_EQ(lines[1], "tapestry: cannot write 'm/metrics.jsonl': File too large");
     CHECK(samples(place, "m"));  // the earlier checkpoint
 }
 
@@ -194,7 +193,7 @@ TEST_CASE("cli: a disk that is full for a while") {
     REQUIRE(wait_until([&] { return fs::exists(place / "disk/m/model.safetensors"); }));
     disk.fill_but(0);
     REQUIRE(wait_until(
-        [&] { return slurp(place / "said").find("trying again in 5 s") != std::string::npos; }));
+        [&] { return slurp(place / "said").find("retrying in 5 s") != std::string::npos; }));
     CHECK(samples(place, "disk/m"));
     fs::remove(place / "disk/filler");
     CHECK_EQ(process.wait().code, 0);

@@ -131,8 +131,8 @@ TEST_CASE("cli profile: what makes no sense is refused") {
         check_refused(outcome, words);
         CHECK_EQ(outcome.out, "");
     };
-    refused({"--model", "m"}, "profile: --model needs --text, and the reverse");
-    refused({"--text", "t.txt"}, "profile: --model needs --text, and the reverse");
+    refused({"--model", "m"}, "profile: --model and --text must be given together");
+    refused({"--text", "t.txt"}, "profile: --model and --text must be given together");
     refused({"--model", "m", "--text", "t.txt", "--dim", "32"}, "excludes");
     refused({"--model", "nowhere", "--text", "t.txt"}, "nowhere");
     refused({"--model", "m", "--text", "short.txt"}, "short.txt");

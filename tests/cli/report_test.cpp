@@ -61,7 +61,7 @@ TEST_CASE("cli gradcheck: a trained model on a text") {
     CHECK_GT(json.at("results")[0].at("inputs").size(), 10);
     check_done(place.run(check + Arguments{"--dtype", "f32"}));
     check_refused(place.run({"gradcheck", "--model", (place / "m").string()}),
-                  "--model needs --text");
+                  "--model and --text must be given together");
 }
 
 TEST_CASE("cli gradcheck: an op without gradients has none to check") {

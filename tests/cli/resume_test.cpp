@@ -53,7 +53,7 @@ TEST_CASE("cli resume: killed at any moment, the same model in the end") {
     CHECK(place.weights("m") == place.weights("whole"));
     const Outcome again = place.run({"train", "--resume", "--out", "m"});
     check_done(again);
-    CHECK(again.out.find("nothing to do: all 400 steps were taken") != std::string::npos);
+    CHECK(again.out.find("nothing to do: all 400 steps are done") != std::string::npos);
 }
 
 TEST_CASE("cli resume: with every optimiser, killed and gone on with, the same model") {
@@ -79,20 +79,18 @@ TEST_CASE("cli resume: what is said of where it begins") {
     const ResumePlace place;
     const Outcome first = place.run(training("m", {"--resume", "--steps", "60"}));
     check_done(first);
-    CHECK(first.out.starts_with("no checkpoint in m: beginning at step 0\n"));
-    check_refused(
-        place.run({"train", "--resume", "--out", "n"}),
-        "--resume: there is no checkpoint in n, and without --text nothing to begin with");
+    CHECK(first.out.starts_with("no checkpoint in m: starting at step 0\n"));
+    check_refused(place.run({"train", "--resume", "--out", "n"}),
+                  "--resume: no checkpoint in n; to start a new run, give --text");
     CHECK_FALSE(fs::exists(place / "n"));
     check_refused(place.run({"train", "--out", "n"}), "--text is required");
     check_refused(place.run({"train", "--resume", "--out", "m", "--steps", "80"}),
-                  "steps was 60 so far and is 80 now; --override steps goes on all the same");
+                  "steps was 60 and is now 80; --override steps continues anyway");
     const Outcome longer = place.run({"train", "--resume", "--out", "m", "--steps", "80",
                                       "--override", "steps", "lr", "--lr", "0.5"});
     check_done(longer);
-    CHECK(longer.out.starts_with("going on in m after step 60 of 80\n"));
-    CHECK(longer.out.find("steps differs from what it was so far (--override)\n") !=
-          std::string::npos);
+    CHECK(longer.out.starts_with("resuming in m after step 60 of 80\n"));
+    CHECK(longer.out.find("steps differs from before (--override)\n") != std::string::npos);
     CHECK(longer.out.find("lr differs") != std::string::npos);
     CHECK_EQ(lines_of(slurp(place / "m" / "metrics.jsonl")).size(), 81);
     CHECK(place.run({"curve", "m"}).out.find("80") != std::string::npos);
@@ -103,7 +101,7 @@ TEST_CASE("cli resume: options that cannot be") {
     check_refused(place.run(training("m", {"--keep", "0"})), "--keep");
     for (const char* interval : {"x", "-1", "1.5", "s", "10 s", "10m", "99999999999999999999"}) {
         check_refused(place.run(training("m", {"--checkpoint-every", interval})),
-                      "is neither a number of steps (500) nor of seconds (30s)");
+                      "must be a number of steps (500) or seconds (30s)");
     }
     CHECK_FALSE(fs::exists(place / "m"));
 }

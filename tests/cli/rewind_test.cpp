@@ -46,8 +46,8 @@ TEST_CASE("cli rewind: a step's numbers, its text, its page, its tape") {
     const Outcome shown =
         place.run({"rewind", "m", "--step", "1", "--inspect", "p.html", "--print"});
     check_done(shown);
-    CHECK(has(shown, "taken again from the beginning; it learned from\n"));
-    CHECK(has(shown, "Step 1, taken again"));
+    CHECK(has(shown, "replayed from the beginning; it learned from\n"));
+    CHECK(has(shown, "Step 1, replayed"));
     CHECK(has(shown, "'p.html': "));
     CHECK(slurp(place / "p.html").starts_with("<!doctype html>"));
 }
@@ -93,9 +93,9 @@ TEST_CASE("cli rewind: what cannot be") {
     check_done(place.run({"rewind", "m", "--step", "3", "--text", "u.txt"}));
     spill(place / "v.txt", simple_text(1900));
     check_refused(place.run({"rewind", "m", "--step", "60", "--text", "v.txt"}),
-                  "--text or --data says where it lies now");
+                  "give its path with --text or --data");
     place.train({"--text", "u.txt", "--checkpoint-every", "0", "--overwrite"});
-    check_refused(place.run({"rewind", "m", "--step", "1"}), "no checkpoint of a run is in it");
+    check_refused(place.run({"rewind", "m", "--step", "1"}), "contains no checkpoint of a run");
 }
 
 TEST_CASE("cli bisect: where something happened first, and what opens it") {
@@ -118,7 +118,7 @@ TEST_CASE("cli bisect: where something happened first, and what opens it") {
     CHECK_EQ(none.out,
              "no step after 50 has non_finite\nlooked at step 51, then at each from 52 to 60\n");
     check_refused(place.run({"bisect", "m", "--first", "grad_norn > 2"}),
-                  "bisect: 'grad_norn > 2' is no condition; one is 'grad_norm > 2'");
+                  "bisect: 'grad_norn > 2' is not a condition, such as 'grad_norm > 2'");
     check_refused(place.run({"bisect", "m", "--first", "update_ratio(x) > 2"}),
                   "bisect: no parameter or module is called 'x'");
     check_refused(place.run({"bisect", "m", "--first", "loss > 2", "--after", "60"}),
@@ -132,8 +132,8 @@ TEST_CASE("cli fork: a run goes on differently, and is one run to whoever looks"
         {"train", "--fork", "m", "--step", "30", "--out", "n", "--lr", "0.5", "--hash-every", "4"});
     check_done(outcome);
     CHECK(
-        outcome.out.starts_with("going on in n after step 30 of m\n"
-                                "lr differs from what it was so far (--fork)\n"));
+        outcome.out.starts_with("continuing in n after step 30 of m\n"
+                                "lr differs from before (--fork)\n"));
     CHECK_EQ(lines_of(slurp(place / "n" / "metrics.jsonl")).size(), 61);
     CHECK_EQ(place.line("m", 30), place.line("n", 30));
     CHECK_NE(place.line("m", 33)["loss"], place.line("n", 33)["loss"]);
@@ -160,12 +160,12 @@ TEST_CASE("cli fork: what cannot be") {
         return place.run(Arguments{"train", "--fork", "m"} + more);
     };
     check_refused(fork({"--out", "n"}), "--step");
-    check_refused(fork({"--step", "3", "--out", "m"}), "--fork: m is --out as well");
+    check_refused(fork({"--step", "3", "--out", "m"}), "--fork: m is also --out");
     check_refused(fork({"--step", "61", "--out", "n"}), "fork: step 61: 'm' has steps 1 to 60");
     check_refused(fork({"--step", "60", "--out", "n"}),
-                  "fork: of 60 steps none is left after step 60; --steps asks for more");
+                  "fork: none of the 60 steps is left after step 60; set --steps higher");
     check_refused(fork({"--step", "3", "--out", "n", "--resume"}), "--resume excludes --fork");
-    check_refused(fork({"--step", "3", "--out", "n", "--dim", "64"}), "the training so far: ");
+    check_refused(fork({"--step", "3", "--out", "n", "--dim", "64"}), "the training state: ");
     check_refused(place.run(tiny_training({"--out", "n", "--step", "3"})), "--fork");
     CHECK_FALSE(fs::exists(place / "n"));
 }

@@ -70,8 +70,8 @@ TEST_CASE("cli sample: weights of fewer bits write, alike with any number of thr
         return place.run({"train", "--text", "t.txt", "--out", "x", "--weights", type});
     };
     check_refused(train("int8"),
-                  "a step changes a weight by less than lies between two such numbers");
-    check_refused(train("f16"), "f16 is no type that weights learn in");
+                  "a step changes a weight by less than the distance between two int8 numbers");
+    check_refused(train("f16"), "f16 is not a type for training weights");
 }
 
 TEST_CASE("cli sample: a reader that goes away ends it") {

@@ -34,8 +34,8 @@ TEST_CASE("cli: threads that the system does not start are done without, which i
         {.environment = {{"TAPESTRY_THREADS", "500"}}, .address_space_limit = 600 * kMegabyte});
     INFO(outcome.err);
     CHECK_EQ(outcome.code, 0);
-    CHECK(outcome.err.starts_with("tapestry: the system would not start 500 threads ("));
-    CHECK(outcome.err.find("); going on with ") != std::string::npos);
+    CHECK(outcome.err.starts_with("tapestry: could not start 500 threads ("));
+    CHECK(outcome.err.find("); continuing with ") != std::string::npos);
     CHECK_EQ(lines_of(outcome.err).size(), 1);
     const std::string weights = slurp(place / "m" / "model.safetensors");
     check_done(place.run(tiny_training({"--overwrite"})));
@@ -69,7 +69,7 @@ TEST_CASE("cli train: a training that learned nothing says so") {
     INFO(bad.out);
     CHECK_EQ(bad.code, 0);
     CHECK(bad.out.find("saved in m, but the validation loss is ") != std::string::npos);
-    CHECK(bad.out.find(", and guessing one of ") != std::string::npos);
+    CHECK(bad.out.find(", while guessing one of ") != std::string::npos);
     const Outcome good =
         place.run(tiny_training({"--lr", "1e-2", "--steps", "100", "--overwrite"}));
     INFO(good.out);

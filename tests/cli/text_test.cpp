@@ -73,7 +73,7 @@ TEST_CASE("cli: a model larger than memory is refused with its size, at once") {
     const auto refused = [&](const Arguments& arguments, double gigabytes) {
         const auto start = std::chrono::steady_clock::now();
         const Outcome outcome = place.run(arguments);
-        check_refused(outcome, " GB of memory, and ");
+        check_refused(outcome, " GB of memory, but only ");
         const std::string words = "would need about ";
         const auto at = outcome.err.find(words);
         REQUIRE(at != std::string::npos);

@@ -99,7 +99,7 @@ TEST_CASE("cli tokenize: inputs that are refused") {
         check_refused(outcome, words);
         CHECK_FALSE(fs::exists(t.place / "x/data.json"));
     };
-    refused({"--text", "t.txt", "--out", "d"}, "d: there is data in it already; remove it, or");
+    refused({"--text", "t.txt", "--out", "d"}, "d: already contains data; remove it or");
     refused({"--text", "none.txt", "--out", "x"}, "'none.txt': No such file or directory");
     spill(t.place / "bad.jsonl", "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
     refused({"--text", "bad.jsonl", "--out", "x"}, "bad.jsonl:2: no field 'text'");
@@ -115,8 +115,8 @@ TEST_CASE("cli tokenize: inputs that are refused") {
     refused({"--text", "o.txt", "--out", "x", "--tokenizer", "m"},
             "o.txt: character 'Ω' (U+03A9) at position 0 is not in the model's vocabulary");
     refused({"--text", "t.txt", "t.txt", "--out", "x", "--tokenizer", "m"},
-            "t.txt: a second document, and the tokenizer has no end-of-text character");
-    refused({"--text", "t.txt", "--out", "t.txt"}, "'t.txt': cannot be made a directory");
+            "t.txt: a second document, but the tokenizer has no end-of-text character");
+    refused({"--text", "t.txt", "--out", "t.txt"}, "cannot create directory 't.txt'");
 }
 
 TEST_CASE("cli tokenize: data that cannot be trained on") {
@@ -135,16 +135,16 @@ TEST_CASE("cli tokenize: data that cannot be trained on") {
     check_done(t.place.run({"tokenize", "--text", "o.txt", "--out", "o"}));
     put_model(t.place / "model");
     refused({"train", "--data", "o", "--model", "model", "--out", "m"},
-            "o: made with another tokenizer than model has (24 characters, hash ");
+            "o: made with a tokenizer that differs from that of model (24 characters, hash ");
     refused({"eval", "--data", "o", "--model", "model"},
-            "o: made with another tokenizer than model");
+            "o: made with a tokenizer that differs from that of model");
     Json json = Json::parse(slurp(t.place / "d/data.json"));
     std::string ids = slurp(t.place / "d/ids.bin");
     ids[100] = 'x';  // id 120
     spill(t.place / "d/ids.bin", ids);
     refused({"train", "--data", "d", "--out", "m"}, "'d/ids.bin': its hash is ");
     refused({"train", "--data", "d", "--out", "m"},
-            "d/data.json says " + json.at("ids_xxh3").get<std::string>());
+            "d/data.json lists " + json.at("ids_xxh3").get<std::string>());
     CHECK_FALSE(fs::exists(t.place / "m/model.safetensors"));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("cli tokenize: killed half way, there is no data; and the next one mak
         CHECK_EQ(outcome.code, signal == SIGKILL ? -SIGKILL : 130);
         CHECK_EQ(outcome.err, signal == SIGKILL
                                   ? ""
-                                  : "tapestry: interrupted; there is no data in interrupted\n");
+                                  : "tapestry: interrupted; no data was written to interrupted\n");
         CHECK_EQ(files_in(out), signal == SIGKILL ? 1 : 0);
         check_refused(place.run(Tokenized::training_on(out)), "/data.json': No such file");
         check_done(place.run(command));
@@ -244,8 +244,8 @@ TEST_CASE("cli: a part for testing, and the order of an epoch") {
     CHECK(test.out.find(" over 384 characters of the test part of d\n") != std::string::npos);
     check_done(t.place.run(eval + Arguments{"--split", "validation"}));
     check_refused(t.place.run(eval + Arguments{"--split", "test"}),
-                  "eval: --split test needs --test-fraction, the one that the training had");
-    check_refused(t.train({"--out", "x", "--test-fraction", "0.1"}), "something is left for");
+                  "eval: --split test needs --test-fraction, as given in training");
+    check_refused(t.train({"--out", "x", "--test-fraction", "0.1"}), "leave something for");
     check_refused(t.train({"--out", "x", "--test-fraction", "0.005"}), "10 for testing");
     check_refused(t.train({"--out", "x", "--order", "sorted"}), "--order");
 }
@@ -291,7 +291,7 @@ TEST_CASE("cli: the tokens of a long text are kept in the cache, unless that can
     spill(home, "no directory");
     const Outcome without = place.run(tiny_training(quick + Arguments{"--out", "d"}), cached);
     CHECK_EQ(without.code, 0);
-    CHECK(without.err.starts_with("tapestry: the text's tokens are not kept: "));
+    CHECK(without.err.starts_with("tapestry: the text's tokens are not cached: "));
     CHECK_EQ(weights("d"), weights("a"));
     // Neither variable gives a location: nothing is cached, without a warning.
     check_done(place.run(tiny_training(quick + Arguments{"--out", "e"}),

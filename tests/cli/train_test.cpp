@@ -158,7 +158,7 @@ TEST_CASE("cli train: with planned memory, by option or variable, the same weigh
     const Surroundings with{.environment = {{"TAPESTRY_PLAN", "1"}}};
     CHECK(eager == place.trained(noisy, with));
     check_refused(place.run(tiny_training(), {.environment = {{"TAPESTRY_PLAN", "on"}}}),
-                  "TAPESTRY_PLAN=on: neither 0 nor 1");
+                  "TAPESTRY_PLAN=on: must be 0 or 1");
 }
 
 TEST_CASE("cli train: an interrupt saves, and ends with 130") {
@@ -236,7 +236,7 @@ TEST_CASE("cli train: positions, shared keys and norms of attention, and writing
     check_refused(place.run(tiny_training({"--kv-heads", "3"})),
                   "MultiHeadAttention: 3 heads of keys and values do not divide 2 heads");
     check_refused(place.run(tiny_training({"--positions", "rotary", "--rotary-share", "0.03"})),
-                  "rotary: pairs of numbers turn, but a share of 0.03 of a head's");
+                  "rotary: numbers are rotated in pairs, but a share of 0.03 of a head's");
 }
 
 TEST_CASE("cli train: a recipe, and what is given besides") {
@@ -251,7 +251,7 @@ TEST_CASE("cli train: a recipe, and what is given besides") {
     CHECK_EQ(config.at("layers"), 1);
     check_done(place.run({"sample", "--model", "m", "--tokens", "5"}));
     Arguments again = tiny_training({"--recipe", "standard", "--steps", "4", "--resume"});
-    check_refused(place.run(again), "recipe was fast so far and is standard now");
+    check_refused(place.run(again), "recipe was fast and is now standard");
     check_refused(place.run(tiny_training({"--recipe", "slow"})), "slow");
     check_refused(place.run(tiny_training({"--bias", "maybe"})), "maybe");
 }
@@ -290,8 +290,8 @@ TEST_CASE("cli train: --train-only trains a part of a model, and says what is fr
     CHECK_NE(page.find("--train-only blocks.0.attention final_norm"), std::string::npos);
 
     check_refused(place.run(from_start + Arguments{"--train-only", "block"}),
-                  "train_only: no parameter stands under \"block\"; the module has "
+                  "train_only: no parameter has the prefix \"block\"; the module has "
                   "token_embedding, position_embedding, blocks, final_norm, head");
     check_refused(place.run(from_start + Arguments{"--train-only", "head"}),
-                  "\"head.weight\" and \"token_embedding.weight\" are one tensor");
+                  "\"head.weight\" and \"token_embedding.weight\" share one tensor");
 }

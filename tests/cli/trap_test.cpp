@@ -57,7 +57,7 @@ struct TrapPlace : Place {
         const Outcome outcome = run(training(more));
         check_refused(outcome, words, 1);
         check_refused(outcome, "`tapestry replay m/trap` shows it", 1);
-        const std::string finding = between(outcome.err, "taken again, ", "; `tapestry replay");
+        const std::string finding = between(outcome.err, "replayed, ", "; `tapestry replay");
         const Outcome again = run({"replay", "m/trap", "--out", "r.html", "--threads", "2"});
         check_done(again);
         INFO(again.out);
@@ -88,7 +88,7 @@ TEST_CASE("cli trap: a parameter that was not finite from the start is named") {
           std::string::npos);
     CHECK(said.find("in blocks.0.feed_forward.up, forward; ") != std::string::npos);
     CHECK(said.find(": 1 NaN of 64") != std::string::npos);
-    CHECK(said.find("; the training began with weights that are not finite;") != std::string::npos);
+    CHECK(said.find("; the run started with weights that are not finite;") != std::string::npos);
 }
 
 TEST_CASE("cli trap: an overflow inside the model, forward, with dropout and accumulation") {
@@ -125,7 +125,7 @@ TEST_CASE("cli trap: with weights of bf16, which replay rounds as the training d
 
 TEST_CASE("cli trap: a learning rate beyond all reason") {
     const TrapPlace place;
-    const std::string said = place.trapped({"--lr", "1000"}, "taken again, first ");
+    const std::string said = place.trapped({"--lr", "1000"}, "replayed, first ");
     CHECK(said.find("[") != std::string::npos);
 }
 
@@ -187,13 +187,13 @@ TEST_CASE("cli trap: rewind takes the same step again, and finds the same") {
         tiny_training({"--steps", "400", "--warmup", "300", "--lr", "1000", "--clip", "0",
                        "--checkpoint-every", "10"});
     const Outcome diverged = place.run(beyond_reason + Arguments{"--trap-nan"});
-    check_refused(diverged, "taken again, ", 1);
-    const std::string finding = between(diverged.err, "taken again, ", "; `tapestry replay");
+    check_refused(diverged, "replayed, ", 1);
+    const std::string finding = between(diverged.err, "replayed, ", "; `tapestry replay");
     const std::string step = between(diverged.err, "train: step ", ":");
     const Outcome rewound = place.run({"rewind", "m", "--step", step, "--inspect", "p.html"});
     check_done(rewound);
     CHECK(rewound.out.starts_with("train: step " + step + ": the loss is "));
-    CHECK_EQ(between(rewound.out, "taken again, ", "\n"), finding);
+    CHECK_EQ(between(rewound.out, "replayed, ", "\n"), finding);
     CHECK(rewound.out.find("metrics.jsonl ends with step ") != std::string::npos);
     CHECK(slurp(place / "p.html").ends_with("</html>\n"));
     const std::string next = std::to_string(std::stoi(step) + 1);

@@ -129,12 +129,12 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"bench"}, "A subcommand is required (see tapestry bench --help)");
     refused({"bench", "conv"}, "not expected: conv");
     refused({"info", "train"}, "not expected: train");
-    refused({"gradcheck", "--op", "nosuch"}, "no op is called \"nosuch\"");
+    refused({"gradcheck", "--op", "nosuch"}, "unknown op \"nosuch\"");
     refused({"gradcheck", "--module", "nosuch"},
-            "no module is called \"nosuch\"; there are linear");
+            "unknown module \"nosuch\"; must be one of linear");
     refused({"gradcheck", "--op", "exp", "--module", "gpt"}, "--op excludes --module");
     refused({"gradcheck", "--plot", "p.svg"}, "--plot needs an op, a module or a model");
-    refused({"gradcheck", "--dtype", "f32", "--order", "1"}, "--order is for f64");
+    refused({"gradcheck", "--dtype", "f32", "--order", "1"}, "--order needs f64");
     refused({"gradcheck", "--op", "exp", "--order", "3"}, "--order: Value 3 not in range 1 to 2");
     CHECK_EQ(place.names().size(), 0);
 }
@@ -199,16 +199,16 @@ TEST_CASE("cli: TAPESTRY_ISA, _THREADS and _FUSE that mean nothing") {
         check_refused(outcome, fmt::format("{}={}: {}", name, value, words));
         CHECK_EQ(outcome.out, "");
     };
-    refused("TAPESTRY_ISA", "nonsense", "no such instruction set; baseline, avx2");
-    refused("TAPESTRY_ISA", "", "no such instruction set");
+    refused("TAPESTRY_ISA", "nonsense", "unknown instruction set; must be one of baseline, avx2");
+    refused("TAPESTRY_ISA", "", "unknown instruction set");
     const auto isas = tapestry::available_isas();
     for (const auto isa : {tapestry::Isa::avx2, tapestry::Isa::avx512, tapestry::Isa::neon}) {
         if (std::find(isas.begin(), isas.end(), isa) != isas.end()) continue;
         refused("TAPESTRY_ISA", std::string(name_of(isa)), "not available; this machine");
     }
-    for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "neither 0 nor 1");
+    for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "must be 0 or 1");
     for (const char* value : {"0", "x", "-1", "", "1025", "2 "}) {
-        refused("TAPESTRY_THREADS", value, "not a number of threads from 1 to 1024");
+        refused("TAPESTRY_THREADS", value, "must be a number of threads from 1 to 1024");
     }
 }
 

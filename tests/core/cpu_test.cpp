@@ -98,10 +98,10 @@ TEST_CASE("cpu: TAPESTRY_ISA") {
     }
     for (const char* wrong : {"", "sse2", "AVX2", "avx512 "}) {
         CHECK(ask(wrong) ==
-              fmt::format("ValueError TAPESTRY_ISA={}: no such instruction set; baseline, avx2, "
-                          "avx512, avx512_bf16, avx512_amx and neon are known, and this machine "
-                          "has {}",
-                          wrong, joined_names()));
+              fmt::format(
+                  "ValueError TAPESTRY_ISA={}: unknown instruction set; must be one of baseline, "
+                  "avx2, avx512, avx512_bf16, avx512_amx and neon; this machine has {}",
+                  wrong, joined_names()));
     }
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("create: arange and eye") {
     CHECK(arange(0).shape() == Shape{0});
     CHECK(eye(2).to_vector<double>() == std::vector<double>{1, 0, 0, 1});
     CHECK(eye(0).shape() == Shape{0, 0});
-    check_throws<ValueError>([] { arange(-1); }, "arange: -1 is negative");
+    check_throws<ValueError>([] { arange(-1); }, "arange: n must be >= 0, got -1");
 }
 
 TEST_CASE("create: arange from, to and by") {
@@ -48,16 +48,17 @@ TEST_CASE("create: arange from, to and by") {
     CHECK(arange(kMost, kLeast, kLeast).to_vector<std::int64_t>() ==
           std::vector<std::int64_t>{kMost, -1});
 
-    check_throws<ValueError>([] { arange(0, 3, 0); }, "arange: the step is 0");
+    check_throws<ValueError>([] { arange(0, 3, 0); }, "arange: the step must not be 0");
     check_throws<ValueError>([] { arange(0, 3, -1); },
-                             "arange: a step of -1 does not lead from 0 to 3");
+                             "arange: steps of -1 do not lead from 0 to 3");
     check_throws<ValueError>([] { arange(0, 1, 0.5, DType::i64); },
-                             "arange: 0.5 is no whole number of 64 bits, and i64 was asked for");
+                             "arange: 0.5 is not a 64-bit integer, but the dtype is i64");
     check_throws<ValueError>([] { arange(0.0, std::numeric_limits<double>::infinity()); },
-                             "arange: start 0, stop inf, step 1: not all are finite");
-    check_throws<DTypeError>([] { arange(0, 2, 1, DType::boolean); }, "arange: bool has no range");
+                             "arange: start, stop and step must be finite, got 0, inf and 1");
+    check_throws<DTypeError>([] { arange(0, 2, 1, DType::boolean); },
+                             "arange: needs floating-point numbers or i64, got bool");
     check_throws<MemoryError>([] { arange(0.0, 1e300, 1.0); },
-                              "arange: 1e+300 numbers from 0 to 1e+300");
+                              "arange: too many numbers: 1e+300 from 0 to 1e+300");
 }
 
 TEST_CASE("create: linspace") {
@@ -71,11 +72,11 @@ TEST_CASE("create: linspace") {
     for (const double same : linspace(0.1, 0.1, 9, DType::f64).to_vector<double>()) {
         CHECK(same == 0.1);
     }
-    check_throws<ValueError>([] { linspace(0, 1, -2); }, "linspace: -2 is negative");
+    check_throws<ValueError>([] { linspace(0, 1, -2); }, "linspace: n must be >= 0, got -2");
     check_throws<ValueError>([] { linspace(-1e308, 1e308, 3); },
-                             "linspace: from -1e+308 to 1e+308: no finite distance");
+                             "linspace: the distance from -1e+308 to 1e+308 must be finite");
     check_throws<DTypeError>([] { linspace(0, 1, 3, DType::i64); },
-                             "linspace: needs floating numbers, got i64");
+                             "linspace: needs floating-point numbers, got i64");
 }
 
 TEST_CASE("create: like another tensor") {

@@ -154,9 +154,9 @@ TEST_CASE("file: what cannot be written") {
     };
     std::filesystem::create_directory(scratch / "dir");
     check_message<IoError>(write(scratch / "dir"), "dir': it is a directory, not a file");
-    check_message<IoError>(write(scratch / "dir/"), "the path names no file");
-    check_message<IoError>(write(""), "the path names no file");
-    check_message<IoError>(write(scratch / "dir/.."), "the path names no file");
+    check_message<IoError>(write(scratch / "dir/"), "the path does not name a file");
+    check_message<IoError>(write(""), "the path does not name a file");
+    check_message<IoError>(write(scratch / "dir/.."), "the path does not name a file");
     check_message<IoError>(
         write(scratch / "none" / "x"),
         "directory '" + (scratch / "none").native() + "': No such file or directory");

@@ -57,7 +57,7 @@ TEST_CASE("lock: what else may stand there") {
     CHECK(DirectoryLock(scratch.path()).is_held());
     const auto refused = [&] {
         check_message<IoError>([&] { DirectoryLock lock(scratch.path()); },
-                               ".lock': not a lock that Tapestry wrote");
+                               ".lock': not a lock file that Tapestry wrote");
     };
     spill(scratch / ".lock", "no number");
     refused();
@@ -73,7 +73,7 @@ TEST_CASE("lock: a pipe, and a file that has another name as well, are left alon
     const test::Scratch scratch;
     const auto refused = [&] {
         check_message<IoError>([&] { DirectoryLock lock(scratch.path()); },
-                               ".lock': not a lock that Tapestry wrote");
+                               ".lock': not a lock file that Tapestry wrote");
     };
     spill(scratch / "precious", "47");
     std::filesystem::create_hard_link(scratch / "precious", scratch / ".lock");

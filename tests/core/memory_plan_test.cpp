@@ -104,15 +104,15 @@ TEST_CASE("memory_plan: lives outside of the cycle") {
         [] {
             plan_memory({{64, 4, 1}}, 4);
         },
-        "plan_memory: a block needed for 1 moments from 4 on, of 4");
+        "plan_memory: a block cannot live for 1 moments from moment 4 of 4");
     check_throws<ValueError>(
         [] {
             plan_memory({{64, 0, 5}}, 4);
         },
-        "plan_memory: a block needed for 5 moments from 0 on, of 4");
+        "plan_memory: a block cannot live for 5 moments from moment 0 of 4");
     check_throws<ValueError>(
         [] {
             plan_memory({{64, 0, 0}}, 4);
         },
-        "plan_memory: a block needed for 0 moments from 0 on, of 4");
+        "plan_memory: a block cannot live for 0 moments from moment 0 of 4");
 }

@@ -146,11 +146,11 @@ TEST_CASE("parallel: number of threads") {
     const ThreadsGuard guard(3);
     CHECK(num_threads() == 3);
     check_throws<ValueError>([] { set_num_threads(0); },
-                             "set_num_threads: 0 is not from 1 to 1024");
+                             "set_num_threads: must be from 1 to 1024, got 0");
     check_throws<ValueError>([] { set_num_threads(-2); },
-                             "set_num_threads: -2 is not from 1 to 1024");
+                             "set_num_threads: must be from 1 to 1024, got -2");
     check_throws<ValueError>([] { set_num_threads(1025); },
-                             "set_num_threads: 1025 is not from 1 to 1024");
+                             "set_num_threads: must be from 1 to 1024, got 1025");
     CHECK(num_threads() == 3);
 }
 
@@ -168,7 +168,8 @@ TEST_CASE("parallel: TAPESTRY_THREADS") {
     for (const char* wrong :
          {"", "0", "-1", "1025", "two", "2x", " 2", "+2", "2.0", "99999999999999999999"}) {
         CHECK(ask(wrong) ==
-              fmt::format("ValueError TAPESTRY_THREADS={}: not a number of threads from 1 to 1024",
-                          wrong));
+              fmt::format(
+                  "ValueError TAPESTRY_THREADS={}: must be a number of threads from 1 to 1024",
+                  wrong));
     }
 }

@@ -87,7 +87,7 @@ TEST_CASE("planned memory: a turn that asks for something else, and one that end
     { const PlannedMemory::Turn turn(memory); }
     take_steps(memory, kept, 2);
     const auto report = memory.report();
-    CHECK(report.why_left == "turn 5 asked for 999 bytes as block 1; 1000 were planned");
+    CHECK(report.why_left == "step 5 allocated 999 bytes as block 1; 1000 were planned");
     CHECK(report.left == 2);
     CHECK(report.followed == 3);
     CHECK(report.blocks == 4);  // the plan is kept
@@ -189,7 +189,7 @@ TEST_CASE("planned memory: a turn of too many blocks has none, and loses nothing
     for (int i = 0; i < 3; ++i) turn_of_many();
     CHECK(memory_statistics().system == before);
     CHECK(memory.report().blocks == 0);
-    CHECK(memory.report().why_left == "a turn of 9000 blocks, for which there is no plan");
+    CHECK(memory.report().why_left == "no plan was found for a step of 9000 blocks");
 }
 
 TEST_CASE("planned memory: a turn within another is its own") {

@@ -318,20 +318,22 @@ TEST_CASE("random: errors") {
     check_throws<ValueError>([&] { uniform({2}, -1.5e308, 1.5e308, g, DType::f64); },
                              "uniform: [-1.5e+308, 1.5e+308) is empty or infinite in f64");
     check_throws<ValueError>([&] { normal({2}, kInf, 1, g); },
-                             "normal: the mean inf is not finite in f32");
+                             "normal: the mean must be finite, got inf in f32");
     check_throws<ValueError>([&] { normal({2}, 1e300, 1, g); },
-                             "normal: the mean 1e+300 is not finite in f32");
-    check_throws<ValueError>([&] { normal({2}, 0, -1, g); },
-                             "normal: the standard deviation -1 is negative or not finite in f32");
-    check_throws<ValueError>([&] { normal({2}, 0, kNan, g); },
-                             "normal: the standard deviation nan is negative or not finite in f32");
+                             "normal: the mean must be finite, got 1e+300 in f32");
+    check_throws<ValueError>(
+        [&] { normal({2}, 0, -1, g); },
+        "normal: the standard deviation must be finite and >= 0, got -1 in f32");
+    check_throws<ValueError>(
+        [&] { normal({2}, 0, kNan, g); },
+        "normal: the standard deviation must be finite and >= 0, got nan in f32");
     for (const double p : {-0.1, 1.1, kNan}) {
         check_throws<ValueError>([&] { bernoulli({2}, p, g); },
-                                 fmt::format("bernoulli: p = {} is no probability (0 to 1)", p));
+                                 fmt::format("bernoulli: p must be in [0, 1], got {}", p));
     }
     check_throws<ValueError>([&] { randint(3, 3, {2}, g); }, "randint: [3, 3) is empty");
-    check_throws<ValueError>([&] { randperm(-1, g); }, "randperm: -1 is negative");
-    check_throws<ValueError>([&] { g.below(0); }, "below: the bound is 0, no number lies below it");
+    check_throws<ValueError>([&] { randperm(-1, g); }, "randperm: n must be >= 0, got -1");
+    check_throws<ValueError>([&] { g.below(0); }, "below: the bound must be positive, got 0");
     check_throws<ShapeError>([&] { rand({-1}, g); }, "shape: negative size in [-1]");
     CHECK(g.offset() == 0);  // an error uses no counters
 }

@@ -46,7 +46,7 @@ TEST_CASE("shape: numel") {
         [] {
             numel({kHuge, kHuge});
         },
-        "shape: [1099511627776, 1099511627776] has more elements than 64 bits count");
+        "shape: [1099511627776, 1099511627776] has too many elements to count in 64 bits");
 }
 
 TEST_CASE("shape: row-major strides") {

@@ -182,12 +182,13 @@ TEST_CASE("tensor: gradient errors") {
     Tensor ids = zeros({2}, DType::i64);
     Tensor nothing;
     check_throws<DTypeError>([&] { ids.set_requires_grad(); },
-                             "set_requires_grad: needs floating numbers, got i64");
+                             "set_requires_grad: needs floating-point numbers, got i64");
     check_throws<Error>([&] { nothing.set_requires_grad(); },
                         "set_requires_grad: the tensor is undefined");
     check_throws<AutogradError>(
-        [&] { x.grad(); }, "grad: this tensor did not ask for its gradient (set_requires_grad)");
-    check_throws<AutogradError>([&] { x.set_grad(zeros({2})); }, "set_grad: the tensor is no leaf");
+        [&] { x.grad(); }, "grad: this tensor does not require a gradient (set_requires_grad)");
+    check_throws<AutogradError>([&] { x.set_grad(zeros({2})); },
+                                "set_grad: the tensor is not a leaf");
     x.set_requires_grad();
     check_throws<ShapeError>([&] { x.set_grad(zeros({3})); },
                              "set_grad: gradient [3] for a tensor [2]");
@@ -201,10 +202,11 @@ TEST_CASE("tensor: undefined") {
     CHECK_FALSE(x.defined());
     CHECK(x.numel() == 0);
     CHECK_FALSE(x.requires_grad());
-    check_throws<Error>([&] { x.data<float>(); }, "tensor: undefined, it has no elements");
-    check_throws<Error>([&] { x.item(); }, "tensor: undefined, it has no elements");
-    check_throws<Error>([&] { x.at({}); }, "tensor: undefined, it has no elements");
-    check_throws<Error>([&] { x.to_vector<float>(); }, "tensor: undefined, it has no elements");
+    check_throws<Error>([&] { x.data<float>(); }, "tensor: an undefined tensor has no elements");
+    check_throws<Error>([&] { x.item(); }, "tensor: an undefined tensor has no elements");
+    check_throws<Error>([&] { x.at({}); }, "tensor: an undefined tensor has no elements");
+    check_throws<Error>([&] { x.to_vector<float>(); },
+                        "tensor: an undefined tensor has no elements");
     check_throws<Error>([&] { x.clone(); }, "clone: the tensor is undefined");
     check_throws<Error>([&] { x.fill_(0); }, "fill_: the tensor is undefined");
     check_throws<Error>([&] { x.copy_(zeros({1})); }, "copy_: a tensor is undefined");

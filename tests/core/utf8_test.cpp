@@ -28,8 +28,8 @@ TEST_CASE("utf8: known encodings") {
     CHECK_EQ(utf8::encode(U'\U0001F600'), "\xF0\x9F\x98\x80");
     CHECK_EQ(utf8::encode(0), std::string(1, '\0'));
     CHECK(utf8::decode("text", "").empty());
-    check_message<ValueError>([] { utf8::encode(0xD800); }, "utf8: U+D800 is no character");
-    check_message<ValueError>([] { utf8::encode(0x110000); }, "utf8: U+110000 is no character");
+    check_message<ValueError>([] { utf8::encode(0xD800); }, "utf8: U+D800 is not a character");
+    check_message<ValueError>([] { utf8::encode(0x110000); }, "utf8: U+110000 is not a character");
 }
 
 TEST_CASE("utf8: flaws are refused with place and reason") {
@@ -38,12 +38,12 @@ TEST_CASE("utf8: flaws are refused with place and reason") {
         std::string message;
     };
     const std::vector<Bad> cases{
-        {"ab\x80", "t: not UTF-8 at byte 2: byte 0x80 is a continuation byte that continues no"},
-        {"\xBF", "byte 0: byte 0xBF is a continuation byte"},
+        {"ab\x80", "t: not UTF-8 at byte 2: byte 0x80 is an unexpected continuation byte"},
+        {"\xBF", "byte 0: byte 0xBF is an unexpected continuation byte"},
         {"caf\xE9!", "byte 3: byte 0xE9 lacks its continuation bytes"},  // Latin-1
-        {"\xC3", "byte 0: byte 0xC3 begins a character that the text's end cuts off"},
-        {"a\xE4\xB8", "byte 1: byte 0xE4 begins a character that the text's end cuts off"},
-        {"\xF0\x9F\x98", "byte 0: byte 0xF0 begins a character that the text's end cuts off"},
+        {"\xC3", "byte 0: byte 0xC3 begins a character that the end of the text cuts off"},
+        {"a\xE4\xB8", "byte 1: byte 0xE4 begins a character that the end of the text cuts off"},
+        {"\xF0\x9F\x98", "byte 0: byte 0xF0 begins a character that the end of the text cuts off"},
         {"\xE4\xB8z", "byte 0: byte 0xE4 lacks its continuation bytes"},
         {"\xC0\x80", "byte 0: byte 0xC0 begins an overlong form"},
         {"\xC1\xBF", "byte 0: byte 0xC1 begins an overlong form"},
@@ -55,9 +55,9 @@ TEST_CASE("utf8: flaws are refused with place and reason") {
         {"\xED\xBF\xBF", "byte 0xED begins a surrogate"},
         {"\xF4\x90\x80\x80", "byte 0xF4 begins a number beyond U+10FFFF"},
         {"\xF5\x80\x80\x80", "byte 0xF5 begins a number beyond U+10FFFF"},
-        {"\xF8\x88\x80\x80\x80", "byte 0xF8 begins no character"},
-        {"\xFE", "byte 0xFE begins no character"},
-        {"\xFF\xFE", "byte 0xFF begins no character"},
+        {"\xF8\x88\x80\x80\x80", "byte 0xF8 cannot begin a character"},
+        {"\xFE", "byte 0xFE cannot begin a character"},
+        {"\xFF\xFE", "byte 0xFF cannot begin a character"},
     };
     for (const Bad& bad : cases) {
         check_message<ValueError>([&] { utf8::decode("t", bad.text); }, bad.message);

@@ -157,10 +157,10 @@ into=taken refused 2 "/taken': in use by another process"
 exec 9>&-
 
 tapestry=$build/examples/without_mpi/tapestry refused 2 \
-    "tapestry: mpirun has started 2 processes, and this program was built without MPI"
+    "tapestry: mpirun started 2 processes, but this program was built without MPI"
 # As started by another MPI's mpirun: MPI finds no other process.
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 refused 1 \
-    "tapestry: mpirun has started 2 processes, of which MPI finds 1: it is another MPI's"
+    "tapestry: mpirun started 2 processes, but MPI finds 1: this mpirun belongs to a different MPI"
 
 if [[ $(uname -m) == x86_64 ]]; then
     # shellcheck disable=SC2016  # the inner shell's

@@ -165,7 +165,7 @@ TEST_CASE("digits of a file: what is refused") {
     check_message<ValueError>(reading(zeros_but("10")), name + "line 1: 10 is not a digit");
     check_message<ValueError>(reading(zeros_but("2.5")), name + "line 1: 2.5 is not a digit");
     check_message<ValueError>(reading("-3,1" + digit_lines(1).substr(digit_lines(1).find(',', 3))),
-                              name + "line 1: pixel -3 is negative");
+                              name + "line 1: pixel must be >= 0, got -3");
     check_message<ValueError>(reading(zeros_but("3")), name + "all pixels are 0");
     check_message<ValueError>(reading(digit_lines(1)), "more lines are needed");
     CHECK_THROWS_AS(reading("")(), IoError);

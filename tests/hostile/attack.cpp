@@ -58,7 +58,7 @@ Tree without_lock(Tree tree) {
 // Does not count warnings about files left in place.
 std::size_t lines_but_warnings(const std::string& err) {
     std::size_t count = 0;
-    for (const std::string& line : lines_of(err)) count += line.ends_with("left as it is") ? 0 : 1;
+    for (const std::string& line : lines_of(err)) count += line.ends_with("left unchanged") ? 0 : 1;
     return count;
 }
 

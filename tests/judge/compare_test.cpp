@@ -111,7 +111,7 @@ TEST_CASE("compare: certainty is a number of directions, and is printed") {
                 gradcheck([](const Tensors& x) { return sin(x[0]); }, {random({5})},
                           {.certainty = bad});
             },
-            fmt::format("gradcheck: certainty = {} is not between 0 and 1", bad));
+            fmt::format("gradcheck: certainty must be between 0 and 1, got {}", bad));
     }
 }
 

@@ -202,7 +202,7 @@ TEST_CASE("gradcheck: what it refuses") {
             [&] {
                 check(sine, {random({2}), ones({2}, DType::i64)}, {});
             },
-            "gradcheck: input 1 is i64: it has no gradient; let the function capture it");
+            "gradcheck: input 1 is i64, which has no gradient; let the function capture it");
         check_throws<DTypeError>(
             [&] {
                 check([](const Tensors& x) { return to(x[0], DType::f32); }, {random({2})}, {});
@@ -212,7 +212,7 @@ TEST_CASE("gradcheck: what it refuses") {
             [&] { check([](const Tensors&) { return Tensor(); }, {random({2})}, {}); },
             "gradcheck: the function gave an undefined tensor, not f64");
         check_throws<ValueError>([&] { check(sine, {random({2})}, {.certainty = 1}); },
-                                 "gradcheck: certainty = 1 is not between 0 and 1");
+                                 "gradcheck: certainty must be between 0 and 1, got 1");
     }
 }
 
@@ -245,8 +245,8 @@ TEST_CASE("gradcheck: what is really random is named, and nothing else is said")
         CHECK_EQ(verdict_of(report), "INCONCLUSIVE (not deterministic)");
         CHECK_FALSE(static_cast<bool>(report));
         CHECK_EQ(test::complaints_of(report),
-                 op + " is the first to give other results from the same inputs: it, or "
-                      "something off the tape that it reads, is random or races");
+                 op + " is the first to give different results for the same inputs: it, or "
+                      "something off the tape that it reads, is random or has a race");
         CHECK(report.inputs.empty());
     };
     says(gradcheck(counts, {random({3})}), "mul (#1)");

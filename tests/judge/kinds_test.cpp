@@ -273,7 +273,7 @@ TEST_CASE("points: what is right at x alone is found at another one") {
     }
     CHECK(test::contains(to_string(report), "\n  at x: PASS\n  at random point 2: FAIL\n"));
     check_throws<ValueError>([&] { check_gradient(f, mixed_up, x, {.points = 0}); },
-                             "gradcheck: points = 0 is not positive");
+                             "gradcheck: points must be positive, got 0");
 }
 
 TEST_CASE("points: within bounds, where f is defined, of tapes, and the leaves are put back") {

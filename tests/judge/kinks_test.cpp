@@ -56,7 +56,7 @@ void check_on_kink(const TensorFunction& f, const Tensor& x, const std::string& 
         CHECK_EQ(report.inputs[0].note,
                  op.empty() ? ""
                             : "on a kink of " + op +
-                                  ": the gradient lies between the slopes to both sides");
+                                  ": the gradient lies between the slopes on both sides");
     }
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("kinks: order 2 jumps there, and nothing can be said") {
     const GradcheckReport report =
         gradgradcheck([](const Tensors& x) { return relu(x[0]); }, {tensor<double>({0})});
     CHECK_EQ(verdict_of(report), "INCONCLUSIVE (kink)");
-    CHECK_EQ(report.inputs[0].note, "relu (#0) takes other branches however small the step");
+    CHECK_EQ(report.inputs[0].note, "relu (#0) takes different branches however small the step");
     check_passes(gradgradcheck([](const Tensors& x) { return square(relu(x[0])); },
                                {tensor<double>({1e-7, 1, -1})}));
 }

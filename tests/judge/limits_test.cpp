@@ -57,7 +57,7 @@ TEST_CASE("limits: evaluations") {
     CHECK(test::contains(to_string(report), "\n  stopped at the limit of 100 evaluations"));
     CHECK(test::contains(
         to_string(report),
-        fmt::format("(limit reached); {} slopes compared till then", input.compared)));
+        fmt::format("(limit reached); {} slopes compared before that", input.compared)));
     // A sufficient limit changes nothing.
     const GradcheckReport enough =
         check_gradient(f, slopes_wrong_at(kNone), x, {.limits = {.evaluations = 5000}});
@@ -115,9 +115,9 @@ TEST_CASE("limits: what is refused") {
         };
     };
     check_throws<ValueError>(with({.evaluations = 0}),
-                             "gradcheck: limits.evaluations = 0 is not positive");
+                             "gradcheck: limits.evaluations must be positive, got 0");
     check_throws<ValueError>(with({.seconds = -1}),
-                             "gradcheck: limits.seconds = -1 is not positive");
+                             "gradcheck: limits.seconds must be positive, got -1");
     check_throws<ValueError>(with({.seconds = std::nan("")}),
-                             "gradcheck: limits.seconds = nan is not positive");
+                             "gradcheck: limits.seconds must be positive, got nan");
 }

@@ -65,7 +65,7 @@ TEST_CASE("oracles: who stands alone") {
     GradcheckReport report = gradcheck(sine_with(wrong_rule), x, {.dual = dual_sine});
     CHECK_EQ(verdict_of(report), "FAIL");
     CHECK_EQ(test::complaints_of(report),
-             "input 0: the tape stands alone against differences and dual numbers");
+             "input 0: the tape disagrees with differences and dual numbers");
 
     report = gradcheck(sine_with(right_rule), x, {.dual = dual_with(0, 1.5)});
     CHECK_EQ(verdict_of(report), "FAIL");
@@ -81,7 +81,7 @@ TEST_CASE("oracles: who stands alone") {
     report = gradcheck(wrong_forward, x, {.dual = dual_with(0.5, 1)});
     CHECK_EQ(verdict_of(report), "FAIL");
     CHECK_EQ(test::complaints_of(report),
-             "input 0: the differences stand alone: tape and dual numbers agree, so look at the "
+             "input 0: only the differences disagree: tape and dual numbers agree, so look at the "
              "forward pass");
 }
 

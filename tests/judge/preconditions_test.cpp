@@ -103,8 +103,8 @@ TEST_CASE("preconditions: a function that does something else when it is compute
     const GradcheckReport report = gradcheck(counts, {random({3})});
     CHECK_EQ(verdict_of(report), "FAIL");
     CHECK_EQ(test::complaints_of(report),
-             "inside recompute() the gradient has other bits: the "
-             "function does something else when it is computed again");
+             "inside recompute() the gradient has different bits: the function does something else "
+             "when it is computed again");
     check_passes(gradcheck(counts, {random({3})}, {.preconditions = false}));
 }
 

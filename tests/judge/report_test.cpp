@@ -22,7 +22,7 @@ GradcheckReport everything() {
     report.verdict = Verdict::fail;
     report.certainty = 0.999;
     report.runs = 123;
-    report.complaints = {"input 0: the tape stands alone against differences and dual numbers"};
+    report.complaints = {"input 0: the tape disagrees with differences and dual numbers"};
     SlopeReport slope{.where = "at [0, 1]", .claimed = -1.5};
     slope.judgement = {.verdict = Verdict::fail,
                        .numeric = 1.5,
@@ -50,7 +50,7 @@ GradcheckReport everything() {
                              .verdict = Verdict::inconclusive,
                              .reason = Reason::kink,
                              .method = "10 random directions",
-                             .note = "relu (#2) takes other branches however small the step",
+                             .note = "relu (#2) takes different branches however small the step",
                              .compared = 10,
                              .inconclusive = 2});
     report.first_wrong = WrongOp{.op = "layer_norm",
@@ -67,10 +67,10 @@ GradcheckReport everything() {
 
 const std::string kEverything =
     R"(FAIL  order 1: 123 evaluations, an error would be seen with probability 0.999 or more
-  input 0: the tape stands alone against differences and dual numbers
+  input 0: the tape disagrees with differences and dual numbers
   FAIL         weight [2, 3]: every entry, 6
     dual numbers   1.5 against -1.5 by the tape (difference 3, allowed 1e-10)
-  INCONCLUSIVE bias [3]: 10 random directions (kink); relu (#2) takes other branches however small the step
+  INCONCLUSIVE bias [3]: 10 random directions (kink); relu (#2) takes different branches however small the step
   worst: weight at [0, 1]
     claimed        -1.5
     numeric        1.5 +- 2.0e-12 (difference 3, allowed 1.5e-11)

@@ -59,7 +59,7 @@ TEST_CASE("begin run: anew, without a word; nothing is there, with one") {
     CHECK_EQ(place.told, "");
     request.resume = true;
     CHECK_EQ(place.begin(request).session->steps(), 0);
-    CHECK_EQ(place.told, "no checkpoint in " + request.out + ": beginning at step 0\n");
+    CHECK_EQ(place.told, "no checkpoint in " + request.out + ": starting at step 0\n");
     CHECK_EQ(begin_run(request).session->steps(), 0);  // without a callback
 }
 
@@ -72,9 +72,9 @@ TEST_CASE("begin run: where it was left, and what differs") {
     request.given = {"lr"};
     request.overrides = {"lr"};
     CHECK_EQ(place.begin(request).session->steps(), 3);
-    CHECK_EQ(place.told, "going on in " + request.out +
+    CHECK_EQ(place.told, "resuming in " + request.out +
                              " after step 3 of 6\n"
-                             "lr differs from what it was so far (--override)\n");
+                             "lr differs from before (--override)\n");
     request.config.text.clear();  // it is the checkpoint's
     CHECK_EQ(place.train(request).last.step, 6);
     CHECK(place.begin(request).session->is_finished());
@@ -89,7 +89,7 @@ TEST_CASE("begin run: after a step of another") {
     CHECK_EQ(same.session->steps(), 4);
     REQUIRE(same.earlier.has_value());
     CHECK_EQ(same.earlier->step, 4);
-    CHECK_EQ(place.told, "going on in " + second.out + " after step 4 of " + first.out + "\n");
+    CHECK_EQ(place.told, "continuing in " + second.out + " after step 4 of " + first.out + "\n");
 }
 
 TEST_CASE("begin run: a fork that changes nothing ends as the run did") {
@@ -141,9 +141,9 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     RunRequest request = place.request("n");
     request.config.text.clear();
     request.resume = true;
-    check_message<ValueError>([&] { place.begin(request); },
-                              "--resume: there is no checkpoint in " + request.out +
-                                  ", and without --text nothing to begin with");
+    check_message<ValueError>(
+        [&] { place.begin(request); },
+        "--resume: no checkpoint in " + request.out + "; to start a new run, give --text");
     const RunRequest first = place.request("m");
     place.train(first);
     request = place.request("n");
@@ -156,10 +156,9 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     CHECK_FALSE(fs::exists(place.scratch / "n"));
     RunRequest onto_itself = first;
     onto_itself.fork = first.out;
-    check_message<ValueError>([&] { place.begin(onto_itself); },
-                              "--fork: " + first.out +
-                                  " is --out as well; the new run needs a "
-                                  "directory of its own");
+    check_message<ValueError>(
+        [&] { place.begin(onto_itself); },
+        "--fork: " + first.out + " is also --out; the new run needs another directory");
 }
 
 TEST_CASE("run text: what a session is about to learn, from what") {
@@ -188,7 +187,7 @@ TEST_CASE("run text: what a session is about to learn, from what") {
     CHECK_NE(more.find(fmt::format(", {} for testing\n", frozen.data().size(Split::test))),
              std::string::npos);
     CHECK_NE(more.find("\nfrozen: "), std::string::npos);
-    CHECK(more.ends_with(" tensors of parameters\n"));
+    CHECK(more.ends_with(" parameter tensors\n"));
 }
 
 TEST_CASE("run text: how a training went") {

@@ -345,9 +345,9 @@ TEST_CASE("bpe: vocabularies that are none") {
         {"", "vocabulary: not JSON: error at byte 1"},
         {"{", "vocabulary: not JSON"},
         {"rubbish", "vocabulary: not JSON"},
-        {"[]", "vocabulary: a list and not an object of tokens and ids"},
-        {"7", "vocabulary: a number and not an object"},
-        {"\"a\"", "vocabulary: 'a' and not an object"},
+        {"[]", "vocabulary: expected an object of tokens and ids, got a list"},
+        {"7", "vocabulary: expected an object of tokens and ids, got a number"},
+        {"\"a\"", "vocabulary: expected an object of tokens and ids, got 'a'"},
         {"{}", "vocabulary: the byte 0x00 has no token: '\u0100' is missing"},
         {vocab_with({}) + "x", "vocabulary: not JSON"},
         {std::string("{}\0", 3), "vocabulary: byte 2 is 0"},
@@ -355,7 +355,7 @@ TEST_CASE("bpe: vocabularies that are none") {
         {with("\"ab\":256", "\"ab\":257"),
          "vocabulary: token 'ab' has the id 257; 257 tokens have the ids 0 .. 256"},
         {with("\"ab\":256", "\"ab\":97"), "vocabulary: 'a' and 'ab' have the same id 97"},
-        {with("\"ab\":256", "\"ab\":256,\"ab\":257"), "vocabulary: token 'ab' comes twice"},
+        {with("\"ab\":256", "\"ab\":256,\"ab\":257"), "vocabulary: token 'ab' appears twice"},
         {with("\"ab\":256", "\"ab\":-1"), "vocabulary: the id of 'ab' is -1"},
         {with("\"ab\":256", "\"ab\":2.5"), "vocabulary: the id of 'ab' is 2.5"},
         {with("\"ab\":256", "\"ab\":\"256\""), "vocabulary: the id of 'ab' is '256'"},
@@ -364,8 +364,9 @@ TEST_CASE("bpe: vocabularies that are none") {
         {with("\"ab\":256", "\"ab\":{}"), "vocabulary: the id of 'ab' is an object"},
         {with("\"ab\":256", "\"\":256"), "vocabulary: id 256 is an empty token"},
         {with("\"ab\":256", "\"a b\":256"),
-         "vocabulary: id 256: 'a b' has the character ' ' (U+0020), which stands for no byte"},
-        {with("\"ab\":256", "\"\u4E00\":256"), "(U+4E00), which stands for no byte"},
+         "vocabulary: id 256: 'a b' has the character ' ' (U+0020), which does not represent a "
+         "byte"},
+        {with("\"ab\":256", "\"\u4E00\":256"), "(U+4E00), which does not represent a byte"},
         {with("\"a\":97", "\"aa\":97"), "vocabulary: the byte 0x61 has no token: 'a' is missing"},
     };
     for (const Bad& bad : cases) {
@@ -398,7 +399,7 @@ TEST_CASE("bpe: merges that are none") {
     refused("a b\n#version: 0.2\n", "m.txt: line 2: '#version:' is not in v.json");
     refused("a zz\n", "m.txt: line 1: 'zz' is not in v.json");
     refused("b c\n", "m.txt: line 1: 'bc' is not in v.json");
-    refused("a b\nab c\na b\n", "m.txt: line 3: the pair 'a b' comes twice");
+    refused("a b\nab c\na b\n", "m.txt: line 3: the pair 'a b' appears twice");
     refused("a \u4E00\n", "m.txt: line 1: '\u4E00' has the character '\u4E00' (U+4E00)");
     refused("a \xFF\n", "m.txt: not UTF-8 at byte 2");
     refused(std::string("a b\0\n", 5), "m.txt: byte 3 is 0");

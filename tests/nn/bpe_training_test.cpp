@@ -108,7 +108,8 @@ TEST_CASE("bpe training: ties go to lower ids, and what comes once is not learne
     CHECK_EQ(tokenizer.end_of_text(), std::optional<std::int64_t>(259));
     CHECK(tokenizer.encode("abx<|endoftext|>") == std::vector<std::int64_t>{256, 'x', 259});
     CHECK_EQ(train_byte_pairs(counted("abab"), 257).vocab_size(), 257);
-    check_message<ValueError>([] { train_byte_pairs({}, 256); }, "a vocabulary of 256");
+    check_message<ValueError>([] { train_byte_pairs({}, 256); },
+                              "the vocabulary must be at least 257");
     check_message<ValueError>(
         [] {
             BytePairTokenizer::from_merges({{"a", "bc"}});

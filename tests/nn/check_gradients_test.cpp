@@ -40,9 +40,9 @@ TEST_CASE("check gradients: both orders of an op, or the one that is asked for")
     CHECK_EQ(checks_of(catalog::check_op("exp", {.dtype = DType::bf16})),
              std::vector<std::string>{"bf16"});
     CHECK_EQ(both.front().what, "exp, sample 0");
-    check_message<ValueError>([] { catalog::check_op("nosuch"); }, "no op is called \"nosuch\"");
+    check_message<ValueError>([] { catalog::check_op("nosuch"); }, "unknown op \"nosuch\"");
     check_message<ValueError>([] { catalog::check_module("nosuch"); },
-                              "no module is called \"nosuch\"; there are linear");
+                              "unknown module \"nosuch\"; must be one of linear");
 }
 
 TEST_CASE("check gradients: a module and a loss of one's own") {

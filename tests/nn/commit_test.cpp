@@ -122,7 +122,7 @@ TEST_CASE("commit: a manifest that names what no run or model has is refused, an
                                    "trap/config.json"}) {
         refused(manifest_naming(name), "it lists '");
     }
-    refused(manifest_naming("\\u001b[2J"), "it lists '\\u{1B}[2J', which is no file of a run");
+    refused(manifest_naming("\\u001b[2J"), "it lists '\\u{1B}[2J', which is not a file of a run");
     for (const std::string stage : {"a/../../victim/secret", "0123456789abcde", "0123456789ABCDEF",
                                     "0123456789abcdef0", "..", "0123456789abcde/"}) {
         refused(manifest_naming("config.json", stage), "its stage is '");
@@ -138,7 +138,7 @@ TEST_CASE("commit: what it may write has a name of the list") {
     Commit commit(scratch.path());
     for (const std::string name : {"../a", "a", "best/../b", "/tmp/a"}) {
         check_message<ValueError>([&] { commit.write(name, text("x")); },
-                                  "is no file of a run or a model");
+                                  "is not a file of a run or a model");
     }
     commit.write("config.json", text("x"));
 }

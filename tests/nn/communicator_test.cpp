@@ -237,5 +237,5 @@ TEST_CASE("communicator: a network's latency, which messages share, and its band
         [] { run_in_threads(1, [](Communicator&) {}, {.latency = -1}); },
         "run_in_threads: a latency of -1 s and 0 bytes per second; neither can be negative");
     check_throws<ValueError>([] { OneProcess().set_latency(-1); },
-                             "communicator: a latency of -1 s; it cannot be negative");
+                             "communicator: latency must be >= 0, got -1 s");
 }

@@ -176,8 +176,8 @@ TEST_CASE("compute run: weights of bf16 are Adam's and AdamW's; chance follows f
     const Place place(true);
     TrainingConfig config = config_of(place);
     config.optimizer = "muon";
-    test::check_message<ValueError>([&] { Session{config}; },
-                                    "which muon does not do; --optimizer can be adam or adamw");
+    test::check_message<ValueError>(
+        [&] { Session{config}; }, "which muon does not support; --optimizer must be adam or adamw");
     config.optimizer = "adamw";
     const auto rounding = [&](std::uint64_t seed) {
         config.seed = seed;

@@ -109,25 +109,26 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
         check_throws<IoError>([&] { read_fields<GPTConfig>(ConfigFile(text, "c")); }, words);
     };
     refused("{}", "c: \"vocab\" is missing");
-    refused(least + R"(, "hidden": "wide"})",
-            "c: \"hidden\" is \"wide\", which is not what belongs there");
-    refused(least + R"(, "activation": "tanh"})",
-            "c: \"activation\" is \"tanh\"; known are \"relu\", \"relu_squared\", \"gelu_tanh\", "
-            "\"gelu_erf\", \"silu\", \"swiglu\"");
-    refused(least + R"(, "positions": "spiral"})",
-            "c: \"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\", \"rotary\", "
-            "\"alibi\", \"relative\", \"none\"");
+    refused(least + R"(, "hidden": "wide"})", "c: \"hidden\" has an invalid value: \"wide\"");
+    refused(
+        least + R"(, "activation": "tanh"})",
+        "c: \"activation\" is \"tanh\"; must be one of \"relu\", \"relu_squared\", \"gelu_tanh\", "
+        "\"gelu_erf\", \"silu\", \"swiglu\"");
+    refused(
+        least + R"(, "positions": "spiral"})",
+        "c: \"positions\" is \"spiral\"; must be one of \"learned\", \"sinusoidal\", \"rotary\", "
+        "\"alibi\", \"relative\", \"none\"");
     refused(least + R"(, "qk_norm": "batch"})",
-            "c: \"qk_norm\" is \"batch\"; known are \"none\", \"rms\", \"layer\"");
+            "c: \"qk_norm\" is \"batch\"; must be one of \"none\", \"rms\", \"layer\"");
     refused(least + R"(, "rotary_pairs": "thirds"})",
-            "c: \"rotary_pairs\" is \"thirds\"; known are \"interleaved\", \"halves\"");
+            "c: \"rotary_pairs\" is \"thirds\"; must be one of \"interleaved\", \"halves\"");
     refused("[]", "c: not a JSON object");
     check_throws<IoError>([] { ConfigFile(R"({"model": 3})", "c").object("model"); },
                           "c: \"model\" is 3, not a JSON object");
     check_throws<IoError>([] { ConfigFile("{}", "c").object("model"); }, "c: \"model\" is missing");
     const ConfigFile nested(R"({"model": {"a": 1}})", "c");
     check_throws<IoError>([&] { nested.object("model").get<bool>("a"); },
-                          "c: model: \"a\" is 1, which is not what belongs there");
+                          "c: model: \"a\" has an invalid value: 1");
     CHECK_EQ(ConfigFile(R"({"seed": 18446744073709551615})", "c").get<std::uint64_t>("seed"),
              ~std::uint64_t{0});
     CHECK_THROWS_AS(ConfigFile(R"({"seed": -1})", "c").get<std::uint64_t>("seed"), IoError);

@@ -89,31 +89,31 @@ TEST_CASE("a network for images, by Sequential") {
 TEST_CASE("modules for images: what they refuse") {
     const Tensor row = random({2, 3}, 1, DType::f32);
     check_throws<ValueError>([] { Conv2d(0, 2, 3); },
-                             "Conv2d: sizes 0 -> 2, kernel 3 are not positive");
+                             "Conv2d: sizes and kernel must be positive, got 0 -> 2, kernel 3");
     check_throws<ValueError>([] { Conv2d(4, 6, 3, {.groups = 4}); },
                              "Conv2d: 4 groups do not divide 4 -> 6 channels");
     check_throws<ValueError>(
         [] {
             Conv2d(4, 6, 3, {.stride = {1, 0}});
         },
-        "Conv2d: stride 1 x 0 is not positive");
+        "Conv2d: stride must be positive, got 1 x 0");
     check_throws<ValueError>([] { Conv1d(4, 6, 3, {.padding = -1}); },
-                             "Conv1d: padding -1 is negative");
+                             "Conv1d: padding must be >= 0, got -1");
     check_throws<ValueError>([] { Conv1d(4, 6, 3, {.dilation = 0}); },
-                             "Conv1d: dilation 0 is not positive");
+                             "Conv1d: dilation must be positive, got 0");
     check_throws<ValueError>([] { BatchNorm2d(0); },
-                             "BatchNorm2d: 0 channels; the number must be positive");
+                             "BatchNorm2d: channels must be positive, got 0");
     check_throws<ValueError>([] { BatchNorm1d(2, {.momentum = 2}); },
-                             "BatchNorm1d: momentum 2 is not in [0, 1]");
+                             "BatchNorm1d: momentum must be in [0, 1], got 2");
     check_throws<ValueError>([] { BatchNorm1d(2, {.eps = -1}); },
-                             "BatchNorm1d: eps -1 is negative");
+                             "BatchNorm1d: eps must be >= 0, got -1");
     check_throws<ShapeError>([&] { BatchNorm2d(3)(row); },
                              "BatchNorm2d: needs an input [N, C, H, W], got [2, 3]");
     check_throws<ShapeError>([&] { BatchNorm1d(3)(images(1)); },
                              "BatchNorm1d: needs an input [N, C] or [N, C, L], got [6, 3, 4, 5]");
     check_throws<ValueError>([] { GroupNorm(2, 3); },
                              "GroupNorm: 2 groups do not divide 3 channels");
-    check_throws<ValueError>([] { GroupNorm(1, 3, -1); }, "GroupNorm: eps -1 is negative");
+    check_throws<ValueError>([] { GroupNorm(1, 3, -1); }, "GroupNorm: eps must be >= 0, got -1");
     check_throws<ShapeError>([] { Flatten()(random({3}, 1)); },
                              "Flatten: needs an input [N, C, ...], got [3]");
 }

@@ -103,14 +103,14 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     const std::string good = digest_of_file(w.directory / "ids.bin").checksum;
     flip(w.directory / "ids.bin");
     const std::string bad = digest_of_file(w.directory / "ids.bin").checksum;
-    w.refused("data/ids.bin': its hash is " + bad + ", and ");
-    w.refused("data/data.json says " + good + " (changed or damaged)");
+    w.refused("data/ids.bin': its hash is " + bad + ", but ");
+    w.refused("data/data.json lists " + good + " (changed or damaged)");
     spill(w.directory / "ids.bin", ids);
     w.set("ids", ids.size() + 1);
-    w.refused(fmt::format("ids.bin': {} ids, and ", ids.size()));
+    w.refused(fmt::format("ids.bin': {} ids, but ", ids.size()));
     w.set("ids", ids.size());
     w.set("dtype", "u64");
-    w.refused("\"dtype\" is \"u64\"; known are \"u8\", \"u16\", \"u32\"");
+    w.refused("\"dtype\" is \"u64\"; must be one of \"u8\", \"u16\", \"u32\"");
     w.set("dtype", "i64");
     w.refused("\"i64\", which no file has");
     w.set("dtype", "u8");
@@ -119,7 +119,7 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     w.set("format", 1);
     const auto few = CharTokenizer::from_text("abc");  // ids out of range are found when read
     spill(w.directory / "tokenizer.json", few.to_json());
-    w.refused("data': the tokenizer: its hash is " + few.hash() + ", and ");
+    w.refused("data': the tokenizer: its hash is " + few.hash() + ", but ");
     w.set("tokenizer_xxh3", few.hash());
     check_message<IoError>([&] { load_data(w.directory).ids.read(0, 100); },
                            "at position 0 is outside the vocabulary of 3");
@@ -251,7 +251,7 @@ TEST_CASE("text cache: where nothing can be kept, the text is read all the same"
     spill(c.scratch / "cache", "a file");
     CHECK_EQ(c.read().hash, hash);
     REQUIRE_EQ(c.warnings.size(), 1);
-    CHECK(c.warnings[0].find("cannot be made a directory") != std::string::npos);
+    CHECK(c.warnings[0].find("cannot create directory") != std::string::npos);
     spill(c.text, sentences(60'000) + "\xFF");  // the text's fault is no fault of the cache
     check_message<IoError>([&] { c.read(); }, "not UTF-8 at byte");
     CHECK_EQ(c.warnings.size(), 1);

@@ -93,14 +93,14 @@ TEST_CASE("data loader: goes on from a position, after a break, and one batch at
     CHECK_EQ(later.epoch(), 1);
     CHECK_EQ(epoch_of(later), std::vector<Ids>(wanted.begin() + 4, wanted.end()));
     check_throws<ValueError>([&] { later.set_position(-1); },
-                             "DataLoader: position -1 is negative");
+                             "DataLoader: position must be >= 0, got -1");
 }
 
 TEST_CASE("data loader: what is refused") {
     check_throws<ValueError>([] { DataLoader(numbers(7), {.batch_size = 0}); },
-                             "DataLoader: batches of 0 examples");
+                             "DataLoader: batch must be positive, got 0");
     check_throws<ValueError>([] { DataLoader(numbers(0), {.batch_size = 4}); },
-                             "DataLoader: 0 examples make no batch of 4");
+                             "DataLoader: 0 examples are too few for a batch of 4");
     CHECK_THROWS_AS(DataLoader(numbers(3), {.batch_size = 4, .drop_last = true}), ValueError);
     check_throws<ShapeError>(
         [] {
@@ -136,10 +136,10 @@ TEST_CASE("dataset: examples by number, and parts by chance") {
         [&] {
             random_split(dataset, {0.5, 0.25});
         },
-        "random_split: the fractions sum to 0.75, not to 1");
+        "random_split: the fractions must sum to 1, got 0.75");
     check_throws<ValueError>(
         [&] {
             random_split(dataset, {1.5, -0.5});
         },
-        "random_split: fraction -0.5 is negative");
+        "random_split: fraction must be >= 0, got -0.5");
 }

@@ -193,5 +193,5 @@ TEST_CASE("data parallel: what is refused") {
     };
     check_throws<ValueError>(without,
                              "data parallel: parameter 1 [2] got no gradient in micro-batch 0; "
-                             "freeze it, or let the loss depend on it always");
+                             "freeze it, or make the loss always depend on it");
 }

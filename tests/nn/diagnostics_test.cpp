@@ -149,7 +149,7 @@ TEST_CASE("diagnostics: bad input") {
         [] {
             head_rank(zeros({1, 1, 2, 2}), 0);
         },
-        "head_rank: threshold 0 is not from 1e-8 to 1");
+        "head_rank: threshold must be from 1e-8 to 1, got 0");
     check_throws<ShapeError>(
         [] {
             attention_entropy(zeros({2, 2}));
@@ -159,7 +159,7 @@ TEST_CASE("diagnostics: bad input") {
         [] {
             attention_distance(zeros({1, 1, 2, 2}, DType::i64));
         },
-        "attention_distance: needs floating numbers, got i64");
+        "attention_distance: needs floating-point numbers, got i64");
     check_throws<Error>([] { head_similarity(Tensor()); },
                         "head_similarity: got an undefined tensor");
 }

@@ -119,7 +119,7 @@ TEST_CASE("documents: lines of JSON") {
     };
     refused("{\"text\": \"a\"}\n{\"txt\": \"b\"}\n", "d.jsonl:2: no field 'text'");
     refused("{\"text\": 5}", "d.jsonl:1: the field 'text' is number, not a string");
-    refused("\n[1]\n", "d.jsonl:2: array and not a JSON object");
+    refused("\n[1]\n", "d.jsonl:2: expected a JSON object, got array");
     refused("{\"text\": \"a\"}\n{\"text\": \"b\n", "d.jsonl:2: not JSON: error at byte");
     refused("{\"text\": \"\xFF\"}\n", "d.jsonl:1: not JSON: error at byte");
     refused("{\"text\": 1e999}\n", "d.jsonl:1: not JSON");
@@ -151,7 +151,7 @@ TEST_CASE("documents: files and directories") {
     CHECK_EQ(reader.sources()[1].hash, digest_of_file(scratch / "d/a.txt").checksum);
     CHECK_EQ(reader.bytes(), 1 + 7 + 7 + 11);
     check_message<IoError>([&] { files_below({(scratch / "none").string()}); },
-                           "/none': there is no file in it");
+                           "/none': contains no files");
     std::filesystem::create_symlink("loop", scratch / "none/loop");
     check_message<IoError>([&] { files_below({(scratch / "none").string()}); },
                            "none/loop': Too many levels of symbolic links");
@@ -246,8 +246,7 @@ TEST_CASE("documents: characters of several have an end of text, and it separate
         [&] {
             encoded({scratch / "a", scratch / "a"}, one);
         },
-        "/a: a second document, and the tokenizer has no end-of-text "
-        "character to put before it");
+        "/a: a second document, but the tokenizer has no end-of-text character to put before it");
     const auto text = std::string(1 << 20, 'a') + "b" + std::string(10, 'a') + "\n";
     spill(scratch / "long", text);
     check_message<ValueError>([&] { encoded({scratch / "long"}, one); },

@@ -92,9 +92,9 @@ TEST_CASE("efficient attention: memory grows with T, not T^2") {
 
 TEST_CASE("efficient attention: bad input") {
     check_throws<ValueError>([] { SlidingWindowAttention(-1); },
-                             "SlidingWindowAttention: the window -1 is negative");
+                             "SlidingWindowAttention: the window must be >= 0, got -1");
     check_throws<ValueError>([] { StridedAttention(0); },
-                             "StridedAttention: the stride 0 is not positive");
+                             "StridedAttention: the stride must be positive, got 0");
     check_throws<ValueError>([] { LinformerAttention(0, 3); },
                              "LinformerAttention: length 0 and k 3 must be positive");
     check_throws<ValueError>([] { PerformerAttention(4, 0); },
@@ -144,7 +144,7 @@ TEST_CASE("efficient attention: bad input") {
     }
     for (const AttentionForm* form : {static_cast<const AttentionForm*>(&window),
                                       static_cast<const AttentionForm*>(&strided)}) {
-        const std::string end = "it looks at positions near by, so it is for self-attention";
+        const std::string end = "it only looks at nearby positions, so it needs self-attention";
         check_throws<ValueError>(run(*form, longer, {}),
                                  form->kind() + ": 6 queries for 9 keys: " + end);
         check_throws<ValueError>(run(*form, shorter, {.causal = true}),
@@ -154,19 +154,21 @@ TEST_CASE("efficient attention: bad input") {
                                       static_cast<const AttentionForm*>(&performer)}) {
         check_throws<ValueError>(
             run(*form, p, {.dropout = 0.1}),
-            form->kind() + ": no weights are computed that dropout 0.1 could drop");
+            form->kind() + ": it computes no weights, so dropout must be 0, got 0.1");
     }
     check_throws<ValueError>(run(linear, p, {.scale = 0.5}),
                              "LinearAttention: has no scores to scale by 0.5");
-    check_throws<ValueError>(run(linformer, p, {.causal = true}),
-                             "LinformerAttention: has no causal form, a summary mixes all keys");
+    check_throws<ValueError>(
+        run(linformer, p, {.causal = true}),
+        "LinformerAttention: has no causal form, because a summary mixes all keys");
     check_throws<ValueError>(run(linformer, longer, {}),
                              "LinformerAttention: 9 keys, but it was made for 8");
     check_throws<ValueError>(run(performer, p, {.scale = -1.0}),
-                             "PerformerAttention: the scale -1 is not positive");
+                             "PerformerAttention: the scale must be positive, got -1");
     const Tensor x = random({1, 1, 5, 7});
     check_throws<ShapeError>(run(performer, {x, x, x}, {}),
                              "PerformerAttention: heads of size 7, but it was made for 4");
-    check_throws<ValueError>([&] { linear_attention(shorter.q, shorter.k, shorter.v, true); },
-                             "linear_attention: 9 queries for 6 keys: causal, it needs as many");
+    check_throws<ValueError>(
+        [&] { linear_attention(shorter.q, shorter.k, shorter.v, true); },
+        "linear_attention: causal attention needs as many queries as keys, got 9 and 6");
 }

@@ -80,9 +80,8 @@ TEST_CASE("evaluation: of all ids in a file, in order") {
 TEST_CASE("evaluation: what cannot be said") {
     const EvaluationPlace place;
     TrainingConfig config = place.config();
-    check_message<ValueError>(
-        [&] { evaluate_on_text(config, Split::test); },
-        "eval: --split test needs --test-fraction, the one that the training");
+    check_message<ValueError>([&] { evaluate_on_text(config, Split::test); },
+                              "eval: --split test needs --test-fraction, as given in training");
     config.test_fraction = 0.05;
     CHECK(
         evaluate_on_text(config, Split::test, {.batches = 1, .batch = 1}).of.starts_with("the te"));

@@ -106,16 +106,16 @@ TEST_CASE("every optimizer: the names that PyTorch's users know") {
     for (const char* name : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}) {
         CHECK(there.contains(name));
     }
-    check_throws<ValueError>(
-        [] { optimizer_row("nadam"); },
-        fmt::format("optimizer: 'nadam' is unknown; there are {}", fmt::join(names, ", ")));
+    check_throws<ValueError>([] { optimizer_row("nadam"); },
+                             fmt::format("optimizer: unknown optimizer 'nadam'; must be one of {}",
+                                         fmt::join(names, ", ")));
     const EveryPlace place;
     TrainingConfig config = place.RunPlace::config();
     config.optimizer = "nadam";
-    check_message<ValueError>([&] { Session{config}; }, "'nadam' is unknown");
-    check_throws<IoError>(
-        [&] { training_config_from_json(to_json(config), "c"); },
-        fmt::format("c: \"optimizer\" is \"nadam\"; known are \"{}\"", fmt::join(names, "\", \"")));
+    check_message<ValueError>([&] { Session{config}; }, "unknown optimizer 'nadam'");
+    check_throws<IoError>([&] { training_config_from_json(to_json(config), "c"); },
+                          fmt::format("c: \"optimizer\" is \"nadam\"; must be one of \"{}\"",
+                                      fmt::join(names, "\", \"")));
 }
 
 TEST_CASE("every optimizer: a row declares what its optimiser does") {
@@ -226,7 +226,7 @@ TEST_CASE("every optimizer: options of others are refused, new, resumed or forke
     request.given = {"optimizer"};
     request.config.optimizer = "sgd";
     check_message<ValueError>([&] { begin_run(request); },
-                              "--optimizer sgd cannot go on from the state of lion");
+                              "--optimizer sgd cannot continue from the state of lion");
 }
 
 TEST_CASE("every optimizer: trains, and killed and resumed has the same bits") {
@@ -319,10 +319,11 @@ TEST_CASE("every optimizer: weights of bf16 for those that round by chance") {
         TrainingConfig config = place.config(row);
         config.model.weights = ComputeType::bf16;
         if (!row.rounds_bf16) {
-            check_message<ValueError>([&] { Session{config}; },
-                                      fmt::format("which {} does not do; --optimizer can be adam "
-                                                  "or adamw",
-                                                  row.name));
+            check_message<ValueError>(
+                [&] { Session{config}; },
+                fmt::format("which {} does not support; --optimizer must be adam "
+                            "or adamw",
+                            row.name));
             continue;
         }
         const double before = Session(config).evaluate();

@@ -158,6 +158,6 @@ TEST_CASE("fold statistics: all leaves move the same ones, or all processes say 
     for (const std::string& message : messages) {
         CHECK_EQ(message,
                  "data parallel: micro-batch 3 moves other running statistics than micro-batch 0; "
-                 "all have to call the same BatchNorms in the same order");
+                 "all must call the same BatchNorms in the same order");
     }
 }

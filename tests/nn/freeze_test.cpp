@@ -153,21 +153,22 @@ TEST_CASE("freeze: a tied weight is frozen under all its names") {
 TEST_CASE("freeze: names of nothing, and what there is") {
     GPT model = small_gpt(true);
     check_throws<ValueError>([&] { model.freeze("block"); },
-                             "freeze: no parameter stands under \"block\"; the module has "
+                             "freeze: no parameter has the prefix \"block\"; the module has "
                              "token_embedding, position_embedding, blocks, final_norm, head");
     check_throws<ValueError>([&] { model.unfreeze("blocks.0.attention.query"); },
-                             "unfreeze: no parameter stands under \"blocks.0.attention.query\"; "
+                             "unfreeze: no parameter has the prefix \"blocks.0.attention.query\"; "
                              "\"blocks.0.attention\" has qkv, output");
     check_throws<ValueError>([&] { model.freeze("head.weight.0"); },
-                             "freeze: no parameter stands under \"head.weight.0\"; "
+                             "freeze: no parameter has the prefix \"head.weight.0\"; "
                              "\"head.weight\" is one parameter");
     Sequential many;
     for (int i = 0; i < 14; ++i) many.add<Linear>(1, 1);
-    check_throws<ValueError>([&] { many.freeze("14"); },
-                             "freeze: no parameter stands under \"14\"; the module has 0, 1, 2, 3, "
-                             "4, 5, 6, 7, 8, 9, 10, 11, ...");
+    check_throws<ValueError>(
+        [&] { many.freeze("14"); },
+        "freeze: no parameter has the prefix \"14\"; the module has 0, 1, 2, 3, "
+        "4, 5, 6, 7, 8, 9, 10, 11, ...");
     check_throws<ValueError>([] { Tanh().freeze("weight"); },
-                             "freeze: no parameter stands under \"weight\"; the module has none");
+                             "freeze: no parameter has the prefix \"weight\"; the module has none");
     Tanh().freeze();
     CHECK(frozen_parameters(model).empty());
 }
@@ -190,19 +191,19 @@ TEST_CASE("train_only: one side of a tied weight, part of a fused one, and nothi
     GPT model = small_gpt(true);
     model.freeze("final_norm");
     check_throws<ValueError>([&] { train_only(model, {"head"}); },
-                             "train_only: \"head.weight\" and \"token_embedding.weight\" are one "
+                             "train_only: \"head.weight\" and \"token_embedding.weight\" share one "
                              "tensor: train both or neither");
     check_throws<ValueError>(
         [&] {
             train_only(model, {"blocks", "token_embedding"});
         },
-        "train_only: \"token_embedding.weight\" and \"head.weight\" are one "
-        "tensor: train both or neither");
+        "train_only: \"token_embedding.weight\" and \"head.weight\" share one tensor: train both "
+        "or neither");
     check_throws<ValueError>(
         [&] {
             train_only(model, {"blocks.1", "blocks.0.attention.value"});
         },
-        "train_only: no parameter stands under \"blocks.0.attention.value\"; "
+        "train_only: no parameter has the prefix \"blocks.0.attention.value\"; "
         "\"blocks.0.attention\" has qkv, output");
     check_throws<ValueError>([&] { train_only(model, {}); },
                              "train_only: no prefix is given, nothing would be trained");

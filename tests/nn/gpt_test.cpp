@@ -144,7 +144,7 @@ TEST_CASE("GPT: blocks that begin as if they were not there, and logits that are
     }
     config.softcap = -1;
     check_throws<ValueError>([&] { GPT model(config); },
-                             "GPT: softcap -1 is not a finite number >= 0");
+                             "GPT: softcap must be finite and >= 0, got -1");
 }
 
 TEST_CASE("GPT: what it refuses") {
@@ -156,9 +156,9 @@ TEST_CASE("GPT: what it refuses") {
         };
     };
     check_throws<ValueError>(with([](GPTConfig& c) { c.vocab = 0; }),
-                             "GPT: vocab is 0; it must be positive");
+                             "GPT: vocab must be positive, got 0");
     check_throws<ValueError>(with([](GPTConfig& c) { c.layers = -1; }),
-                             "GPT: layers is -1; it must be positive");
+                             "GPT: layers must be positive, got -1");
     check_throws<ValueError>(with([](GPTConfig& c) { c.heads = 3; }),
                              "GPT: 3 heads do not divide dim 8 (remainder 2)");
     CHECK_THROWS_AS(with([](GPTConfig& c) { c.dropout = 1.5; })(), ValueError);
@@ -175,7 +175,7 @@ TEST_CASE("GPT: what it refuses") {
         [&] {
             model(zeros({0, 3}, DType::i64));
         },
-        "GPT: ids [0, 3] are a batch of no sequences");
+        "GPT: ids [0, 3] are an empty batch");
     check_throws<ShapeError>(
         [&] {
             model(zeros({2, 0}, DType::i64));
@@ -183,7 +183,7 @@ TEST_CASE("GPT: what it refuses") {
         "GPT: ids [2, 0] are empty sequences");
     check_throws<DTypeError>([&] { model(ones({1, 2})); }, "GPT: needs ids of type i64, got f32");
     check_throws<ValueError>(with([](GPTConfig& c) { c.deviation = -1; }),
-                             "GPT: deviation -1 is not a finite number >= 0");
+                             "GPT: deviation must be finite and >= 0, got -1");
     CHECK_THROWS_AS(model(Tensor()), Error);
     CHECK_THROWS_AS(model(ones({1, 3})), DTypeError);
     CHECK_THROWS_AS(model(full({1, 3}, 11, DType::i64)), IndexError);

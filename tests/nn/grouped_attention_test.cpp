@@ -167,12 +167,12 @@ TEST_CASE("grouped attention: what it refuses") {
                              "MultiHeadAttention: -2 heads of keys and values do not divide 4 "
                              "heads");
     check_throws<ValueError>([] { HeadNorm(QKNorm::none, 4, 0, true); },
-                             "HeadNorm: none is no norm");
+                             "HeadNorm: the norm must not be none");
     check_throws<ValueError>([] { HeadNorm(QKNorm::rms, 0, 0, true); },
-                             "HeadNorm: size 0 is not positive");
+                             "HeadNorm: size must be positive, got 0");
     const MultiHeadAttention bias({.dim = 4, .heads = 2, .positions = Positions::alibi});
     const Tensor x = random({1, 3, 4}, 1, DType::f32);
     check_throws<ValueError>(
         [&] { bias(x, {.keys = x}); },
-        "MultiHeadAttention: alibi positions are for self-attention, these keys are others");
+        "MultiHeadAttention: alibi positions need self-attention, but separate keys were given");
 }

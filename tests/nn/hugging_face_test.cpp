@@ -161,7 +161,8 @@ TEST_CASE("evaluate_windows: every id but the first is predicted once, within it
         CHECK_EQ(result.loss, doctest::Approx(sum / static_cast<double>(size - 1)).epsilon(1e-6));
     }
     CHECK(model.is_training());
-    check_message<ValueError>([&] { evaluate_windows(model, Ids{1}); }, "1 ids; at least 2");
+    check_message<ValueError>([&] { evaluate_windows(model, Ids{1}); },
+                              "needs at least 2 ids, got 1");
     CHECK_THROWS_AS(evaluate_windows(model, Ids{1, 7, 2}), IndexError);
 }
 
@@ -237,17 +238,17 @@ TEST_CASE("hugging face: a tokenizer under either pair of names, or none, but no
     CHECK(load_model(directory).tokenizer == nullptr);
     fs::copy_file(kFixture / "vocab.json", directory / "vocab.json");
     copy.refused(directory.string() +
-                 ": half a vocabulary: vocab.json is there and merges.txt is "
-                 "not; a byte-pair tokenizer needs both");
+                 ": incomplete vocabulary: found vocab.json but not merges.txt; a byte-pair "
+                 "tokenizer needs both");
     fs::rename(directory / "vocab.json", directory / "encoder.json");
-    copy.refused("half a vocabulary: encoder.json is there and vocab.bpe is not");
+    copy.refused("incomplete vocabulary: found encoder.json but not vocab.bpe");
     fs::copy_file(kFixture / "merges.txt", directory / "vocab.bpe");
     CHECK_EQ(load_model(directory).tokenizer->encode("the cat").size(),
              load_model(kFixture).tokenizer->encode("the cat").size());
     fs::remove(directory / "encoder.json");
-    copy.refused("half a vocabulary: vocab.bpe is there and encoder.json is not");
+    copy.refused("incomplete vocabulary: found vocab.bpe but not encoder.json");
     fs::rename(directory / "vocab.bpe", directory / "merges.txt");
-    copy.refused("half a vocabulary: merges.txt is there and vocab.json is not");
+    copy.refused("incomplete vocabulary: found merges.txt but not vocab.json");
     spill(directory / "vocab.json", "{}");
     copy.refused((directory / "vocab.json").string() + ": the byte 0x00 has no token");
     fs::copy_file(kFixture / "vocab.json", directory / "vocab.json",
@@ -264,27 +265,28 @@ TEST_CASE("hugging face: a tokenizer under either pair of names, or none, but no
 TEST_CASE("hugging face: settings that are refused") {
     const Copy copy;
     copy.refused_setting("model_type", "bert", "\"model_type\" is \"bert\"; only \"gpt2\"");
-    copy.refused_setting("model_type", 7, "\"model_type\" is 7");
+    copy.refused_setting("model_type", 7, "\"model_type\" has an invalid value: 7");
     copy.refused_setting("scale_attn_by_inverse_layer_idx", true,
                          "\"scale_attn_by_inverse_layer_idx\" is true, which is not supported");
     copy.refused_setting("reorder_and_upcast_attn", true, "\"reorder_and_upcast_attn\" is true");
     copy.refused_setting("scale_attn_weights", false, "\"scale_attn_weights\" is false");
     copy.refused_setting("add_cross_attention", true, "\"add_cross_attention\" is true");
     copy.refused_setting("activation_function", "mish",
-                         "\"activation_function\" is \"mish\"; known are gelu_new, ");
+                         "\"activation_function\" is \"mish\"; must be one of gelu_new, ");
     copy.refused_setting("n_head", 5, "GPT: 5 heads do not divide dim 24");
-    copy.refused_setting("n_head", 0, "GPT: heads is 0");
-    copy.refused_setting("n_head", "3", "\"n_head\" is \"3\", which is not what belongs there");
-    copy.refused_setting("n_embd", 24.5, "\"n_embd\" is 24.5");
-    copy.refused_setting("n_layer", nullptr, "\"n_layer\" is null");
-    copy.refused_setting("n_layer", -1, "GPT: layers is -1");
-    copy.refused_setting("resid_pdrop", 1.5, "Dropout: p = 1.5");
-    copy.refused_setting("tie_word_embeddings", "yes", "\"tie_word_embeddings\" is \"yes\"");
+    copy.refused_setting("n_head", 0, "GPT: heads must be positive, got 0");
+    copy.refused_setting("n_head", "3", "\"n_head\" has an invalid value: \"3\"");
+    copy.refused_setting("n_embd", 24.5, "\"n_embd\" has an invalid value: 24.5");
+    copy.refused_setting("n_layer", nullptr, "\"n_layer\" has an invalid value: null");
+    copy.refused_setting("n_layer", -1, "GPT: layers must be positive, got -1");
+    copy.refused_setting("resid_pdrop", 1.5, "Dropout: p must be in [0, 1], got 1.5");
+    copy.refused_setting("tie_word_embeddings", "yes",
+                         "\"tie_word_embeddings\" has an invalid value: \"yes\"");
     copy.refused_setting("n_layer", 1'000'000'000'000, "the configuration needs");
     copy.refused_setting("n_positions", 1'000'000'000'000, "the configuration needs");
     copy.refused_setting("n_inner", 1'000'000'000'000, "the configuration needs");
     copy.refused_setting("n_inner", -80, "");  // the message of the first layer that fails
-    copy.refused_setting("layer_norm_epsilon", -1, "the norms' epsilon is -1");
+    copy.refused_setting("layer_norm_epsilon", -1, "the norms' epsilon must be >= 0, got -1");
     copy.config([](Json& json) { json.erase("vocab_size"); });
     copy.refused("\"vocab_size\" is missing");
     copy.config([](Json& json) { json.erase("n_positions"), json.erase("n_ctx"); });
@@ -327,11 +329,11 @@ TEST_CASE("hugging face: tensors that are missing, unknown, twice there, or of a
     refused([&] { erase("h.1.attn.c_proj.bias"); }, "\"h.1.attn.c_proj.bias\" is missing");
     refused([&] { erase("wpe.weight"); }, "\"wpe.weight\" is missing");
     refused([&] { copy.tensors.emplace_back("h.0.attn.extra", ones({2})); },
-            "\"h.0.attn.extra\" belongs to no part of the model");
+            "\"h.0.attn.extra\" does not belong to the model");
     refused([&] { copy.tensors.emplace_back("h.2.attn.masked_bias", ones({1})); },
-            "\"h.2.attn.masked_bias\" belongs to no part");
+            "\"h.2.attn.masked_bias\" does not belong to the model");
     refused([&] { copy.tensors.emplace_back("transformer.ln_f.bias", ones({24})); },
-            "\"ln_f.bias\" is there twice, with and without \"transformer.\"");
+            "\"ln_f.bias\" appears twice, with and without \"transformer.\"");
     refused(
         [&] {
             copy.tensor("h.0.mlp.c_fc.weight") = ones({80, 24});
@@ -347,7 +349,7 @@ TEST_CASE("hugging face: tensors that are missing, unknown, twice there, or of a
     fs::remove(copy.weights_file);
     copy.refused(fmt::format("cannot read '{}': No such file", copy.weights_file.string()));
     spill(copy.directory / "pytorch_model.bin", "x");
-    copy.refused("there is pytorch_model.bin, but only a single model.safetensors is read");
+    copy.refused("found pytorch_model.bin, but only a single model.safetensors is supported");
 }
 
 TEST_CASE("hugging face: our model there and back has the same bits") {
@@ -456,7 +458,7 @@ TEST_CASE("hugging face: our format and back, with byte pairs") {
     CHECK_EQ(again.tokenizer->encode("the cat's"), bpe.tokenizer->encode("the cat's"));
     CHECK_EQ(logits_of(*again.model), logits_of(*bpe.model));
     fs::remove(scratch / "ours" / "merges.txt");
-    check_message<IoError>([&] { load_model(scratch / "ours"); }, "half a vocabulary");
+    check_message<IoError>([&] { load_model(scratch / "ours"); }, "incomplete vocabulary");
     fs::remove(scratch / "ours" / "vocab.json");
     check_message<IoError>([&] { load_model(scratch / "ours"); }, "neither vocab.json nor merges");
 }
@@ -471,29 +473,30 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     };
     GPTConfig config = small_config();
     config.positions = Positions::rotary;
-    refused(config, "export: GPT-2's format knows learned positions only, and this model's are ro");
+    refused(config,
+            "export: GPT-2's format supports learned positions only, but this model's are ro");
     config.positions = Positions::sinusoidal;
-    refused(config, "learned positions only, and this model's are sinusoidal");
+    refused(config, "learned positions only, but this model's are sinusoidal");
     config.positions = Positions::alibi;
-    refused(config, "learned positions only, and this model's are alibi");
+    refused(config, "learned positions only, but this model's are alibi");
     config = small_config();
     config.kv_heads = 1;
     refused(config,
-            "export: in GPT-2's format each head has keys and values of its own, and in this "
-            "model 2 heads share 1");
+            "export: in GPT-2's format each head has separate keys and values, but in this model 2 "
+            "heads share 1");
     config = small_config();
     config.qk_norm = QKNorm::rms;
     refused(config,
-            "export: GPT-2's format has no norms of queries and keys, and this model's are rms");
+            "export: GPT-2's format has no norms of queries and keys, but this model's are rms");
     config = small_config();
     config.activation = Activation::swiglu;
     refused(config, "export: GPT-2's format has no name for the activation swiglu");
     config = small_config();
     config.pairs = 4;
-    refused(config, "export: GPT-2's format has no tables of earlier tokens, and this model has");
+    refused(config, "export: GPT-2's format has no tables of earlier tokens, but this model has");
     config = small_config();
     config.softcap = 15;
-    refused(config, "export: GPT-2's format knows no bent logits, and this model's end at 15");
+    refused(config, "export: GPT-2's format has no soft cap of logits, but this model has 15");
     Ours wide(small_config());
     wide.model.to(DType::f64);
     check_message<ValueError>(
@@ -502,5 +505,5 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     spill(scratch / "file", "x");
     const Ours ours(small_config());
     check_message<IoError>([&] { export_hugging_face(scratch / "file", ours.model, nullptr); },
-                           "cannot be made a directory");
+                           "cannot create directory");
 }

@@ -155,7 +155,7 @@ TEST_CASE("init: orthogonal_ makes rows or columns orthogonal, of length gain") 
                              "orthogonal_: needs a weight [out, in, ...], got shape [3]");
     Tensor whole = zeros({3, 3}, DType::i64);
     check_throws<DTypeError>([&] { init::orthogonal_(whole); },
-                             "orthogonal_: needs floating numbers, got i64");
+                             "orthogonal_: needs floating-point numbers, got i64");
 
     // Every direction is equally likely: an entry of a 3 x 3 matrix has mean 0 and variance 1/3.
     double sum = 0, squares = 0;

@@ -82,8 +82,8 @@ TEST_CASE("Linear") {
         CHECK(difference(layer(x), test::plain::linear(numbers(x), layer)) < kExact);
         check_gradients(layer, members_of(layer), calling(layer), {random({2, 3})});
     }
-    check_throws<ValueError>([] { Linear(0, 3); }, "Linear: sizes 0 -> 3 are not positive");
-    check_throws<ValueError>([] { Linear(3, -1); }, "Linear: sizes 3 -> -1 are not positive");
+    check_throws<ValueError>([] { Linear(0, 3); }, "Linear: sizes must be positive, got 0 -> 3");
+    check_throws<ValueError>([] { Linear(3, -1); }, "Linear: sizes must be positive, got 3 -> -1");
     const Linear layer(3, 4);
     CHECK_EQ(layer.settings(), "3 -> 4");
     CHECK_THROWS_AS(layer(ones({2, 4})), ShapeError);
@@ -113,7 +113,8 @@ TEST_CASE("Embedding") {
     CHECK_THROWS_AS(layer(tensor<std::int64_t>({5})), IndexError);
     CHECK_THROWS_AS(layer(tensor<std::int64_t>({-1})), IndexError);
     CHECK_THROWS_AS(layer(ones({2})), DTypeError);
-    check_throws<ValueError>([] { Embedding(0, 3); }, "Embedding: sizes 0 x 3 are not positive");
+    check_throws<ValueError>([] { Embedding(0, 3); },
+                             "Embedding: sizes must be positive, got 0 x 3");
 }
 
 TEST_CASE("LayerNorm and RMSNorm") {
@@ -137,8 +138,8 @@ TEST_CASE("LayerNorm and RMSNorm") {
     CHECK_EQ(LayerNorm(5).settings(), "5");
     CHECK_THROWS_AS(LayerNorm(5)(ones({2, 4})), ShapeError);
     CHECK_THROWS_AS(RMSNorm(5)(ones({2, 4})), ShapeError);
-    check_throws<ValueError>([] { LayerNorm(0); }, "LayerNorm: size 0 is not positive");
-    check_throws<ValueError>([] { RMSNorm(-2); }, "RMSNorm: size -2 is not positive");
+    check_throws<ValueError>([] { LayerNorm(0); }, "LayerNorm: size must be positive, got 0");
+    check_throws<ValueError>([] { RMSNorm(-2); }, "RMSNorm: size must be positive, got -2");
 }
 
 TEST_CASE("Dropout") {
@@ -158,7 +159,7 @@ TEST_CASE("Dropout") {
     layer.eval();
     CHECK_EQ(layer(x).storage(), x.storage());
     CHECK_EQ(layer.settings(), "p = 0.25");
-    check_throws<ValueError>([] { Dropout(1.5); }, "Dropout: p = 1.5 is no probability");
+    check_throws<ValueError>([] { Dropout(1.5); }, "Dropout: p must be in [0, 1], got 1.5");
     CHECK_THROWS_AS(Dropout(NAN), ValueError);
     CHECK_EQ(sum(Dropout(1)(x)).item(), 0);
     check_gradients(layer, {},
@@ -232,7 +233,7 @@ TEST_CASE("MultiHeadAttention") {
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 10, .heads = 0}); },
                              "MultiHeadAttention: dim 10 and heads 0 must be positive");
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .dropout = 2}); },
-                             "MultiHeadAttention: dropout 2 is no probability");
+                             "MultiHeadAttention: dropout must be in [0, 1], got 2");
     const MultiHeadAttention layer({.dim = 4, .heads = 2, .causal = true});
     CHECK_EQ(layer.settings(), "2 heads, causal");
     check_throws<ShapeError>(

@@ -224,12 +224,13 @@ TEST_CASE("train: what is refused") {
     const auto with = [&](const TrainOptions& options) {
         return [&, options] { train(optimizer, options, callbacks); };
     };
-    check_throws<ValueError>(with({.steps = 0}), "train: 0 steps; at least 1 is needed");
-    check_throws<ValueError>(with({.accumulate = 0}), "train: accumulate 0; at least 1 is needed");
-    check_throws<ValueError>(with({.clip = -1}), "train: clip -1 is negative");
+    check_throws<ValueError>(with({.steps = 0}), "train: steps must be at least 1, got 0");
+    check_throws<ValueError>(with({.accumulate = 0}),
+                             "train: accumulate must be at least 1, got 0");
+    check_throws<ValueError>(with({.clip = -1}), "train: clip must be >= 0, got -1");
     CHECK_THROWS_AS(with({.clip = NAN})(), ValueError);
     CHECK_THROWS_AS(with({.eval_every = -1})(), ValueError);
-    check_throws<ValueError>(with({.first_step = -1}), "train: first step -1 is negative");
+    check_throws<ValueError>(with({.first_step = -1}), "train: first step must be >= 0, got -1");
     CHECK_THROWS_AS(with({.schedule = nullptr})(), ValueError);
     CHECK_THROWS_AS(train(optimizer, {}, {}), ValueError);
     CHECK_THROWS_AS(with({.schedule = [](std::int64_t) { return -1.0; }})(), ValueError);
@@ -341,7 +342,7 @@ TEST_CASE("early stopping: what counts as better, and what is refused") {
     CHECK_FALSE(after(7, 2.0));
     CHECK_EQ(stop.best_step(), 5);
     check_throws<ValueError>([&] { EarlyStopping(model, {.patience = 0}); },
-                             "EarlyStopping: patience 0 is not positive");
+                             "EarlyStopping: patience must be positive, got 0");
     check_throws<ValueError>([&] { EarlyStopping(model, {.min_delta = NAN}); },
-                             "EarlyStopping: min_delta nan is not a finite number >= 0");
+                             "EarlyStopping: min_delta must be finite and >= 0, got nan");
 }

@@ -109,13 +109,13 @@ TEST_CASE("mask_tokens: what it refuses") {
         };
     };
     check_throws<ValueError>(with([](MaskingOptions& o) { o.vocab = 0; }),
-                             "mask_tokens: vocab is 0; it must be positive");
+                             "mask_tokens: vocab must be positive, got 0");
     check_throws<ValueError>(with([](MaskingOptions& o) { o.mask_id = 50; }),
                              "mask_tokens: the mask 50 is outside the vocabulary of 50");
     check_throws<ValueError>(with([](MaskingOptions& o) { o.special_ids = {-1}; }),
                              "mask_tokens: special token -1 is outside the vocabulary of 50");
     check_throws<ValueError>(with([](MaskingOptions& o) { o.rate = 0; }),
-                             "mask_tokens: rate 0 is not in (0, 1]");
+                             "mask_tokens: rate must be in (0, 1], got 0");
     CHECK_THROWS_AS(with([](MaskingOptions& o) { o.rate = NAN; })(), ValueError);
     check_throws<ValueError>(with([](MaskingOptions& o) { o.random = 0.3; }),
                              "mask_tokens: masked 0.8 and random 0.3 must be shares of at most 1 "
@@ -191,7 +191,7 @@ TEST_CASE("MaskedLanguageModel: only the chosen places make the loss") {
         [&] {
             model.loss(ids, full({1, 5}, -100, DType::i64));
         },
-        "MaskedLanguageModel: all targets are -100: there is nothing to guess");
+        "MaskedLanguageModel: all targets are -100: there is nothing to predict");
 }
 
 TEST_CASE("MaskedLanguageModel: it looks both ways, and not at padding") {
@@ -254,13 +254,13 @@ TEST_CASE("MaskedLanguageModel: what it refuses") {
     };
     using Config = MaskedLanguageModelConfig;
     check_throws<ValueError>(with([](Config& c) { c.vocab = 0; }),
-                             "MaskedLanguageModel: vocab is 0; it must be positive");
+                             "MaskedLanguageModel: vocab must be positive, got 0");
     check_throws<ValueError>(with([](Config& c) { c.max_length = -3; }),
-                             "MaskedLanguageModel: max_length is -3; it must be positive");
+                             "MaskedLanguageModel: max_length must be positive, got -3");
     check_throws<ValueError>(with([](Config& c) { c.heads = 3; }),
                              "MaskedLanguageModel: 3 heads do not divide dim 4 (remainder 1)");
     check_throws<ValueError>(with([](Config& c) { c.classes = -1; }),
-                             "MaskedLanguageModel: types 0 and classes -1 may not be negative");
+                             "MaskedLanguageModel: types and classes must be >= 0, got 0 and -1");
     CHECK_THROWS_AS(with([](Config& c) { c.dropout = 2; })(), ValueError);
     CHECK_THROWS_AS(with([](Config& c) { c.hidden = -1; })(), ValueError);
     CHECK_THROWS_AS(with([](Config& c) { c.deviation = -1; })(), ValueError);
@@ -271,7 +271,7 @@ TEST_CASE("MaskedLanguageModel: what it refuses") {
     check_throws<ShapeError>(given(random_ids({5}, 7)),
                              "MaskedLanguageModel: needs ids [B, T], got [5]");
     check_throws<ShapeError>(given(random_ids({0, 5}, 7)),
-                             "MaskedLanguageModel: ids [0, 5] are a batch of no sequences");
+                             "MaskedLanguageModel: ids [0, 5] are an empty batch");
     check_throws<ShapeError>(given(random_ids({2, 0}, 7)),
                              "MaskedLanguageModel: ids [2, 0] are empty sequences");
     check_throws<ShapeError>(given(random_ids({2, 6}, 7)),

@@ -36,5 +36,5 @@ TEST_CASE("padding_mask and length_mask: [B, 1, 1, S]") {
         [] {
             length_mask(tensor<std::int64_t>({1, 4}), 3);
         },
-        "length_mask: length 4 at place 1 is not between 0 and 3");
+        "length_mask: length 4 at position 1 is not between 0 and 3");
 }

@@ -199,7 +199,7 @@ TEST_CASE("micro-batches: one step, whose parts and their mean are those of the 
     CHECK_EQ(result.loss, Approx(0.5 * 63 / 6));
     CHECK_EQ(result.grad_norm, Approx(63.0 / 6));
     check_throws<ValueError>([&] { TrainStep(optimizer, {.micro_batches = 0}); },
-                             "train: micro_batches 0; at least 1 is needed");
+                             "train: micro_batches must be at least 1, got 0");
 }
 
 TEST_CASE("micro-batches: the same bits for any number of threads, with dropout") {
@@ -339,7 +339,7 @@ TEST_CASE("micro-batches: what is refused") {
     const auto refused = [&](std::int64_t parts, const char* words) {
         check_message<ValueError>([&] { Session session(place.config(parts)); }, words);
     };
-    refused(3, "train: micro_batches 3 does not divide batch 8; all parts are of one size");
+    refused(3, "train: micro_batches 3 does not divide batch 8; all parts must have the same size");
     refused(16, "train: micro_batches 16 does not divide batch 8");
-    refused(0, "train: micro_batches 0; at least 1 is needed");
+    refused(0, "train: micro_batches must be at least 1, got 0");
 }

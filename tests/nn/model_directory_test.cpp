@@ -198,40 +198,41 @@ TEST_CASE("model directory: configurations that cannot be") {
         saved.change_config([&](Json& json) { json[name] = value; });
         CHECK(saved.fails_with(words));
     };
-    with("layers", "two", "config.json: \"layers\" is \"two\", which is not what belongs there");
-    with("layers", 2.5, "config.json: \"layers\" is 2.5");
-    with("layers", nullptr, "config.json: \"layers\" is null");
-    with("bias", 1, "config.json: \"bias\" is 1");
+    with("layers", "two", "config.json: \"layers\" has an invalid value: \"two\"");
+    with("layers", 2.5, "config.json: \"layers\" has an invalid value: 2.5");
+    with("layers", nullptr, "config.json: \"layers\" has an invalid value: null");
+    with("bias", 1, "config.json: \"bias\" has an invalid value: 1");
     with("model", "mlp",
-         "config.json: \"model\" is \"mlp\"; known are \"gpt\" and \"transformer\"");
-    with("model", 7, "config.json: \"model\" is 7");
+         "config.json: \"model\" is \"mlp\"; must be one of \"gpt\" and \"transformer\"");
+    with("model", 7, "config.json: \"model\" has an invalid value: 7");
     with("heads", 3, "config.json: GPT: 3 heads do not divide dim 8 (remainder 2)");
-    with("layers", 0, "GPT: layers is 0; it must be positive");
-    with("layers", -5, "GPT: layers is -5; it must be positive");
-    with("dropout", 1.5, "config.json: Dropout: p = 1.5 is no probability");
-    with("dim", 0, "GPT: dim is 0");
+    with("layers", 0, "GPT: layers must be positive, got 0");
+    with("layers", -5, "GPT: layers must be positive, got -5");
+    with("dropout", 1.5, "config.json: Dropout: p must be in [0, 1], got 1.5");
+    with("dim", 0, "GPT: dim must be positive, got 0");
     with("activation", "sigmoid",
-         "config.json: \"activation\" is \"sigmoid\"; known are \"relu\", ");
-    with("positions", 7, "config.json: \"positions\" is 7");
+         "config.json: \"activation\" is \"sigmoid\"; must be one of \"relu\", ");
+    with("positions", 7, "config.json: \"positions\" has an invalid value: 7");
     with("positions", "spiral",
-         "\"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\"");
+         "\"positions\" is \"spiral\"; must be one of \"learned\", \"sinusoidal\"");
     with("kv_heads", 3,
          "config.json: MultiHeadAttention: 3 heads of keys and values do not divide 2 heads");
     with("kv_heads", 1, "tensor \"blocks.0.attention.qkv.weight\" is f32 [24, 8]; the ");
     with("qk_norm", "rms", "tensor \"blocks.0.attention.query_norm.weight\" is missing");
-    with("positions", "rotary", "tensor \"position_embedding.weight\" belongs to no part");
+    with("positions", "rotary",
+         "tensor \"position_embedding.weight\" does not belong to the model");
     with("hidden", 31, "tensor \"blocks.0.feed_forward.up.weight\" is f32 [32, 8]; the ");
     with("hidden", -32, "config.json: ");
-    with("norm_eps", "small", "\"norm_eps\" is \"small\"");
-    with("tokenizer", "words", "\"tokenizer\" is \"words\"; known are \"char\", \"bpe\"");
-    with("tokenizer", "bpe", "neither vocab.json nor merges.txt is there");
+    with("norm_eps", "small", "\"norm_eps\" has an invalid value: \"small\"");
+    with("tokenizer", "words", "\"tokenizer\" is \"words\"; must be one of \"char\", \"bpe\"");
+    with("tokenizer", "bpe", "neither vocab.json nor merges.txt exists");
     with("vocab", 6, "the tokenizer has 5 characters, the configuration 6");
     // Refused by arithmetic: none of these may be allocated.
     with("layers", 1'000'000'000, "the configuration needs");
     with("dim", std::int64_t{1} << 40, "the configuration needs");
     with("context", std::int64_t{1} << 60, "the configuration needs");
-    with("layers", std::int64_t{1} << 62, "config.json: \"layers\" is");
-    with("layers", 18446744073709551615U, "config.json: \"layers\" is");
+    with("layers", std::int64_t{1} << 62, "config.json: \"layers\" has an invalid value: ");
+    with("layers", 18446744073709551615U, "config.json: \"layers\" has an invalid value: ");
     spill(saved.directory / "config.json", whole);
     saved.change_config([](Json& json) { json.erase("dim"); });
     CHECK(saved.fails_with("config.json: \"dim\" is missing"));
@@ -254,7 +255,7 @@ TEST_CASE("model directory: weights of another model") {
     with([](NamedTensors& t) { t.erase(t.begin() + 2); },
          "\"blocks.0.attention_norm.weight\" is missing");
     with([](NamedTensors& t) { t.emplace_back("extra", ones({2})); },
-         "\"extra\" belongs to no part of the model");
+         "\"extra\" does not belong to the model");
     with(
         [](NamedTensors& t) {
             t[0].second = ones({5, 9});

@@ -85,7 +85,7 @@ TEST_CASE("module: a tensor shared by two modules is listed once, and stays shar
         CHECK_EQ(pair.count.dtype(), DType::i64);
     }
     check_throws<DTypeError>([&] { pair.to(DType::i64); },
-                             "Module::to: needs floating numbers, got i64");
+                             "Module::to: needs floating-point numbers, got i64");
     CHECK_EQ(pair.scale.dtype(), DType::f32);
 }
 

@@ -160,8 +160,7 @@ TEST_CASE("KeyValueCache: what it refuses") {
         [&] {
             cache.append(ones({1, 3, 4, 5}), x);
         },
-        "KeyValueCache: keys f32 [1, 3, 4, 5] do not go with the earlier "
-        "ones, f32 [2, 3, 32, 5]");
+        "KeyValueCache: keys f32 [1, 3, 4, 5] do not match the earlier ones, f32 [2, 3, 32, 5]");
     check_throws<ShapeError>(
         [&] {
             cache.append(x, ones({2, 3, 1, 5}));
@@ -176,10 +175,9 @@ TEST_CASE("KeyValueCache: what it refuses") {
     Tensor leaf = ones({2, 3, 1, 5});
     leaf.set_requires_grad();
     Tape tape;
-    check_throws<AutogradError>(
-        [&] { cache.append(leaf, leaf); },
-        "KeyValueCache: a tape follows the keys or values, which a cache would "
-        "cut off; use it under a NoGradGuard");
+    check_throws<AutogradError>([&] { cache.append(leaf, leaf); },
+                                "KeyValueCache: a tape records the keys or values, but a cache "
+                                "would detach them; use it under a NoGradGuard");
     CHECK_EQ(cache.length(), 4);
 }
 
@@ -240,14 +238,14 @@ TEST_CASE("MultiHeadAttention: what it refuses") {
         [&] {
             layer(x, {.keys = ones({1, 5, 4})});
         },
-        "MultiHeadAttention: keys [1, 5, 4] are a batch of 1, the queries one of 2");
+        "MultiHeadAttention: keys [1, 5, 4] have batch size 1, the queries 2");
     check_throws<ShapeError>(
         [&] {
             layer(x, {.keys = ones({2, 5, 4}), .values = ones({2, 6, 4})});
         },
         "attention: 5 keys [2, 2, 5, 2] for 6 values [2, 2, 6, 2]");
     check_throws<ValueError>([&] { layer(x, {.values = x}); },
-                             "MultiHeadAttention: values without the keys they belong to");
+                             "MultiHeadAttention: values were given without keys");
     check_throws<ShapeError>(
         [&] {
             layer(x, {.mask = ones({2, 3}, DType::boolean)});
@@ -267,13 +265,12 @@ TEST_CASE("MultiHeadAttention: what it refuses") {
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .key_dim = -1}); },
                              "MultiHeadAttention: key_dim -1 and value_dim 4 must be positive");
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .head_dropout = 1.5}); },
-                             "MultiHeadAttention: head dropout 1.5 is no probability");
+                             "MultiHeadAttention: head dropout must be in [0, 1], got 1.5");
     check_throws<ValueError>(
         [] { MultiHeadAttention({.dim = 6, .heads = 2, .positions = Positions::rotary}); },
-        "rotary: pairs of numbers turn, but a share of 1 of a head's 3 numbers is 3");
+        "rotary: numbers are rotated in pairs, but a share of 1 of a head's 3 numbers is 3");
     const MultiHeadAttention turning({.dim = 4, .heads = 2, .positions = Positions::rotary});
     check_throws<ValueError>(
         [&] { turning(x, {.keys = x}); },
-        "MultiHeadAttention: rotary positions are for self-attention, these keys "
-        "are others");
+        "MultiHeadAttention: rotary positions need self-attention, but separate keys were given");
 }

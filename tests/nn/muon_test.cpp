@@ -107,7 +107,7 @@ TEST_CASE("orthogonalised: the formula, for low and for tall matrices, and what 
         [] {
             orthogonalised(ones({3, 3}), 0);
         },
-        "orthogonalised: 0 iterations; at least 1 is needed");
+        "orthogonalised: iterations must be at least 1, got 0");
 }
 
 TEST_CASE("orthogonalised: what is short becomes as long as what is long") {
@@ -188,7 +188,7 @@ TEST_CASE("Muon: a model's matrices are those of its blocks, and the rest is Ada
         [&] {
             Muon(MuonGroups{vector, {}});
         },
-        "Muon: parameter \"b\" [3] is no matrix");
+        "Muon: parameter \"b\" must be a matrix, got [3]");
     check_message<ValueError>([&] { Muon(groups, {.momentum = 1}); },
                               "Muon: momentum must be in (0, 1), got 1");
     check_message<ValueError>([&] { Muon(groups, {.iterations = 0}); },

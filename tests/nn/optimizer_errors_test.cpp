@@ -45,7 +45,7 @@ void check_replaced(Optimizer& optimizer, const std::string& name) {
 
 TEST_CASE("optimizer errors: no parameters") {
     const char* const words =
-        "optimizer: it has no parameters; a module has those that are registered "
+        "optimizer: it has no parameters; a module's parameters must be registered "
         "(register_parameter, register_module) and not frozen";
     AdamW nothing({}, {});
     check_throws<ValueError>([&] { nothing.step(); }, words);

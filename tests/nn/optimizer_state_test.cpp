@@ -157,18 +157,18 @@ TEST_CASE("optimizer state: what is refused changes nothing") {
             [](State& s) { s.groups[0].parameters.pop_back(); });
     refused("load_state: parameter \"head\" of the state is unknown to this AdamW",
             [](State& s) { s.groups[0].parameters.push_back("head"); });
-    refused("load_state: parameter \"up.bias\" comes twice in the state",
+    refused("load_state: parameter \"up.bias\" appears twice in the state",
             [](State& s) { s.groups[0].parameters.push_back("up.bias"); });
     refused("load_state: tensor \"v.up.bias\" is missing from the state", [](State& s) {
         std::erase_if(s.tensors, [](const auto& t) { return t.first == "v.up.bias"; });
     });
-    refused("load_state: tensor \"q.up.bias\" of the state is of no use here",
+    refused("load_state: tensor \"q.up.bias\" of the state is not used by this optimizer",
             [](State& s) { s.tensors.emplace_back("q.up.bias", ones({4})); });
-    refused("load_state: tensor \"m.up.bias\" comes twice in the state",
+    refused("load_state: tensor \"m.up.bias\" appears twice in the state",
             [](State& s) { s.tensors.emplace_back("m.up.bias", ones({4})); });
-    refused("load_state: tensor \"m.up.bias\" is f32 [5] in the state; f32 [4] is needed",
+    refused("load_state: tensor \"m.up.bias\" is f32 [5] in the state, expected f32 [4]",
             [](State& s) { tensor_of(s, "m.up.bias") = ones({5}); });
-    refused("load_state: tensor \"m.up.bias\" is f64 [4] in the state; f32 [4] is needed",
+    refused("load_state: tensor \"m.up.bias\" is f64 [4] in the state, expected f32 [4]",
             [](State& s) { tensor_of(s, "m.up.bias") = ones({4}, DType::f64); });
     refused("load_state: parameter \"up.bias\" has taken 9 of 7 steps",
             [](State& s) { tensor_of(s, "steps.up.bias") = full({}, 9, DType::i64); });
@@ -177,9 +177,9 @@ TEST_CASE("optimizer state: what is refused changes nothing") {
     refused("load_state: setting \"rho\" of the state is unknown",
             [](State& s) { s.settings["rho"] = 1; });
     refused("AdamW: beta1 must be in [0, 1), got 2", [](State& s) { s.settings["beta1"] = 2; });
-    refused("load_state: the state's learning rate is -1, not a finite number >= 0",
+    refused("load_state: the state's learning rate must be finite and >= 0, got -1",
             [](State& s) { s.lr = -1; });
-    refused("load_state: the state's weight decay is nan, not a finite number >= 0",
+    refused("load_state: the state's weight decay must be finite and >= 0, got nan",
             [](State& s) { s.groups[0].weight_decay = NAN; });
 
     AdamW split(decay_groups(small.model, 0.1), {});

@@ -106,7 +106,7 @@ TEST_CASE("planned step: dropout, accumulation and clipping; an evaluation, anot
         const auto report = planned.step->planned_memory()->report();
         CHECK_EQ(report.left, 2);
         CHECK_EQ(report.followed, 12);
-        CHECK(report.why_left.starts_with("turn 13 asked for "));
+        CHECK(report.why_left.starts_with("step 13 allocated "));
     }
 }
 
@@ -179,14 +179,14 @@ TEST_CASE("planned step: a session with dropout and evaluations") {
 }
 
 TEST_CASE("planned step: what became of it, in a line") {
-    CHECK_EQ(plan_text({}), "plan: none (no two steps in a row asked for the same)\n");
+    CHECK_EQ(plan_text({}), "plan: none (no two consecutive steps allocated the same blocks)\n");
     CHECK_EQ(plan_text({.blocks = 110,
                         .places = 110,
                         .bytes = 2521088,
                         .least = 2519040,
                         .followed = 996,
                         .left = 1,
-                        .why_left = "turn 5 ended after 3 blocks; 110 were planned"}),
-             "plan: the 110 blocks of a step in 2.52 MB, 2.52 MB being needed at once; 996 steps "
-             "followed it, 1 did not (turn 5 ended after 3 blocks; 110 were planned)\n");
+                        .why_left = "step 5 ended after 3 blocks; 110 were planned"}),
+             "plan: the 110 blocks of a step in 2.52 MB, at most 2.52 MB in use at once; 996 steps "
+             "followed it, 1 did not (step 5 ended after 3 blocks; 110 were planned)\n");
 }

@@ -23,7 +23,7 @@ TEST_CASE("ALiBi: slopes") {
     // For six: the slopes for four, then the first and the third of eight.
     CHECK_EQ(alibi_slopes(6), std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
     check_throws<ValueError>([] { alibi_slopes(0); },
-                             "alibi_slopes: 0 heads; at least 1 is needed");
+                             "alibi_slopes: heads must be at least 1, got 0");
 }
 
 TEST_CASE("ALiBi: a line for each head, from the query on both sides") {
@@ -107,12 +107,12 @@ TEST_CASE("relative bias: a number for each head and distance") {
     check_throws<ValueError>([] { RelativeBias({.heads = 2})(3, 2); },
                              "RelativeBias: 3 queries are not the last of 2 positions");
     check_throws<ValueError>([] { RelativeBias({.heads = 0}); },
-                             "RelativeBias: 0 heads; at least 1 is needed");
+                             "RelativeBias: heads must be at least 1, got 0");
     check_throws<ValueError>([] { RelativeBias({.buckets = 7}); },
-                             "RelativeBias: 7 buckets; needs an even number, 4 at the least");
-    check_throws<ValueError>([] { RelativeBias({.causal = true, .distance = 16}); },
-                             "RelativeBias: distance 16 is not beyond the 16 buckets of one "
-                             "distance each");
+                             "RelativeBias: buckets must be even and at least 4, got 7");
+    check_throws<ValueError>(
+        [] { RelativeBias({.causal = true, .distance = 16}); },
+        "RelativeBias: distance 16 must exceed the 16 buckets of one distance each");
 }
 
 TEST_CASE("relative bias: in attention, with a mask") {

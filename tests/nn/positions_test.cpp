@@ -73,12 +73,12 @@ TEST_CASE("rotary: turns pairs, keeps lengths, and products see distances alone"
         [] {
             rotary(ones({2, 4}), -1);
         },
-        "rotary: first position -1 is negative");
+        "rotary: first position must be >= 0, got -1");
     check_throws<ValueError>(
         [] {
             rotary(ones({2, 4}), 0, 0);
         },
-        "rotary: base 0 is not positive and finite");
+        "rotary: base must be positive, got 0 and finite");
 }
 
 TEST_CASE("PositionalEncoding") {
@@ -112,6 +112,6 @@ TEST_CASE("PositionalEncoding") {
                              "PositionalEncoding: rotary positions are not added to the vectors; "
                              "they belong to MultiHeadAttention");
     check_throws<ValueError>([] { PositionalEncoding(Positions::learned, 0, 4); },
-                             "PositionalEncoding: 0 positions; at least 1 is needed");
+                             "PositionalEncoding: positions must be at least 1, got 0");
     CHECK_THROWS_AS(PositionalEncoding(Positions::sinusoidal, 6, 0), ValueError);
 }

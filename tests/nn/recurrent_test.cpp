@@ -308,11 +308,11 @@ TEST_CASE("recurrent: what is refused") {
         return [&, lengths] { lstm(x, {.lengths = lengths}); };
     };
     check_throws<ValueError>(with_lengths(tensor<std::int64_t>({4, 0})),
-                             "LSTM: lengths[1] is 0, not from 1 to 4");
+                             "LSTM: lengths[1] must be from 1 to 4, got 0");
     check_throws<ValueError>(with_lengths(tensor<std::int64_t>({5, 1})),
-                             "LSTM: lengths[0] is 5, not from 1 to 4");
+                             "LSTM: lengths[0] must be from 1 to 4, got 5");
     check_throws<ValueError>(with_lengths(tensor<std::int64_t>({-1, 1})),
-                             "LSTM: lengths[0] is -1, not from 1 to 4");
+                             "LSTM: lengths[0] must be from 1 to 4, got -1");
     check_throws<ShapeError>(with_lengths(tensor<std::int64_t>({4})),
                              "LSTM: needs one length per sequence, [2], got [1]");
     check_throws<DTypeError>(with_lengths(ones({2})), "LSTM: lengths: needs i64, got f32");
@@ -333,7 +333,7 @@ TEST_CASE("recurrent: what is refused") {
         [&] {
             gru(x, {.state = {.h = ones({2, 2, 3}), .c = h}});
         },
-        "GRU: got a cell state c, it has none");
+        "GRU: got a cell state c, but it has none");
     CHECK_THROWS_AS(gru(x, {.state = {.h = ones({2, 2, 3}, DType::f64)}}), DTypeError);
 }
 

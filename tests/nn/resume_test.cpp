@@ -183,11 +183,11 @@ TEST_CASE("resume: what differs needs leave, and is told with both values") {
         CHECK(message.find(words) != std::string::npos);
     };
     says(refused({"lr"}, {}, [](auto& c) { c.lr = 0.5; }),
-         "lr was 0.001 so far and is 0.5 now; --override lr goes on all the same");
-    says(refused({"seed"}, {}, [](auto& c) { c.seed = 2; }), "seed was 1337 so far and is 2 now");
-    says(refused({"batch"}, {"lr"}, [](auto& c) { c.batch = 5; }), "batch was 4 so far and is 5");
-    says(refused({"dim"}, {}, [](auto& c) { c.model.dim = 32; }), "dim was 16 so far and is 32");
-    says(refused({}, {"speed"}, [](auto&) {}), "--override speed: nothing of that name");
+         "lr was 0.001 and is now 0.5; --override lr continues anyway");
+    says(refused({"seed"}, {}, [](auto& c) { c.seed = 2; }), "seed was 1337 and is now 2");
+    says(refused({"batch"}, {"lr"}, [](auto& c) { c.batch = 5; }), "batch was 4 and is now 5");
+    says(refused({"dim"}, {}, [](auto& c) { c.model.dim = 32; }), "dim was 16 and is now 32");
+    says(refused({}, {"speed"}, [](auto&) {}), "--override speed: unknown name");
     CHECK_EQ(refused({"lr", "batch"}, {}, [](auto&) {}), "no error");
     CHECK_EQ(refused({}, {}, [](auto& c) { c.lr = 0.5; }), "no error");  // not given
     CHECK_EQ(refused({"lr"}, {"lr"}, [](auto& c) { c.lr = 0.5; }), "no error");
@@ -196,8 +196,8 @@ TEST_CASE("resume: what differs needs leave, and is told with both values") {
     spill(place.text, text + "d");
     const std::string other = refused({}, {}, [](auto&) {});
     const std::string learned = checkpoint_info(out / stored_checkpoints(out).back().name()).data;
-    says(other, fmt::format("data was {} so far and is ", learned));
-    says(other, " now; --override data goes on");
+    says(other, fmt::format("data was {} and is now ", learned));
+    says(other, "; --override data continues anyway");
     CHECK_EQ(other.find(learned), other.rfind(learned));
     CHECK_EQ(refused({}, {"data"}, [](auto&) {}), "no error");
     // The same text at another path is the same.
@@ -296,7 +296,7 @@ TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
     }
     REQUIRE_EQ(said.size(), 1);
     CHECK(said[0].ends_with(
-        "checkpoints/notes.txt' and 1 more: not written by this run; left as it is"));
+        "checkpoints/notes.txt' and 1 more: not written by this run; left unchanged"));
 }
 
 TEST_CASE("resume: an unlisted state of a name that is needed") {
@@ -307,10 +307,9 @@ TEST_CASE("resume: an unlisted state of a name that is needed") {
     spill(out / name, "of no commit");
     SUBCASE("stops a run that takes the directory over") {
         Session anew(place.config());
-        check_message<IoError>(
-            [&] { TrainingRun(anew, {.out = out, .report = false}); },
-            "step-00000009.safetensors': a state that tapestry-manifest.json does "
-            "not list, in the way of this run's own; move it away");
+        check_message<IoError>([&] { TrainingRun(anew, {.out = out, .report = false}); },
+                               "step-00000009.safetensors': a state that tapestry-manifest.json "
+                               "does not list is in the way of this run; move it away");
         CHECK_EQ(slurp(out / name), "of no commit");
     }
     SUBCASE("is set aside by the run that goes on, which a script may start again and again") {
@@ -359,7 +358,7 @@ TEST_CASE("resume: where somebody has removed the manifest it goes on from the l
     {
         Session anew(place.config());
         check_message<IoError>([&] { TrainingRun(anew, {.out = out, .report = false}); },
-                               "move it away, or go on from it (--resume)");
+                               "move it away, or resume from it (--resume)");
         CHECK_EQ(slurp(out / stored_checkpoints(out).back().name()), state);
     }
     RunDirectory directory(out);
@@ -427,8 +426,7 @@ TEST_CASE("resume: a disk that is full for a while costs nothing but the wait") 
     run.to_the_end();
     CHECK_EQ(retries, 3);
     REQUIRE_EQ(said.size(), 1);
-    CHECK(said[0].find("File too large; the training goes on, and tries again") !=
-          std::string::npos);
+    CHECK(said[0].find("File too large; training continues and will retry") != std::string::npos);
     check_same(place.scratch / "whole", out);
 }
 

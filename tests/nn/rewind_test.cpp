@@ -167,7 +167,7 @@ TEST_CASE("rewind: from where, and how long it takes") {
 TEST_CASE("rewind: what cannot be") {
     const RewindPlace place;
     check_message<IoError>([&] { RunHistory history(place.scratch.path()); },
-                           "no checkpoint of a run is in it");
+                           "contains no checkpoint of a run");
     place.train(place.config());
     const RunHistory history(place.out);
     const Rewinder rewinder(history);
@@ -179,7 +179,7 @@ TEST_CASE("rewind: what cannot be") {
     const std::string text = slurp(place.text);
     spill(place.text, text + "d");
     check_message<ValueError>([&] { rewinder.session_before(36); },
-                              "--text or --data says where it lies now");
+                              "give its path with --text or --data");
     spill(place.scratch / "moved.txt", text);
     const Rewinder moved(history, {.text = (place.scratch / "moved.txt").string()});
     CHECK_EQ(difference(history.step(36), take_again(*moved.session_before(36), false).metrics),
@@ -214,7 +214,7 @@ TEST_CASE("bisect: what is no condition") {
           "loss > nan", "update_ratio( > 1", "update_ratio() > 1", "loss(a) > 1",
           "update_ratio(a) b > 1", "non_finite > 1", "non_finite x"}) {
         CAPTURE(text);
-        check_message<ValueError>([&] { parse_condition(text); }, "is no condition; one is");
+        check_message<ValueError>([&] { parse_condition(text); }, "is not a condition, such as");
     }
     const StepCondition c = parse_condition(" update_ratio( blocks.0 )>=1e-3 ");
     CHECK_EQ(c.parameter, "blocks.0");
@@ -364,11 +364,11 @@ TEST_CASE("fork: what cannot be") {
     check_message<ValueError>([&] { fork_after(history, rewinder, -1, {}); }, "fork: step -1: ");
     check_message<ValueError>(
         [&] { fork_after(history, rewinder, 40, {}); },
-        "fork: of 40 steps none is left after step 40; --steps asks for more");
+        "fork: none of the 40 steps is left after step 40; set --steps higher");
     TrainingConfig wanted = place.config();
     wanted.model.dim = 32;
     const std::string message = message_of<IoError>(
         [&] { fork_after(history, rewinder, 5, {.wanted = wanted, .given = {"dim"}}); });
     INFO("message: " << message);
-    CHECK(message.find("the training so far: ") != std::string::npos);
+    CHECK(message.find("the training state: ") != std::string::npos);
 }

@@ -60,11 +60,11 @@ TEST_CASE("rewind text: numbers, the largest update, where from, and what it lea
         m.loss, m.grad_norm, m.lr, m.grad_xxh3)));
     CHECK(has(text, "\nlargest update: "));
     CHECK(has(text,
-              " of its size\ntaken again from the beginning, 3 steps away; it learned from\n"
+              " of its size\nreplayed from the beginning, 3 steps away; it learned from\n"
               "   1  '"));
     CHECK(has(text, "\n  24  '"));
     CHECK(text.ends_with("\n      and 2 more\n"));  // of 2 x 13
-    CHECK(has(told_of(history, 1), "taken again from the beginning; it learned from\n"));
+    CHECK(has(told_of(history, 1), "replayed from the beginning; it learned from\n"));
     CHECK(has(told_of(history, 3), ", which metrics.jsonl does not have\n"));
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("rewind text: what differs is named, and all steps are counted") {
 
 TEST_CASE("rewind text: a wait is told if it is one") {
     CHECK_EQ(wait_text({.state = 1000, .steps = 250, .seconds = 31.4}),
-             "taking 250 steps from step 1000 on; in the run they took 31 s\n");
+             "replaying 250 steps from step 1000; in the run they took 31 s\n");
     CHECK_EQ(wait_text({.state = 1000, .steps = 2, .seconds = 2.9}), "");
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("rewind text: a recorded step, its outcome then and now, its page") {
                          retaken.loss, now.built, now.finding));
 
     const PageOptions page = page_of(step, retaken, model, tokenizer, "m/trap");
-    CHECK_EQ(page.title, "Step 7, taken again");
+    CHECK_EQ(page.title, "Step 7, replayed");
     CHECK(page.subtitle.starts_with("m/trap; "));
     CHECK(has(page.subtitle, " parameters; batch 2 of 2, 2 sequences of 4; loss "));
     REQUIRE_EQ(page.texts.size(), 1);

@@ -64,24 +64,26 @@ TEST_CASE("RotaryPositions: several threads at once") {
 TEST_CASE("RotaryPositions: what it refuses") {
     check_throws<ValueError>(
         [] { RotaryPositions(7); },
-        "rotary: pairs of numbers turn, but a share of 1 of a head's 7 numbers "
+        "rotary: numbers are rotated in pairs, but a share of 1 of a head's 7 numbers "
         "is 7");
-    check_throws<ValueError>([] { RotaryPositions(10, {.share = 0.5}); },
-                             "rotary: pairs of numbers turn, but a share of 0.5 of a head's 10 "
-                             "numbers is 5");
-    check_throws<ValueError>([] { RotaryPositions(8, {.share = 0.1}); },
-                             "rotary: pairs of numbers turn, but a share of 0.1 of a head's 8 "
-                             "numbers is 0");
+    check_throws<ValueError>(
+        [] { RotaryPositions(10, {.share = 0.5}); },
+        "rotary: numbers are rotated in pairs, but a share of 0.5 of a head's 10 "
+        "numbers is 5");
+    check_throws<ValueError>(
+        [] { RotaryPositions(8, {.share = 0.1}); },
+        "rotary: numbers are rotated in pairs, but a share of 0.1 of a head's 8 "
+        "numbers is 0");
     check_throws<ValueError>([] { RotaryPositions(8, {.share = 1.5}); },
-                             "rotary: a share of 1.5 is not above 0 and at most 1");
+                             "rotary: the share must be in (0, 1], got 1.5");
     check_throws<ValueError>([] { RotaryPositions(8, {.base = -1}); },
-                             "rotary: base -1 is not positive and finite");
+                             "rotary: base must be positive, got -1 and finite");
     const RotaryPositions turn(4);
     check_throws<ValueError>(
         [&] {
             turn(ones({2, 4}), -1);
         },
-        "rotary: first position -1 is negative");
+        "rotary: first position must be >= 0, got -1");
     check_throws<ShapeError>(
         [&] {
             turn(ones({2, 2}));

@@ -312,7 +312,8 @@ TEST_CASE("safetensors: headers that are not JSON of the right form") {
         {with_w(std::string("{") + w + "}" + zeros_of(1)), "byte 54 of the header is 0"},
         {with_w(std::string("{") + w + "}" + zeros_of(1) + "{\"other\":1}"), "of the header is 0"},
         {file_of("\xEF\xBB\xBF{}"), "the header begins with a byte order mark"},
-        {file_of("{\"\xFF\":1}"), "the header is not UTF-8, byte 2: byte 0xFF begins no character"},
+        {file_of("{\"\xFF\":1}"),
+         "the header is not UTF-8, byte 2: byte 0xFF cannot begin a character"},
         {file_of("{\"\xC0\x80\":1}"), "the header is not UTF-8, byte 2: byte 0xC0 begins an over"},
         {file_of("{\"\xED\xA0\x80\":1}"), "the header is not UTF-8, byte 2"},
         {file_of("{\"\\ud800\":1}"), "the header is not JSON"},
@@ -332,14 +333,14 @@ TEST_CASE("safetensors: headers that are not JSON of the right form") {
         {file_of(R"({"w":{"dtype":"F32","shape":[]}})"), "tensor 'w': no data_offsets"},
         {file_of(R"({"w":{"dtype":"F32","data_offsets":[0,4]}})"), "tensor 'w': no shape"},
         {file_of(R"({"w":{"shape":[],"data_offsets":[0,4]}})"), "tensor 'w': no dtype"},
-        {file_of(R"({"w":{"dtype":"F32","dtype":"F32"}})"), "tensor 'w': dtype comes twice"},
-        {file_of(R"({"w":{"shape":[],"shape":[]}})"), "tensor 'w': shape comes twice"},
+        {file_of(R"({"w":{"dtype":"F32","dtype":"F32"}})"), "tensor 'w': dtype appears twice"},
+        {file_of(R"({"w":{"shape":[],"shape":[]}})"), "tensor 'w': shape appears twice"},
         {file_of(R"({"w":{"data_offsets":[0,0],"data_offsets":[0,4]}})"),
-         "tensor 'w': data_offsets comes twice"},
+         "tensor 'w': data_offsets appears twice"},
         {file_of(R"({"w":{"strides":[1]}})"), "tensor 'w': unknown key 'strides'"},
         {file_of(R"({"w":{"DTYPE":"F32"}})"), "tensor 'w': unknown key 'DTYPE'"},
-        {with_w(std::string("{") + w + "," + w + "}"), "the name 'w' comes twice"},
-        {with_w(std::string("{") + w + R"(,"\u0077":{}})"), "the name 'w' comes twice"},
+        {with_w(std::string("{") + w + "," + w + "}"), "the name 'w' appears twice"},
+        {with_w(std::string("{") + w + R"(,"\u0077":{}})"), "the name 'w' appears twice"},
         {file_of(R"({"a\u0000b":{}})"), "a tensor's name 'a\\u{0}b' holds a NUL"},
         {file_of("{\"\xEF\xBB\xBFw\":{}}"), "a tensor's name '\\u{FEFF}w' holds a byte order mark"},
         {file_of(R"({"\ufeffw":{}})"), "holds a byte order mark"},
@@ -363,9 +364,9 @@ TEST_CASE("safetensors: bad metadata") {
         {file_of(R"({"__metadata__":{"a":true}})"), "'a' in __metadata__ is true, not a string"},
         {file_of(R"({"__metadata__":{"a":{}}})"), "'a' in __metadata__ is an object, not a string"},
         {file_of(R"({"__metadata__":{"a":["b"]}})"), "'a' in __metadata__ is a list, not a"},
-        {file_of(R"({"__metadata__":{"a":"x","a":"y"}})"), "'a' comes twice in __metadata__"},
-        {file_of(R"({"__metadata__":{},"__metadata__":{}})"), "'__metadata__' comes twice"},
-        {file_of(R"({"__metadata__":null,"__metadata__":{}})"), "'__metadata__' comes twice"},
+        {file_of(R"({"__metadata__":{"a":"x","a":"y"}})"), "duplicate key 'a' in __metadata__"},
+        {file_of(R"({"__metadata__":{},"__metadata__":{}})"), "'__metadata__' appears twice"},
+        {file_of(R"({"__metadata__":null,"__metadata__":{}})"), "'__metadata__' appears twice"},
         {file_of(fmt::format("{{{}}}", entry("__metadata__", "F32", "[1]", "[0,4]")), zeros_of(4)),
          "'shape' in __metadata__ is a list, not a string"},
     });
@@ -561,7 +562,7 @@ TEST_CASE("safetensors: what cannot be written") {
     const auto check = [&](const NamedTensors& tensors, std::string_view part) {
         check_message<ValueError>([&] { write_safetensors(path, tensors); }, part);
     };
-    check({{"w", x}, {"w", x}}, "write_safetensors: the name 'w' comes twice");
+    check({{"w", x}, {"w", x}}, "write_safetensors: the name 'w' appears twice");
     check({{"__metadata__", x}}, "write_safetensors: the name '__metadata__' is reserved");
     check({{"a\xFF", x}}, "write_safetensors: name 'a\\xFF' is not UTF-8, byte 1: byte 0xFF");
     check({{std::string("a\0", 2), x}}, "write_safetensors: name 'a\\u{0}' holds a NUL");

@@ -207,12 +207,12 @@ TEST_CASE("sample: what is refused") {
         return [&, prompt, options] { sample(fixed.model, prompt, options, drawing); };
     };
     check_throws<ValueError>(with({}, {}), "sample: the prompt is empty");
-    check_throws<ValueError>(with({0}, {.tokens = -1}), "sample: -1 tokens");
+    check_throws<ValueError>(with({0}, {.tokens = -1}), "sample: tokens must be >= 0, got -1");
     check_throws<ValueError>(with({0}, {.temperature = -1}),
-                             "sample: temperature -1 is not a finite number >= 0");
+                             "sample: temperature must be finite and >= 0, got -1");
     CHECK_THROWS_AS(with({0}, {.temperature = NAN})(), ValueError);
-    check_throws<ValueError>(with({0}, {.top_k = -1}), "sample: top_k -1 is negative");
-    check_throws<ValueError>(with({0}, {.top_p = 0}), "sample: top_p 0 is not in (0, 1]");
+    check_throws<ValueError>(with({0}, {.top_k = -1}), "sample: top_k must be >= 0, got -1");
+    check_throws<ValueError>(with({0}, {.top_p = 0}), "sample: top_p must be in (0, 1], got 0");
     CHECK_THROWS_AS(with({0}, {.top_p = 1.1})(), ValueError);
     CHECK_THROWS_AS(with({0}, {.top_p = NAN})(), ValueError);
     CHECK_THROWS_AS(with({4}, {})(), IndexError);
@@ -220,6 +220,6 @@ TEST_CASE("sample: what is refused") {
     fixed.model.head.weight.fill_(NAN);
     for (const double temperature : {0.0, 1.0}) {
         check_throws<ValueError>(with({0}, {.temperature = temperature}),
-                                 "sample: the model's logits hold nan: it has diverged");
+                                 "sample: the model's logits contain nan: it has diverged");
     }
 }

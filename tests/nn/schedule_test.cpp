@@ -63,9 +63,9 @@ TEST_CASE("schedule: warm-up, a level, and a fall") {
     CHECK_EQ(none(0), 1);
     CHECK_EQ(none(9), 1);
     check_throws<ValueError>([] { trapezoid_schedule({.cooldown = 1.5}); },
-                             "trapezoid_schedule: cooldown 1.5 is no share");
+                             "trapezoid_schedule: cooldown must be in [0, 1], got 1.5");
     check_throws<ValueError>([] { trapezoid_schedule({.rate = -1}); },
-                             "trapezoid_schedule: learning rate -1 is not a finite number >= 0");
+                             "trapezoid_schedule: learning rate must be finite and >= 0, got -1");
 }
 
 TEST_CASE("inverse_sqrt_schedule: equation 3 of Attention Is All You Need") {
@@ -84,15 +84,17 @@ TEST_CASE("inverse_sqrt_schedule: equation 3 of Attention Is All You Need") {
 
 TEST_CASE("schedule: what is refused") {
     check_throws<ValueError>([] { constant_schedule(-1); },
-                             "constant_schedule: learning rate -1 is not a finite number >= 0");
+                             "constant_schedule: learning rate must be finite and >= 0, got -1");
     CHECK_THROWS_AS(constant_schedule(NAN), ValueError);
     CHECK_THROWS_AS(linear_schedule(1, INFINITY, 5), ValueError);
-    check_throws<ValueError>([] { linear_schedule(1, 0, 0); }, "linear_schedule: 0 steps");
+    check_throws<ValueError>([] { linear_schedule(1, 0, 0); },
+                             "linear_schedule: steps must be positive, got 0");
     check_throws<ValueError>([] { step_schedule(1, 0, 3); },
-                             "step_schedule: factor 0 and every 3 must be positive");
+                             "step_schedule: factor and every must be positive, got 0 and 3");
     CHECK_THROWS_AS(step_schedule(1, 0.5, 0), ValueError);
-    check_throws<ValueError>([] { warmup_cosine_schedule({.warmup = -1, .steps = 10}); },
-                             "warmup_cosine_schedule: warmup -1 and steps 10");
+    check_throws<ValueError>(
+        [] { warmup_cosine_schedule({.warmup = -1, .steps = 10}); },
+        "warmup_cosine_schedule: warmup must be >= 0 and steps positive, got -1 and 10");
     CHECK_THROWS_AS(warmup_cosine_schedule({.rate = -1}), ValueError);
     CHECK_THROWS_AS(warmup_cosine_schedule({.steps = 0}), ValueError);
     check_throws<ValueError>(

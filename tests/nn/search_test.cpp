@@ -149,25 +149,25 @@ TEST_CASE("search: a batch gives what its sequences give alone") {
 TEST_CASE("search: what it refuses") {
     Tree tree({1});
     check_throws<ValueError>([&] { greedy(tree, 0, {}); },
-                             "greedy: a batch of 0; at least 1 is needed");
+                             "greedy: batch must be at least 1, got 0");
     check_throws<ValueError>([&] { greedy(tree, 1, {.max_length = -1}); },
-                             "greedy: max_length -1 is negative");
+                             "greedy: max_length must be >= 0, got -1");
     check_throws<ValueError>(
         [&] {
             beam_search(tree, 1, {{}, 0});
         },
-        "beam_search: 0 beams; at least 1 is needed");
+        "beam_search: beams must be at least 1, got 0");
     check_throws<ValueError>(
         [&] {
             beam_search(tree, 1, {{}, 1, -1});
         },
-        "beam_search: length penalty -1 is not a finite number >= 0");
+        "beam_search: length penalty must be finite and >= 0, got -1");
     struct Broken : Decoding {
         Tensor next(const Tensor&) override { return full({1, 2}, NAN); }
         void select(const Tensor&) override {}
     } broken;
     check_throws<ValueError>([&] { greedy(broken, 1, {}); },
-                             "search: the model's logits hold NaN or infinity: it has diverged");
+                             "search: the model's logits contain NaN or infinity: it has diverged");
 }
 
 TEST_CASE("TransformerDecoding: greedy search is the likeliest token of the whole, each time") {

@@ -320,10 +320,10 @@ TEST_CASE("Seq2Seq: configurations that are refused") {
     const auto with = [](const Seq2SeqConfig& config) { return [config] { Seq2Seq{config}; }; };
     Seq2SeqConfig config = tiny(Alignment::none);
     config.target_vocab = 0;
-    check_throws<ValueError>(with(config), "Seq2Seq: target_vocab is 0; it must be positive");
+    check_throws<ValueError>(with(config), "Seq2Seq: target_vocab must be positive, got 0");
     config = tiny(Alignment::none);
     config.layers = -1;
-    check_throws<ValueError>(with(config), "Seq2Seq: layers is -1; it must be positive");
+    check_throws<ValueError>(with(config), "Seq2Seq: layers must be positive, got -1");
     config = tiny(Alignment::none);
     config.hidden = 5;
     check_throws<ValueError>(with(config),
@@ -333,7 +333,7 @@ TEST_CASE("Seq2Seq: configurations that are refused") {
     CHECK_NOTHROW(with(config)());
     config.padding_id = 5;  // a source token, but no target token
     check_throws<ValueError>(with(config),
-                             "Seq2Seq: padding_id 5 is no token of both vocabularies, 6 and 5");
+                             "Seq2Seq: padding_id 5 is not a token of both vocabularies, 6 and 5");
     config = tiny(Alignment::none);
     config.dropout = -0.5;
     CHECK_THROWS_AS(with(config)(), ValueError);
@@ -356,9 +356,9 @@ TEST_CASE("Seq2Seq: inputs that are refused") {
         lost(kSource, kLengths, kIn, tensor<std::int64_t>({{4, 3, 5}, {2, 0, 0}, {3, 2, 0}})),
         "Seq2Seq: target_out[0, 2] is 5, outside the vocabulary of 5");
     check_throws<ValueError>(lost(kSource, tensor<std::int64_t>({4, 5, 3}), kIn, kOut),
-                             "Seq2Seq: lengths[1] is 5, not from 1 to 4");
+                             "Seq2Seq: lengths[1] must be from 1 to 4, got 5");
     check_throws<ValueError>(lost(kSource, tensor<std::int64_t>({4, 2, 0}), kIn, kOut),
-                             "Seq2Seq: lengths[2] is 0, not from 1 to 4");
+                             "Seq2Seq: lengths[2] must be from 1 to 4, got 0");
     CHECK_THROWS_AS(lost(kSource, tensor<std::int64_t>({4, 2}), kIn, kOut)(), ShapeError);
     check_throws<ShapeError>(lost(kSource, kLengths, kIn, slice(kOut, 1, 0, 2)),
                              "Seq2Seq: target_in is [3, 3], target_out [3, 2]");
@@ -383,10 +383,10 @@ TEST_CASE("Seq2Seq: inputs that are refused") {
     check_throws<IndexError>([&] { model->greedy(kSource, kLengths, kBegin, -1, 3); },
                              "Seq2Seq: end_id -1 is outside the vocabulary of 5");
     check_throws<ValueError>([&] { model->greedy(kSource, kLengths, kBegin, kEnd, 0); },
-                             "Seq2Seq: max_length 0 is not positive");
+                             "Seq2Seq: max_length must be positive, got 0");
     CHECK_THROWS_AS(model->greedy(none, {}, kBegin, kEnd, 3), ShapeError);
     Tensor weights;
     check_throws<ValueError>(
         [&] { made(tiny(Alignment::none))->greedy(kSource, kLengths, kBegin, kEnd, 3, &weights); },
-        "Seq2Seq: asked for the alignment of a model without attention");
+        "Seq2Seq: a model without attention has no alignment");
 }

@@ -252,10 +252,11 @@ TEST_CASE("session: what is refused") {
     refused([](TrainingConfig& c) { c.model.context = 100000; }, "100000");
     refused([](TrainingConfig& c) { c.model.heads = 3; }, "3 heads do not divide dim 16");
     refused([](TrainingConfig& c) { c.train_only = {"block"}; },
-            "train_only: no parameter stands under \"block\"; the module has token_embedding, ");
+            "train_only: no parameter has the prefix \"block\"; the module has token_embedding, ");
     refused([](TrainingConfig& c) { c.train_only = {"head"}; },
-            "train_only: \"head.weight\" and \"token_embedding.weight\" are one tensor");
-    refused([](TrainingConfig& c) { c.accumulate = 0; }, "train: accumulate 0");
+            "train_only: \"head.weight\" and \"token_embedding.weight\" share one tensor");
+    refused([](TrainingConfig& c) { c.accumulate = 0; },
+            "train: accumulate must be at least 1, got 0");
     refused([](TrainingConfig& c) { c.model.layers = 1000000; },
             "training this model would need about ");
 }

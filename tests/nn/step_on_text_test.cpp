@@ -101,12 +101,12 @@ TEST_CASE("step on text: what cannot be predicted") {
         check_message<ValueError>([&] { step_on_text(directory, prompt, target); }, words);
     };
     refused(models.gpt, "a", {},
-            "inspect: the prompt has 1 character; at least 2 are needed, to predict each from");
+            "inspect: the prompt has 1 character; it needs at least 2, to predict each from");
     refused(models.gpt, "abcdeabcde", {},
             "inspect: the prompt has 10 characters; the model looks at 8 and predicts one more, so "
-            "9 are the most");
-    refused(models.gpt, "ab", "c", "is a GPT, which goes on with the prompt; --target is for an");
-    refused(models.both, "ab", {}, "is an encoder-decoder; it needs --target, what it is to write");
+            "at most 9 are allowed");
+    refused(models.gpt, "ab", "c", "is a GPT, which continues the prompt; --target is for an");
+    refused(models.both, "ab", {}, "is an encoder-decoder; it needs --target, the text to write");
     refused(models.both, "", "c", "inspect: the prompt has no characters");
     refused(models.both, "a", "", "inspect: the target has no characters");
     refused(models.gpt, "ax", {}, "prompt: character 'x'");

@@ -64,7 +64,7 @@ TEST_CASE("text: the split") {
     CHECK_EQ(counting(10, {.train_fraction = 0.55}).size(Split::train), 5);
     for (const double fraction : {0.0, 1.0, -0.5, 1.5, std::nan(""), HUGE_VAL}) {
         check_message<ValueError>([&] { counting(10, {.train_fraction = fraction}); },
-                                  "it lies between 0 and 1");
+                                  "the training fraction must be between 0 and 1, got ");
     }
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("text: a part for testing is cut off the end of what is held out") {
                               "the test part has 0 tokens");
     for (const double fraction : {-0.01, 0.1, 0.5, std::nan("")}) {
         check_message<ValueError>([&] { counting(10, {.test_fraction = fraction}); },
-                                  "something is left for validation");
+                                  "leave something for validation");
     }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("text: too short for a context") {
                               "tiny.txt: too short: 270 tokens for training and 30 for validation; "
                               "a context of 30 needs more than 30 in each");
     check_message<ValueError>([&] { data.check_context(INT64_MAX); }, "too short");
-    check_message<ValueError>([&] { data.check_context(0); }, "a context of 0; it must be at");
+    check_message<ValueError>([&] { data.check_context(0); }, "context must be at least 1, got 0");
     check_message<ValueError>([] { counting(0).check_context(1); }, "0 tokens for training");
     Generator generator(1);
     CHECK_EQ(data.random_batch(Split::validation, 2, 29, generator).inputs.shape(), Shape{2, 29});
@@ -147,9 +147,9 @@ TEST_CASE("text: too short for a context") {
     check_message<ValueError>([&] { data.random_batch(Split::train, 2, 270, generator); },
                               "the training part has 270 tokens");
     check_message<ValueError>([&] { data.random_batch(Split::train, 2, -1, generator); },
-                              "a context of -1");
+                              "context must be at least 1, got -1");
     check_message<ValueError>([&] { data.random_batch(Split::train, 0, 4, generator); },
-                              "a batch of 0");
+                              "batch must be at least 1, got 0");
     CHECK_THROWS_AS(data.random_batch(Split::train, INT64_MAX, 4, generator), Error);
 }
 
@@ -203,9 +203,10 @@ TEST_CASE("text: batches at chosen places") {
     CHECK_EQ(batch.targets.at<std::int64_t>({1, -1}), 89);
     const std::vector<std::int64_t> late{0, 83}, negative{-1}, none;
     check_message<IndexError>([&] { data.batch_at(Split::train, late, 7); },
-                              "text: a sequence of 7 from 83 on leaves the training part of 90");
-    check_message<IndexError>([&] { data.batch_at(Split::train, negative, 7); }, "from -1 on");
-    check_message<ValueError>([&] { data.batch_at(Split::train, none, 7); }, "a batch of 0");
+                              "text: a sequence of 7 from 83 exceeds the training part of 90");
+    check_message<IndexError>([&] { data.batch_at(Split::train, negative, 7); }, "from -1 exceeds");
+    check_message<ValueError>([&] { data.batch_at(Split::train, none, 7); },
+                              "batch must be at least 1, got 0");
 }
 
 TEST_CASE("text: from a file to a batch") {

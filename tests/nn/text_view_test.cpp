@@ -182,16 +182,16 @@ TEST_CASE("text plot: axes of one point, of large, small and negative numbers") 
 TEST_CASE("text plot: what is refused") {
     const TextCurve good{"good", {1, 2}, {1, 2}};
     check_message<ValueError>([&] { text_plot({good}, {.width = 20}); },
-                              "text_plot: 20 columns and 16 rows; at least 24 and 4 are needed");
-    check_message<ValueError>([&] { text_plot({good}, {.height = 3}); }, "3 rows");
+                              "text_plot: needs at least 24 columns and 4 rows, got 20 and 16");
+    check_message<ValueError>([&] { text_plot({good}, {.height = 3}); }, "got 80 and 3");
     check_message<ValueError>([] { text_plot({{"odd", {1, 2}, {1}}}); }, "'odd' has 2 x and 1 y");
     check_message<ValueError>([] { text_plot({{"x", {1, kNan}, {1, 2}}}); }, "x 1 of 'x' is nan");
-    check_message<ValueError>([] { text_plot({}); }, "no point that can be drawn");
+    check_message<ValueError>([] { text_plot({}); }, "no point can be drawn");
     check_message<ValueError>(
         [] {
             text_plot({{"none", {1, 2}, {kNan, kInfinity}}});
         },
-        "no point that can be drawn");
+        "no point can be drawn");
     check_message<ValueError>([&] { text_plot(std::vector<TextCurve>(35, good)); },
                               "35 curves; there are marks for 34");
     const TextCurve wide{"wide", {0, 1}, {1.23456789e-200, 1.23456799e-200}};
@@ -292,7 +292,8 @@ TEST_CASE("text map: what is refused") {
     check_message<ShapeError>([] { text_map(ones({2})); }, "text_map: needs weights [T, S]");
     check_message<ShapeError>([&] { text_map(weights, {"a"}); }, "1 tokens for 2 queries");
     check_message<ShapeError>([&] { text_map(weights, {}, {"a", "b"}); }, "2 tokens for 3 keys");
-    check_message<ValueError>([&] { text_map(weights, {}, {}, {.width = 19}); }, "19 columns");
+    check_message<ValueError>([&] { text_map(weights, {}, {}, {.width = 19}); },
+                              "at least 20 columns, got 19");
     check_message<ValueError>([&] { text_map(weights, {}, {}, {.shades = "@"}); }, "shades '@'");
     check_message<ValueError>([&] { text_map(weights, {}, {}, {.shades = " \u732B"}); }, "shades");
     check_message<ValueError>([&] { text_map(weights, {}, {}, {.shades = " \xFF"}); }, "shades");

@@ -17,13 +17,13 @@ TEST_CASE("token file: numbers between white space, each of the vocabulary") {
         spill(file, text);
         check_message<IoError>([&] { read_token_file(file, 13); }, words);
     };
-    refused("1 2 x3", "'x3' at position 2 is no token id");
-    refused("1 2.5", "'2.5' at position 1 is no token id");
+    refused("1 2 x3", "'x3' at position 2 is not a token id");
+    refused("1 2.5", "'2.5' at position 1 is not a token id");
     refused("1 13", "token 13 at position 1 is outside the vocabulary of 13");
     refused("-1 2", "token -1 at position 0 is outside the vocabulary of 13");
     refused("1 99999999999999999999", "at position 1 is outside the vocabulary of 13");
-    refused("5", "1 tokens; at least 2 are needed");
-    refused("", "0 tokens; at least 2 are needed");
+    refused("5", "needs at least 2 tokens, got 1");
+    refused("", "needs at least 2 tokens, got 0");
     check_message<IoError>([&] { read_token_file(file + "x", 13); }, "idsx");
 }
 

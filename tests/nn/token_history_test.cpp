@@ -60,16 +60,15 @@ TEST_CASE("token history: tables of earlier tokens, and of pairs") {
                      history.latest(tensor(ids, {1, 5})).to_vector<std::int64_t>());
         }
     }
-    check_throws<ValueError>(
-        [] { TokenHistory({.vocab = 3, .dim = 2}); },
-        "TokenHistory: 0 earlier tokens and 0 rows for pairs; it has nothing to tell");
+    check_throws<ValueError>([] { TokenHistory({.vocab = 3, .dim = 2}); },
+                             "TokenHistory: needs earlier tokens or rows for pairs, got 0 and 0");
     const TokenHistory history({.vocab = kVocab, .dim = kDim, .pairs = 7});
     CHECK_EQ(history.pairs->weight.to_vector<float>(), std::vector<float>(7 * kDim, 0));
     check_throws<ShapeError>(
         [&] {
             history(tensor<std::int64_t>({{1}, {2}}), tensor<std::int64_t>({{1}}));
         },
-        "TokenHistory: [1, 1] does not stand before ids [2, 1]");
+        "TokenHistory: earlier tokens [1, 1] do not match ids [2, 1]");
 }
 
 TEST_CASE("token history: beams that split take what they have read with them") {

@@ -89,7 +89,7 @@ TEST_CASE("token ids: files that are wrong") {
     check_message<IoError>([&] { ids.read(2, 2); },
                            "cannot read 'ids': it ends at byte 5 (changed meanwhile?)");
     check_message<IoError>([&] { TokenIds(file, "'ids'", IdType::u16, 9); },
-                           "'ids': 5 bytes are no whole number of u16 ids");
+                           "'ids': 5 bytes are not a whole number of u16 ids");
 }
 
 TEST_CASE("token ids: a file without a name any more") {

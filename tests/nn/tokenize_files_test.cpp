@@ -82,7 +82,7 @@ TEST_CASE("tokenize files: data is never written over, and nothing is left of ha
     options.progress = {};
     tokenize_files(texts.out(), options);
     check_message<IoError>([&] { tokenize_files(texts.out(), options); },
-                           ": there is data in it already; remove it, or choose another directory");
+                           ": already contains data; remove it or choose another directory");
     options.tokenizer = texts.out("none");
     check_message<IoError>([&] { tokenize_files(texts.out("other"), options); }, "none");
     options.tokenizer = "chars";

@@ -61,9 +61,9 @@ TEST_CASE("tokenized text: a text and data made of it are the same") {
     CHECK(read_tokens(config, nullptr).checksum != text.checksum);
     config.text = "both";
     check_message<ValueError>([&] { read_tokens(config, nullptr); },
-                              "training: a text and data; one of the two is needed");
+                              "training: needs either a text or data, got both");
     check_message<ValueError>([&] { read_tokens({}, nullptr); },
-                              "training: neither a text nor data; one of the two is needed");
+                              "training: needs either a text or data, got neither");
 }
 
 TEST_CASE("tokenized text: a training on a text goes on with data made of it, in the same epoch") {
@@ -80,7 +80,7 @@ TEST_CASE("tokenized text: a training on a text goes on with data made of it, in
     options.wanted.data = sources.path("other data");
     const std::string now = load_data(sources.path("other data")).hash;
     check_message<ValueError>([&] { Session::resume(file, options); },
-                              "data was " + whole.data_checksum() + " so far and is " + now);
+                              "data was " + whole.data_checksum() + " and is now " + now);
     options.overrides = {"data"};
     CHECK(Session::resume(file, options)->overridden() == std::vector<std::string>{"data"});
 }

@@ -80,7 +80,7 @@ TEST_CASE("tokenizer: errors of texts") {
                               "text: not UTF-8 at byte 3: byte 0xE9 lacks its continuation bytes");
     check_message<ValueError>([] { CharTokenizer::from_text(""); }, "the text is empty");
     check_message<ValueError>([] { CharTokenizer::from_text("ab\xFF"); },
-                              "tokenizer: the text is not UTF-8 at byte 2: byte 0xFF begins no");
+                              "tokenizer: the text is not UTF-8 at byte 2: byte 0xFF cannot begin");
 }
 
 TEST_CASE("tokenizer: ids outside the vocabulary") {
@@ -122,8 +122,8 @@ TEST_CASE("tokenizer: broken JSON") {
         {R"({"type":"char","vocab":["a",null]})", "vocab entry 1 is null, not a string"},
         {R"({"type":"char","vocab":["a","bc"]})", "vocab entry 1 is 'bc', 2 characters instead"},
         {R"({"type":"char","vocab":[""]})", "vocab entry 0 is '', 0 characters instead of one"},
-        {R"({"type":"char","vocab":["a","b","a"]})", "character 'a' (U+0061) comes twice"},
-        {R"({"type":"char","vocab":["a"],"vocab":["b"]})", "key 'vocab' comes twice"},
+        {R"({"type":"char","vocab":["a","b","a"]})", "character 'a' (U+0061) appears twice"},
+        {R"({"type":"char","vocab":["a"],"vocab":["b"]})", "duplicate key 'vocab'"},
     };
     for (const Bad& bad : cases) {
         INFO(bad.json);

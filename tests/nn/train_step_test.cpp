@@ -131,7 +131,7 @@ TEST_CASE("train step: what is refused") {
     Fitting fitting;
     SGD optimizer({{.parameters = fitting.model.parameters()}}, {});
     check_throws<ValueError>([&] { TrainStep(optimizer, {.accumulate = 0}); },
-                             "train: accumulate 0; at least 1 is needed");
+                             "train: accumulate must be at least 1, got 0");
     check_throws<ValueError>([&] { TrainStep(optimizer, {.clip = -1}); },
-                             "train: clip -1 is negative");
+                             "train: clip must be >= 0, got -1");
 }

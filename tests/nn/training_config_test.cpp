@@ -72,7 +72,7 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
     CHECK_EQ(usual.lr, 1e-3);
     check_throws<IoError>([] { training_config_from_json("{}", "c"); }, "c: \"model\" is missing");
     check_throws<IoError>([] { training_config_from_json(R"({"steps": "many"})", "c"); },
-                          "c: \"steps\" is \"many\", which is not what belongs there");
+                          "c: \"steps\" has an invalid value: \"many\"");
 }
 
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
@@ -91,7 +91,7 @@ TEST_CASE("training config: every member has a field, but the model, which has a
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {
     TrainingConfig config{.text = "caf\xE9.txt"};
     const std::string words =
-        "training: text 'caf\\xE9.txt' is not UTF-8, and a checkpoint could not say where it lies";
+        "training: text 'caf\\xE9.txt' is not UTF-8, so a checkpoint cannot store it";
     check_message<ValueError>([&] { to_json(config); }, words);
     check_message<ValueError>([&] { Session session(config); }, words);
     config = {.text = "caf\u00E9.txt", .start = "\xFF"};

@@ -132,7 +132,7 @@ TEST_CASE("training run: a trap names what was not finite and keeps the step") {
     TrainingRun run(session, {.out = place.out, .trap_nan = true});
     const std::string said = message_of<DivergedError>([&] { run.to_the_end(); });
     CHECK(said.find("first infinity: parameter final_norm.bias") != std::string::npos);
-    CHECK(said.find("; the training began with weights that are not finite") != std::string::npos);
+    CHECK(said.find("; the run started with weights that are not finite") != std::string::npos);
     RecordedOutcome then;
     const LoadedModel loaded = load_model(place.out / "trap");
     const RecordedStep step = read_step(place.out / "trap", loaded.model->config(), then);
@@ -154,7 +154,7 @@ TEST_CASE("training run: what is refused before any work") {
     Session session(place.config());
     spill(place.out, "a file");
     check_message<IoError>([&] { TrainingRun run(session, {.out = place.out}); },
-                           "cannot be made a directory");
+                           "cannot create directory");
     CHECK_EQ(session.steps(), 0);
 }
 

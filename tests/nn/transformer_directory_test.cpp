@@ -148,26 +148,26 @@ TEST_CASE("transformer directory: a vocabulary that is not the model's is not sa
     v.end = 3;
     refused(v, "begin 1 and end 3 are not two ids below 3");
     v.end = 0;
-    refused(v, "padding 0 is neither -1 nor a mark of its own below 3");
+    refused(v, "padding must be -1 or a separate mark below 3, got 0");
 }
 
 TEST_CASE("transformer directory: of another kind") {
     const Saved saved;
     check_message<IoError>([&] { load_model(saved.directory); },
-                           "config.json: the model is an encoder-decoder; a GPT is needed here");
+                           "config.json: the model is an encoder-decoder, expected a GPT");
     Generator generator(1);
     const GPT gpt({.vocab = 5, .context = 4, .layers = 1, .heads = 1, .dim = 4}, generator);
     save_model(saved.scratch / "gpt", gpt, CharTokenizer::from_text("abcde"));
     CHECK(model_kind(saved.scratch / "gpt") == ModelKind::gpt);
     check_message<IoError>([&] { load_transformer(saved.scratch / "gpt"); },
-                           "config.json: the model is a GPT; an encoder-decoder is needed here");
+                           "config.json: the model is a GPT, expected an encoder-decoder");
     CHECK(model_kind(test::source_dir() / "tests/fixtures/gpt2") == ModelKind::gpt);
     check_message<IoError>([&] { model_kind(saved.scratch / "none"); }, "no such directory");
     spill(saved.config(), "{}");
     check_message<IoError>([&] { model_kind(saved.directory); }, "\"model\" is missing");
     spill(saved.config(), R"({"model": "bert"})");
     check_message<IoError>([&] { model_kind(saved.directory); },
-                           "\"model\" is \"bert\"; known are \"gpt\" and \"transformer\"");
+                           "\"model\" is \"bert\"; must be one of \"gpt\" and \"transformer\"");
 }
 
 TEST_CASE("transformer directory: files that are missing or damaged") {
@@ -196,22 +196,23 @@ TEST_CASE("transformer directory: configurations that cannot be") {
         spill(saved.config(), json.dump());
         saved.fails_with(words);
     };
-    with("layers", "two", "config.json: \"layers\" is \"two\", which is not what belongs there");
-    with("norm_first", 1, "config.json: \"norm_first\" is 1");
-    with("begin_id", 1.5, "config.json: \"begin_id\" is 1.5");
+    with("layers", "two", "config.json: \"layers\" has an invalid value: \"two\"");
+    with("norm_first", 1, "config.json: \"norm_first\" has an invalid value: 1");
+    with("begin_id", 1.5, "config.json: \"begin_id\" has an invalid value: 1.5");
     with("begin_id", 2, "config.json: begin 2 and end 2 are not two ids below 3");
     with("end_id", -1, "config.json: begin 1 and end -1 are not two ids below 3");
-    with("padding_id", 3, "config.json: padding 3 is neither -1 nor a mark");
-    with("padding_id", -2, "config.json: padding -2 is neither");
+    with("padding_id", 3, "config.json: padding must be -1 or a separate mark below 3, got 3");
+    with("padding_id", -2, "config.json: padding must be -1 or a separate mark below 3, got -2");
     with("first_character_id", 4, "4 marks and 5 characters are 9 ids, but the model reads 8");
     with("target_vocab", 9, "the model reads 8 and writes 9");
     with("tokenizer", "bpe", "\"tokenizer\" is \"bpe\"; only \"char\" is known");
     with("heads", 3, "config.json: MultiHeadAttention: 3 heads do not divide dim 8");
-    with("layers", 0, "Transformer: layers is 0; it must be positive");
-    with("dropout", 1.5, "config.json: Dropout: p = 1.5 is no probability");
-    with("label_smoothing", 2, "config.json: Transformer: label smoothing 2 is no probability");
-    with("activation", "tanh", "\"activation\" is \"tanh\"; known are \"relu\"");
-    with("positions", "learned", "max_length of learned positions is 0");
+    with("layers", 0, "Transformer: layers must be positive, got 0");
+    with("dropout", 1.5, "config.json: Dropout: p must be in [0, 1], got 1.5");
+    with("label_smoothing", 2,
+         "config.json: Transformer: label smoothing must be in [0, 1], got 2");
+    with("activation", "tanh", "\"activation\" is \"tanh\"; must be one of \"relu\"");
+    with("positions", "learned", "max_length of learned positions must be positive, got 0");
     with("hidden", 31, "tensor \"encoder.0.feed_forward.up.weight\" is f32 [32, 8]; the config");
     with("share_embeddings", false, "tensor \"target_embedding.weight\" is missing");
     with("tied_head", false, "tensor \"head.weight\" is missing");
@@ -244,7 +245,7 @@ TEST_CASE("transformer directory: weights and characters of another model") {
     };
     with([](NamedTensors& t) { t.pop_back(); }, "\"decoder.");
     with([](NamedTensors& t) { t.emplace_back("extra", ones({2})); },
-         "\"extra\" belongs to no part of the model");
+         "\"extra\" does not belong to the model");
     with(
         [](NamedTensors& t) {
             t[0].second = ones({8, 9});

@@ -70,9 +70,9 @@ TEST_CASE("Encoder: records and caches, one per layer") {
     check_throws<ShapeError>([&] { encoder(x, {.caches = &caches}); },
                              "TransformerStack: 2 caches or records for 3 layers");
     check_throws<ValueError>([] { Encoder({.layers = 0, .layer = {.dim = 4}}); },
-                             "TransformerStack: 0 layers; at least 1 is needed");
+                             "TransformerStack: layers must be at least 1, got 0");
     check_throws<ValueError>([] { Decoder({.layers = 0, .layer = {.dim = 4}}); },
-                             "Decoder: 0 layers; at least 1 is needed");
+                             "Decoder: layers must be at least 1, got 0");
 }
 
 TEST_CASE("Encoder: recomputed to the same bits, dropout included, from less memory") {
@@ -227,7 +227,7 @@ TEST_CASE("Transformer: what it refuses") {
         [&] {
             model(zeros({0, 3}, DType::i64), good);
         },
-        "Transformer: source ids [0, 3] are a batch of no sequences");
+        "Transformer: source ids [0, 3] are an empty batch");
     check_throws<ShapeError>(
         [&] {
             model(good, zeros({1, 0}, DType::i64));
@@ -244,8 +244,7 @@ TEST_CASE("Transformer: what it refuses") {
         [&] {
             model(good, ids({1, 2}, {2, 1}));
         },
-        "MultiHeadAttention: keys [1, 2, 8] are a batch of 1, the queries one "
-        "of 2");
+        "MultiHeadAttention: keys [1, 2, 8] have batch size 1, the queries 2");
     check_throws<IndexError>(
         [&] {
             model(good, ids({1, 5}, {1, 2}));
@@ -259,7 +258,7 @@ TEST_CASE("Transformer: what it refuses") {
         };
     };
     check_throws<ValueError>(wrong([](TransformerConfig& c) { c.source_vocab = 0; }),
-                             "Transformer: source_vocab is 0; it must be positive");
+                             "Transformer: source_vocab must be positive, got 0");
     check_throws<ValueError>(wrong([](TransformerConfig& c) { c.heads = 3; }),
                              "MultiHeadAttention: 3 heads do not divide dim 8 (remainder 2)");
     check_throws<ValueError>(
@@ -269,9 +268,9 @@ TEST_CASE("Transformer: what it refuses") {
                              "Transformer: shared embeddings need one vocabulary, got 7 and 5");
     check_throws<ValueError>(
         wrong([](TransformerConfig& c) { c.positions = Positions::learned; }),
-        "Transformer: max_length of learned positions is 0; it must be positive");
+        "Transformer: max_length of learned positions must be positive, got 0");
     check_throws<ValueError>(wrong([](TransformerConfig& c) { c.label_smoothing = 2; }),
-                             "Transformer: label smoothing 2 is no probability");
+                             "Transformer: label smoothing must be in [0, 1], got 2");
     TransformerConfig config = kSmall;
     config.positions = Positions::learned;
     config.max_length = 2;

@@ -53,7 +53,7 @@ TEST_CASE("image_patches: which pixel goes where") {
     check_throws<ShapeError>([&] { image_patches(images, 4); },
                              "image_patches: patches of 4 x 4 do not divide images of 4 x 6");
     check_throws<ValueError>([&] { image_patches(images, 0); },
-                             "image_patches: patch 0 is not positive");
+                             "image_patches: patch must be positive, got 0");
     check_throws<ShapeError>(
         [] {
             image_patches(ones({4, 6}), 2);
@@ -144,12 +144,12 @@ TEST_CASE("VisionTransformer: what it refuses") {
     check_throws<ValueError>(with([](Config& c) { c.patch = 3; }),
                              "VisionTransformer: patches of 3 x 3 do not divide images of 4 x 6");
     check_throws<ValueError>(with([](Config& c) { c.patch = 0; }),
-                             "VisionTransformer: patch is 0; it must be positive");
+                             "VisionTransformer: patch must be positive, got 0");
     check_throws<ValueError>(with([](Config& c) { c.classes = 0; }),
-                             "VisionTransformer: classes is 0; it must be positive");
-    check_throws<ValueError>(with([](Config& c) { c.channels = std::int64_t{1} << 40; }),
-                             "VisionTransformer: channels is 1099511627776; at most 1048576 is "
-                             "allowed");
+                             "VisionTransformer: classes must be positive, got 0");
+    check_throws<ValueError>(
+        with([](Config& c) { c.channels = std::int64_t{1} << 40; }),
+        "VisionTransformer: channels must be at most 1048576, got 1099511627776");
     check_throws<ValueError>(with([](Config& c) { c.heads = 3; }),
                              "VisionTransformer: 3 heads do not divide dim 4 (remainder 1)");
     CHECK_THROWS_AS(with([](Config& c) { c.height = -4; })(), ValueError);
@@ -162,7 +162,7 @@ TEST_CASE("VisionTransformer: what it refuses") {
                              "VisionTransformer: needs images [B, 3, 4, 6], got [2, 3, 6, 4]");
     CHECK_THROWS_AS(given(ones({3, 4, 6}))(), ShapeError);
     check_throws<ShapeError>(given(ones({0, 3, 4, 6})),
-                             "VisionTransformer: images [0, 3, 4, 6] are a batch of none");
+                             "VisionTransformer: images [0, 3, 4, 6] are an empty batch");
     CHECK_THROWS_AS(given(ones({2, 3, 4, 6}, DType::i64))(), DTypeError);
     CHECK_THROWS_AS(given(Tensor())(), Error);
     const Tensor images = ones({2, 3, 4, 6});

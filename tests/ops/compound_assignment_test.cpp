@@ -76,7 +76,7 @@ TEST_CASE("compound assignment: a leaf is refused while a tape records") {
     Tape tape;
     const char* refused =
         "-=: the tensor [2] is a leaf that requires its gradient, and a tape is recording; change "
-        "it under a NoGradGuard, or write a = a + b for another tensor";
+        "it under a NoGradGuard, or write a = a + b instead";
     CHECK_THROWS_WITH_AS(w -= 1, refused, AutogradError);
     CHECK_THROWS_WITH_AS(w -= tensor<double>({1, 1}), refused, AutogradError);
     CHECK(values(w) == Values{1, 2});
@@ -121,13 +121,13 @@ TEST_CASE("compound assignment: parts of a recorded tensor, named or not, are re
     Tape tape;
     Tensor row = x[0];
     CHECK_THROWS_WITH_AS(row += w,
-                         "+=: the tensor [2] is a part of another's memory, and a tape does not "
-                         "follow changes of parts; write a = a + b for another tensor",
+                         "+=: the tensor [2] is a view of another, and a tape does not record "
+                         "changes of views; write a = a + b instead",
                          AutogradError);
-    CHECK_THROWS_WITH_AS(x[0] += w,
-                         "+=: a tape does not follow changes of a part [2]; make another tensor "
-                         "with index_put or where",
-                         AutogradError);
+    CHECK_THROWS_WITH_AS(
+        x[0] += w,
+        "+=: a tape does not record changes of a view [2]; use index_put or where instead",
+        AutogradError);
     CHECK_THROWS_AS(Tensor(w)[0] *= 2, AutogradError);
     CHECK(values(x) == Values(6, 0));
 }
@@ -144,7 +144,7 @@ TEST_CASE("compound assignment: parts of a constant are changed in it") {
     counts[0] -= 1;
     CHECK(values(counts) == Values{-11, 19, 9, 0, 2, 6});
     CHECK_THROWS_WITH_AS(counts[gt(counts, 0)] += 1,
-                         "+=: the tensor [4] is a copy without a name, and would be lost",
+                         "+=: the tensor [4] is a temporary copy, and the result would be lost",
                          ValueError);
 }
 

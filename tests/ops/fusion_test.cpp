@@ -94,6 +94,6 @@ TEST_CASE("fusion: TAPESTRY_FUSE, and the guard") {
     CHECK_EQ(ask("0").value(), "false");
     for (const char* wrong : {"", "2", "no", "0 "}) {
         CHECK_EQ(ask(wrong).value(),
-                 fmt::format("ValueError TAPESTRY_FUSE={}: neither 0 nor 1", wrong));
+                 fmt::format("ValueError TAPESTRY_FUSE={}: must be 0 or 1", wrong));
     }
 }

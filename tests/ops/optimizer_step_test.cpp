@@ -318,14 +318,15 @@ TEST_CASE("updates: wrong use") {
     CHECK_THROWS_AS(sgd_update_(p, g, none, {.momentum = 0.9}), Error);
     CHECK_THROWS_AS(sgd_update_(p, g, m, {.nesterov = true}), ValueError);
     CHECK_THROWS_WITH_AS(rmsprop_update_(p, g, v, none, none, {.alpha = 1}),
-                         "rmsprop_update_: alpha 1 is not in [0, 1)", ValueError);
+                         "rmsprop_update_: alpha must be in [0, 1), got 1", ValueError);
     CHECK_THROWS_WITH_AS(rmsprop_update_(p, g, v, none, none, {.eps = -1}),
-                         "rmsprop_update_: eps -1 is negative", ValueError);
+                         "rmsprop_update_: eps must be >= 0, got -1", ValueError);
     CHECK_THROWS_WITH_AS(rmsprop_update_(p, g, v, wrong, none, {.centered = true}),
                          "rmsprop_update_: the mean is [3] for a parameter [2, 3]", ShapeError);
     CHECK_THROWS_AS(rmsprop_update_(p, g, v, none, none, {.momentum = 0.9}), Error);
     CHECK_THROWS_WITH_AS(lion_update_(p, g, m, {.beta1 = 1}),
-                         "lion_update_: beta1 1 and beta2 0.99 must lie in [0, 1)", ValueError);
+                         "lion_update_: beta1 and beta2 must be in [0, 1), got 1 and 0.99",
+                         ValueError);
     CHECK_THROWS_WITH_AS(lion_update_(p, g, p, {}), "lion_update_: m is the parameter itself",
                          ValueError);
     CHECK_THROWS_AS(sum_of_squares({arange(3)}), DTypeError);

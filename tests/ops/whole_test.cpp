@@ -68,14 +68,12 @@ TEST_CASE("whole numbers: clamped from one side") {
 }
 
 TEST_CASE("whole numbers: one past 64 bits as an operand is refused") {
-    check_throws<ValueError>(
-        [] { whole(1) + 0x1p63; },
-        "add: 9.223372036854776e+18 is no whole number of 64 bits, and the tensor is "
-        "i64; convert it with to()");
-    check_throws<ValueError>(
-        [] { whole(1) * std::nan(""); },
-        "mul: nan is no whole number of 64 bits, and the tensor is i64; convert it "
-        "with to()");
+    check_throws<ValueError>([] { whole(1) + 0x1p63; },
+                             "add: 9.223372036854776e+18 is not a 64-bit integer, but the tensor "
+                             "is i64; convert it with to()");
+    check_throws<ValueError>([] { whole(1) * std::nan(""); },
+                             "mul: nan is not a 64-bit integer, but the tensor is i64; convert it "
+                             "with to()");
 }
 
 TEST_CASE("whole numbers: compared with numbers that are none") {

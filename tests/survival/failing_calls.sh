@@ -101,7 +101,7 @@ complaint() {
     esac
     ! is_training "$1" || complaint_of_training "$1"
     # As on a file system without locks.
-    ! is_training "$1" || [[ $2 != flock ]] || grep -q 'the file system knows no locks' stderr ||
+    ! is_training "$1" || [[ $2 != flock ]] || grep -q 'the file system has no locks' stderr ||
         echo "says nothing of locks"
     diff -r mine kept >/dev/null || echo "changed what is the user's"
     # Committed files can be read even if not yet in place; the next writer moves them into place.
