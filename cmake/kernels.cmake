@@ -20,7 +20,7 @@ list(GET known_isas 0 least_isa)
 set(unknown_isas ${TAPESTRY_ISAS})
 list(REMOVE_ITEM unknown_isas ${known_isas})
 if(unknown_isas OR NOT least_isa IN_LIST TAPESTRY_ISAS)
-  message(FATAL_ERROR "TAPESTRY_ISAS is ${TAPESTRY_ISAS}; known are ${known_isas}, and ${least_isa} "
+  message(FATAL_ERROR "TAPESTRY_ISAS is ${TAPESTRY_ISAS}; the known ISAs are ${known_isas}, and ${least_isa} "
                       "is always among them")
 endif()
 set(TAPESTRY_FLAGS_baseline "")

@@ -358,7 +358,7 @@ PrecisionReport compare_precisions(const TensorFunction& f, const Tensors& input
     NamedTensors wide, narrow;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         require<DTypeError>(inputs[i].defined() && is_floating(inputs[i].dtype()),
-                            "compare_precisions: input {} has no floating numbers", i);
+                            "compare_precisions: input {} is not of a floating-point type", i);
         const std::string name = fmt::format("input {}", i);
         const Values values = inputs[i].to_vector<double>();
         wide.emplace_back(name, as(values, inputs[i].shape(), DType::f64).set_requires_grad());

@@ -55,7 +55,7 @@ TEST_CASE("compare_precisions: what f32 cannot hold is inconclusive") {
     CHECK_EQ(report.verdict, Verdict::inconclusive);
     CHECK_EQ(report.reason, Reason::not_finite);
     check_throws<DTypeError>([&] { compare_precisions(f, {tensor<std::int64_t>({1})}); },
-                             "compare_precisions: input 0 has no floating numbers");
+                             "compare_precisions: input 0 is not of a floating-point type");
 }
 
 TEST_CASE("compare_precisions: in bf16 and f16 what is off by more than their numbers are apart") {
