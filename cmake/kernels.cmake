@@ -23,7 +23,8 @@ if(unknown_isas OR NOT least_isa IN_LIST TAPESTRY_ISAS)
   message(FATAL_ERROR "TAPESTRY_ISAS is ${TAPESTRY_ISAS}; the known ISAs are ${known_isas}, and ${least_isa} "
                       "is always among them")
 endif()
-set(TAPESTRY_FLAGS_baseline "")
+set(TAPESTRY_FLAGS_baseline "" CACHE STRING
+    "Flags for the baseline's kernels, such as -mavx2;-mfma: the library then needs such a processor")
 if(EMSCRIPTEN)  # which has SSE2's functions, on its own vectors: the kernels are x86-64's, and the bits
   set(TAPESTRY_FLAGS_baseline -msse2)
 endif()

@@ -181,7 +181,7 @@ std::vector<Numbers> take_numbers(const Tensor& x, Indices& where) {
         for (const Tensor& ids : mask ? numbers_of(x, named, *chosen) : Tensors{*chosen}) {
             check_dtype("index", ids, DType::i64);
             numbers.push_back({ids, named++, axis++});
-            positions.push_back(kAll);
+            positions.emplace_back(kAll);
         }
     }
     where = positions;
