@@ -258,11 +258,10 @@ void check_processes(const Communicator& c, const TrainingConfig& config) {
             "train: {} processes share the micro-batches of a step; --micro-batches sets how many "
             "a batch is split into, the same for any number of processes",
             c.size());
-    require(c.size() <= config.micro_batches * config.accumulate,
+    require(c.size() <= config.leaves_per_step(),
             "train: {} processes for the {} micro-batches of a step (--micro-batches {}, "
             "--accumulate {}); each needs one",
-            c.size(), config.micro_batches * config.accumulate, config.micro_batches,
-            config.accumulate);
+            c.size(), config.leaves_per_step(), config.micro_batches, config.accumulate);
     static_cast<void>(config.micro_batch_size());
 }
 

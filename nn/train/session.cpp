@@ -107,8 +107,7 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
     }
     data().check_context(config_.model.context);
     check_memory(config_.model, config_.micro_batch_size(),
-                 GradientSum::gradient_sets(config_.accumulate * config_.micro_batches,
-                                            config_.micro_batches),
+                 GradientSum::gradient_sets(config_.leaves_per_step(), config_.micro_batches),
                  moments_of(config_));
     make_model(std::move(start.model));
     if (!config_.train_only.empty()) train_only(*model_, config_.train_only);

@@ -85,7 +85,7 @@ StepMetrics Session::take_own_step() {
     const StepMetrics metrics = loop_->next();
     if (communicator_ == nullptr) return metrics;
     while (drawn_ < config_.accumulate) draw_batch();
-    const auto last = static_cast<std::uint64_t>(config_.accumulate * config_.micro_batches - 1);
+    const auto last = static_cast<std::uint64_t>(config_.leaves_per_step() - 1);
     const Generator dropout =
         stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps()), last);
     weights_.set_state(dropout.seed(), weights_.offset());
