@@ -19,7 +19,7 @@
 
 namespace tapestry {
 
-class Rewinder;
+class Replayer;
 
 /// The run to start. Set at most one of `resume` and `fork`.
 struct RunRequest {
@@ -53,7 +53,7 @@ BegunRun begin_run(const RunRequest& request, const TextCache* cache = nullptr,
 // Continues a run from one of its steps with other settings, in its own directory:
 //
 //     const RunHistory history("model");
-//     Fork fork = fork_after(history, Rewinder(history), 250,
+//     Fork fork = fork_after(history, Replayer(history), 250,
 //                            {.wanted = {.lr = 3e-4}, .given = {"lr"}});
 //     TrainingRun run(*fork.session, {.out = "slower", .earlier = fork.earlier});
 
@@ -66,8 +66,8 @@ struct Fork {
 
 /// Forks after step `step`, 0 to history.last_step(). In `changes` only the given fields count;
 /// they need no override. Throws ValueError for any other step and if no steps are left to take;
-/// IoError if the model's shape differs; and as Rewinder does.
-Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_t step,
+/// IoError if the model's shape differs; and as Replayer does.
+Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_t step,
                 ResumeOptions changes, const TextCache* cache = nullptr);
 
 // ---- in several processes -----------------------------------------------------------------------

@@ -131,7 +131,7 @@ private:
 //     const RunHistory history("model");
 //     for (const StepMetrics& m : history.steps()) fmt::print("{} {}\n", m.step, m.loss);
 //
-// Read next: rewind.h, which takes the steps again.
+// Read next: replay.h, which replays the steps.
 
 /// The steps, states and configurations of a run, read from its directory once. Needs no lock.
 class RunHistory {

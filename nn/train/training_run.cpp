@@ -10,7 +10,7 @@
 #include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/replay.h>
+#include <tapestry/nn/train/step_record.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>

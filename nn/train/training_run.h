@@ -6,7 +6,7 @@
 //     const TrainingResult result = run.to_the_end();
 //
 // Nothing is printed; callbacks report progress. Read next: run_directory.h, to resume an
-// interrupted run; session.h; live_report.h and replay.h, parts that also work on their own.
+// interrupted run; session.h; live_report.h and step_record.h, parts that also work on their own.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>

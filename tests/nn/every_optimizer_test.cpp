@@ -9,7 +9,7 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/nn/train/begin_run.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -297,11 +297,11 @@ TEST_CASE("every optimizer: its steps come again, and a fork that changes nothin
         const EveryPlace place;
         place.train(place.out, place.config(row));
         const RunHistory history(place.out);
-        const Rewinder rewinder(history);
+        const Replayer replayer(history);
         const RunComparison all = compare_all(
-            history, rewinder, [](std::int64_t k, const std::string& what) { FAIL(k, what); });
+            history, replayer, [](std::int64_t k, const std::string& what) { FAIL(k, what); });
         CHECK_EQ(all.same, 12);
-        const Fork fork = fork_after(history, rewinder, 5, {});
+        const Fork fork = fork_after(history, replayer, 5, {});
         while (!fork.session->is_finished()) fork.session->take_step();
         const std::unique_ptr<Session> last = RunDirectory(place.out).resume({});
         const Tensors forked = fork.session->model().parameters();
