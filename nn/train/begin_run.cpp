@@ -295,7 +295,7 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
     together(c, [&] {
         if (c.rank() != 0) run.session = follower(config, request, cache);
     });
-    check_same(c, {{"data", run.session->data_checksum()}});
+    check_same(c, {{"data", run.session->corpus().hash}});
     together(c, [&] { run.session->share_among(c); });
     return run;
 }

@@ -141,11 +141,11 @@ void Replayer::check_data(const Session& session) const {
         return {};
     };
     const std::string then = read_saved(history_.directory(), data_then);
-    require(then.empty() || then == session.data_checksum(),
+    require(then.empty() || then == session.corpus().hash,
             "{}: the data had checksum {} when step {} was taken, and {} has {}; give its path "
             "with --text or --data",
             shown(history_.directory()), then, session.steps() + 1,
-            shown(data_name(session.config())), session.data_checksum());
+            shown(data_name(session.config())), session.corpus().hash);
 }
 
 ReplayStart Replayer::start_of(std::int64_t step) const {

@@ -20,8 +20,8 @@
 namespace tapestry {
 namespace {
 
-TokenData load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
-    TokenData data = load_data(config.data);
+Corpus load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+    Corpus data = load_data(config.data);
     if (tokenizer) {
         require(data.tokenizer->hash() == tokenizer->hash(),
                 "{}: made with a tokenizer that differs from that of {} ({} {}s, hash {}; {} {}s, "
@@ -39,16 +39,17 @@ const std::string& data_name(const TrainingConfig& config) {
     return config.data.empty() ? config.text : config.data;
 }
 
-TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-                          const TextCache* cache) {
+Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                   const TextCache* cache) {
     require(config.text.empty() != config.data.empty(),
             "training: needs either a text or data, got {}",
             config.text.empty() ? "neither" : "both");
-    TokenData read = config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
-                                         : load_for(config, std::move(tokenizer));
-    TextData data(std::move(read.ids),
-                  {.test_fraction = config.test_fraction, .name = data_name(config)});
-    return {std::move(read.tokenizer), std::move(data), std::move(read.hash)};
+    return config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
+                               : load_for(config, std::move(tokenizer));
+}
+
+TextData split_corpus(const Corpus& corpus, const TrainingConfig& config) {
+    return TextData(corpus.ids, {.test_fraction = config.test_fraction, .name = data_name(config)});
 }
 
 namespace {
@@ -93,7 +94,8 @@ Session::Session(const TrainingConfig& config, const TextCache* cache)
 
 Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed)
     : config_(checked(std::move(config))),
-      text_(read_tokens(config_, std::move(start.tokenizer), cache)),
+      corpus_(read_corpus(config_, std::move(start.tokenizer), cache)),
+      data_(split_corpus(corpus_, config_)),
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
@@ -238,7 +240,7 @@ std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
                                   : LoadedModel{nullptr, load_start(config.start).tokenizer};
     // Not make_unique: the constructor is private.
     std::unique_ptr<Session> session(new Session(config, std::move(start), cache, true));
-    check_same_data(info, file.string(), session->data_checksum(), options, overridden);
+    check_same_data(info, file.string(), session->corpus().hash, options, overridden);
     const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());
     session->keep_settings_of(configured);

@@ -28,28 +28,41 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
 
 // ---- what it learns from ------------------------------------------------------------------------
 
-/// A text to learn from, or data that `tapestry tokenize` has made of texts, as a model's ids.
-struct TokenizedText {
-    std::unique_ptr<Tokenizer> tokenizer;  ///< of the ids
-    TextData data;                         ///< the ids, split
-    std::string checksum;  ///< of ids and tokenizer: which data it is, wherever it lies
-};
+/// config.text, or config.data that `tapestry tokenize` made of texts. `tokenizer` is that of the
+/// model to begin with; null: the data's own, or one of the text's characters. Throws ValueError
+/// unless one of text and data is given, and for data made with another tokenizer than `tokenizer`;
+/// as load_data and tokenize_text do.
+Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                   const TextCache* cache = nullptr);
 
-/// config.text or config.data, cut as config.test_fraction says. `tokenizer` is that of the model
-/// to begin with; null: the data's own, or one of the text's characters. Throws ValueError unless
-/// one of text and data is given, and for data made with another tokenizer than `tokenizer`; as
-/// load_data and tokenize_text do.
-TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-                          const TextCache* cache = nullptr);
+/// The corpus' ids, split by config.test_fraction.
+TextData split_corpus(const Corpus& corpus, const TrainingConfig& config);
 
 /// What the configuration calls it.
 const std::string& data_name(const TrainingConfig& config);
+
+/// The former result of read_tokens().
+struct TokenizedText {
+    std::unique_ptr<Tokenizer> tokenizer;  ///< Corpus::tokenizer
+    TextData data;                         ///< split_corpus()
+    std::string checksum;                  ///< Corpus::hash
+};
+
+/// The former read_corpus() with split_corpus().
+[[deprecated("use read_corpus and split_corpus")]] inline TokenizedText read_tokens(
+    const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+    const TextCache* cache = nullptr) {
+    Corpus corpus = read_corpus(config, std::move(tokenizer), cache);
+    TextData data = split_corpus(corpus, config);
+    return {std::move(corpus.tokenizer), std::move(data), std::move(corpus.hash)};
+}
 
 // ---- the training -------------------------------------------------------------------------------
 
@@ -78,10 +91,13 @@ public:
     /// What it was given, with the model's settings as they became: the vocabulary is the text's,
     /// and a model to begin with brings its own.
     const TrainingConfig& config() const { return config_; }
-    const Tokenizer& tokenizer() const { return *text_.tokenizer; }  ///< of the text
-    const TextData& data() const { return text_.data; }              ///< the text
-    /// By which the data is known again, wherever it lies.
-    const std::string& data_checksum() const { return text_.checksum; }
+    const Corpus& corpus() const { return corpus_; }                   ///< the text
+    const TextData& data() const { return data_; }                     ///< its ids, split
+    const Tokenizer& tokenizer() const { return *corpus_.tokenizer; }  ///< of the text
+    /// The former name of corpus().hash.
+    [[deprecated("use corpus().hash")]] const std::string& data_checksum() const {
+        return corpus_.hash;
+    }
     GPT& model() { return *model_; }              ///< the model that is trained
     const GPT& model() const { return *model_; }  ///< the model that is trained
     /// Of the parameters that are not frozen.
@@ -187,7 +203,8 @@ private:
     Tensor next_loss();
 
     TrainingConfig config_;
-    TokenizedText text_;
+    Corpus corpus_;
+    TextData data_;
     Generator weights_;
     Generator batches_;
     std::unique_ptr<GPT> model_;

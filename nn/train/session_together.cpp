@@ -107,7 +107,7 @@ Checkpoint Session::checkpoint() {
             .generators = {{"weights", &weights_}, {"batches", &batches_}},
             .step = steps(),
             .config = to_json(config_),
-            .data = data_checksum()};
+            .data = corpus_.hash};
 }
 
 // Each process takes some of the batches; the sum runs over all of them in order.

@@ -49,7 +49,7 @@ void read_tokenizer(const Place& p) {
 }
 
 void read_data(const Place& p) {
-    const TokenData data = load_data(p.directory);
+    const Corpus data = load_data(p.directory);
     data.tokenizer->decode(data.ids.read(0, std::min<std::int64_t>(data.ids.size(), 50)));
 }
 
