@@ -280,9 +280,13 @@ std::unique_ptr<Session> follower(const std::string& config_of_leader, const Run
 
 BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const TextCache* cache,
                           const std::function<void(const std::string&)>& told) {
-    if (c.size() == 1) return begin_run(request, cache, told);
-    check_same_request(c, request);
     BegunRun run;
+    if (c.size() == 1) {
+        run = begin_run(request, cache, told);
+        run.shared = std::make_unique<SharedSession>(*run.session, c);
+        return run;
+    }
+    check_same_request(c, request);
     std::string config;
     together(c, [&] {
         if (c.rank() != 0) return;
@@ -296,7 +300,7 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
         if (c.rank() != 0) run.session = follower(config, request, cache);
     });
     check_same(c, {{"data", run.session->corpus().hash}});
-    together(c, [&] { run.session->share_among(c); });
+    together(c, [&] { run.shared = std::make_unique<SharedSession>(*run.session, c); });
     return run;
 }
 

@@ -9,6 +9,7 @@
 
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/shared_session.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <functional>
@@ -35,9 +36,10 @@ struct RunRequest {
 
 /// A run that has begun.
 struct BegunRun {
-    std::unique_ptr<RunDirectory> directory;  ///< locked
-    std::unique_ptr<Session> session;         ///< about to take its next step
-    std::optional<EarlierRun> earlier = {};   ///< set for a fork
+    std::unique_ptr<RunDirectory> directory;     ///< locked
+    std::unique_ptr<Session> session;            ///< about to take its next step
+    std::optional<EarlierRun> earlier = {};      ///< set for a fork
+    std::unique_ptr<SharedSession> shared = {};  ///< set by begin_shared_run()
 };
 
 /// Starts the run. Calls `told`, which may be empty, with one line saying where it starts (unless
@@ -77,9 +79,9 @@ Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_
 //
 //     BegunRun begun = begin_shared_run(*processes, request);
 //     processes->rank() == 0 ? TrainingRun(*begun.session, *begun.directory, {}).to_the_end()
-//                            : begun.session->follow();
+//                            : begun.shared->follow();
 //
-// Read next: docs/distributed.md; session.h, share_among().
+// Read next: docs/distributed.md; shared_session.h.
 
 /// A failure on any process, thrown on all of them with the same message.
 class AgreedError : public ValueError {

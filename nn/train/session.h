@@ -12,6 +12,7 @@
 // how a text becomes ids.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/inspect/sentence_look.h>
@@ -23,7 +24,6 @@
 #include <tapestry/nn/train/resume.h>
 #include <tapestry/nn/train/training_config.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -72,10 +72,12 @@ struct SessionWatchers {
     std::function<void(const Batch&)> batch = {};
     /// TrainCallbacks::before_update.
     std::function<void(std::int64_t step)> before_update = {};
-    /// Of several processes none has the whole gradient: the steps in which before_update is to
-    /// find it all the same. Empty: no step.
+    /// With several processes the gradient is in slices: selects the steps whose before_update
+    /// finds it whole. Empty: no step.
     std::function<bool(std::int64_t step)> reads_gradients = {};
 };
+
+class SharedSession;
 
 /// A training run as a value, see above.
 class Session {
@@ -108,20 +110,16 @@ public:
     /// Sets the callbacks of the steps that follow.
     void watch(SessionWatchers watchers) { watchers_ = std::move(watchers); }
 
-    /// From now on the processes take each step together, with the bits of one (data_parallel.h),
-    /// and process 0 leads: its session is used as ever, and dismisses the others at the end;
-    /// theirs follow. To be called in all of them, by sessions of the same configuration; weights,
-    /// moments and random numbers are made process 0's. Of one process nothing changes. It outlives
-    /// the session. Throws ValueError as TrainStep does.
-    void share_among(Communicator& communicator);
-    /// Does what process 0's session does, until that dismisses this one. Throws DivergedError with
-    /// it.
-    void follow();
-    /// Ends the others' follow().
-    void dismiss();
-    /// What each process has done since it began to take steps here, by rank. Of several process 0
-    /// asks, while the others follow.
+    /// What each process has done since its first step here, by rank. With several processes
+    /// (shared_session.h) only process 0 calls it, while the others follow.
     std::vector<ProcessAccount> accounts();
+
+    /// Makes a SharedSession that the session owns.
+    [[deprecated("use SharedSession")]] void share_among(Communicator& communicator);
+    /// The former SharedSession::follow().
+    [[deprecated("use SharedSession::follow")]] void follow();
+    /// The former SharedSession::dismiss().
+    [[deprecated("use SharedSession::dismiss")]] void dismiss();
 
     /// Null unless planning_enabled().
     const PlannedMemory* planned_memory() { return loop_->step().planned_memory(); }
@@ -190,13 +188,9 @@ private:
     std::vector<std::int64_t> sentence_ids() const;
     StepMetrics take_own_step();
     void draw_batch();
-    double evaluate_together();
     void before_update(std::int64_t step);
-    bool leads() const { return communicator_ != nullptr && communicator_->rank() == 0; }
-    void lead(std::uint64_t command);
-    std::size_t moment_bytes();
-    ProcessAccount own_account();
-    std::vector<ProcessAccount> gather_accounts();
+    std::size_t moment_bytes() const;
+    ProcessAccount own_account(std::size_t moment_bytes) const;
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
     void make_model(std::unique_ptr<GPT> start);
@@ -215,12 +209,12 @@ private:
     std::int64_t micro_batch_ = 0;  // the step's how manyth
     std::int64_t drawn_ = 0;        // batches, in this step
     double seconds_before_ = 0;
-    Communicator* communicator_ = nullptr;              // null: one process
-    bool collects_gradients_ = false;                   // in this step
-    std::int64_t leaves_taken_ = 0;                     // by this process, in all steps
-    std::chrono::steady_clock::time_point began_ = {};  // the first of these
-    double waited_before_ = 0;                          // seconds in messages
+    std::int64_t leaves_taken_ = 0;  // by this process, in all steps
+    Clock::time_point began_ = {};   // the first of these
     std::vector<std::string> overridden_;
+    friend class SharedSession;
+    SharedSession* shared_ = nullptr;            // null: one process
+    std::shared_ptr<SharedSession> own_shared_;  // share_among()'s
 };
 
 }  // namespace tapestry
