@@ -296,10 +296,9 @@ TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& opt
 }
 
 std::string to_text(const TokenizedFiles& files) {
-    const std::int64_t documents = files.encoded.documents;
-    return fmt::format("{} document{}, {:.1f} MB: {} {}s, {} {}", documents,
-                       documents == 1 ? "" : "s", files.bytes / 1e6, files.encoded.ids, files.unit,
-                       files.vocab, files.kind == "char" ? "different" : "in the vocabulary");
+    return fmt::format("{}, {:.1f} MB: {} {}s, {} {}", counted(files.encoded.documents, "document"),
+                       files.bytes / 1e6, files.encoded.ids, files.unit, files.vocab,
+                       files.kind == "char" ? "different" : "in the vocabulary");
 }
 
 }  // namespace tapestry
