@@ -1,6 +1,6 @@
 // Replaying a run's steps bit for bit. tapestry rewind replays any step and reports it; tapestry
 // bisect finds the first step for which a condition holds; tapestry replay runs a step saved by
-// `tapestry train --trap-nan`. The work is in nn/train/rewind.h and bisect.h.
+// `tapestry train --trap-nan`. The work is in nn/train/replay.h and bisect.h.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -8,10 +8,10 @@
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/terminal/rewind_text.h>
+#include <tapestry/nn/terminal/replay_text.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/bisect.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
@@ -45,21 +45,21 @@ public:
     explicit RunReader(const RunOptions& run);
 
     const RunHistory& history() const { return history_; }
-    const Rewinder& rewinder() const { return rewinder_; }
+    const Replayer& replayer() const { return replayer_; }
 
 private:
     std::unique_ptr<TextCache> cache_;
     RunHistory history_;
-    Rewinder rewinder_;
+    Replayer replayer_;
 };
 
 RunReader::RunReader(const RunOptions& run)
     : cache_(text_cache(run.no_cache)),
       history_(run.directory),
-      rewinder_(history_, {.text = run.place.text,
+      replayer_(history_, {.text = run.place.text,
                            .data = run.place.data,
                            .cache = cache_.get(),
-                           .told = [](const RewindStart& start) { say(wait_text(start)); }}) {
+                           .told = [](const ReplayStart& start) { say(wait_text(start)); }}) {
     set_num_threads(run.threads);
 }
 
@@ -77,11 +77,11 @@ struct RewindSettings {
 int run_rewind(const RewindSettings& s) {
     const RunReader run(s.run);
     const bool is_next = s.step == run.history().last_step() + 1;  // may diverge
-    const auto session = run.rewinder().session_before(s.step);
+    const auto session = run.replayer().session_before(s.step);
     if (session->is_finished()) run.history().step(s.step, "rewind: step");
-    const RewindStart start = run.rewinder().start_of(s.step);
+    const ReplayStart start = run.replayer().start_of(s.step);
     const bool watch = s.print || s.page.has_value() || is_next;
-    const RewoundStep step = take_again(*session, watch, watch ? measure_peak() : MachinePeak{});
+    const ReplayedStep step = replay_step(*session, watch, watch ? measure_peak() : MachinePeak{});
     const Tokenizer& tokenizer = session->tokenizer();
     print_text(to_text(step, run.history(), start, tokenizer, s.text.width));
     if (watch) {
@@ -98,7 +98,7 @@ int run_rewind(const RewindSettings& s) {
 int run_all(const RewindSettings& s) {
     const RunReader run(s.run);
     const RunComparison all =
-        compare_all(run.history(), run.rewinder(), [](std::int64_t step, const std::string& what) {
+        compare_all(run.history(), run.replayer(), [](std::int64_t step, const std::string& what) {
             print("step {}: metrics.jsonl differs: {}\n", step, utf8::printable(what));
         });
     print("{} of {} steps: the same bits as metrics.jsonl, {} of them with grad_xxh3\n", all.same,
@@ -138,7 +138,7 @@ struct BisectSettings {
 int run_bisect(const BisectSettings& s) {
     const StepCondition condition = parse_condition(s.first);
     const RunReader run(s.run);
-    const FoundStep found = find_first(run.history(), run.rewinder(), condition, s.after);
+    const FoundStep found = find_first(run.history(), run.replayer(), condition, s.after);
     if (found.step) {
         print("step {}: {}\n", *found.step, found.what);
     } else {
@@ -183,11 +183,12 @@ int run_replay(const ReplaySettings& s) {
     const RecordedStep step = read_step(s.directory, loaded.model->config(), then);
     loaded.model->train();
     // A loaded model's dropout uses the default generator.
-    const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_peak());
-    print_text(to_text(step, retaken, then));
-    write_page(
-        s.out, *retaken.inspector,
-        page_of(step, retaken, *loaded.model, require_tokenizer(loaded, s.directory), s.directory));
+    const ReplayedGradients replayed =
+        replay_gradients(*loaded.model, step, default_generator(), measure_peak());
+    print_text(to_text(step, replayed, then));
+    write_page(s.out, *replayed.inspector,
+               page_of(step, replayed, *loaded.model, require_tokenizer(loaded, s.directory),
+                       s.directory));
     return kSuccess;
 }
 

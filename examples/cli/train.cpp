@@ -110,13 +110,13 @@ int lead_others(TrainSettings& s, BegunRun& begun) {
     try {
         const int code = run_begun(s, begun);
         say(processes_text(begun.session->accounts()));
-        begun.session->dismiss();
+        begun.shared->dismiss();
         return code;
     } catch (const DivergedError&) {
-        begun.session->dismiss();
+        begun.shared->dismiss();
         throw;
     } catch (const IoError& error) {
-        begun.session->dismiss();
+        begun.shared->dismiss();
         throw AgreedError(error.what());
     }
 }
@@ -128,7 +128,7 @@ int run_process(TrainSettings& s, Communicator& processes, const TextCache* cach
         begin_shared_run(processes, s.run, cache, [](const std::string& text) { say(text); });
     if (processes.rank() == 0) return lead_others(s, begun);
     catch_interrupts();  // process 0 handles them
-    begun.session->follow();
+    begun.shared->follow();
     return kSuccess;
 }
 

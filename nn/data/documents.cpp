@@ -264,6 +264,10 @@ EncodedDocuments encode_documents(DocumentReader& documents, const Tokenizer& to
     return result;
 }
 
+std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer) {
+    return checksum_of(hash_of_ids + " " + tokenizer.hash());
+}
+
 CharTokenizer characters_of(DocumentReader& documents) {
     std::vector<char> occurs(0x110000);  // not bool: one load without shifts per character
     std::int64_t count = 0;

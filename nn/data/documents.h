@@ -1,6 +1,6 @@
 // Reads texts from files of any size in pieces, for tokenizing texts that do not fit into memory,
-// and encodes these pieces one at a time. Read next: nn/io/data_directory.h, where the ids are
-// stored.
+// and encodes these pieces one at a time into a corpus. Read next: nn/io/data_directory.h, where
+// the ids are stored; text.h, which splits them.
 #pragma once
 
 #include <tapestry/core/checksum.h>
@@ -115,6 +115,16 @@ struct EncodedDocuments {
 EncodedDocuments encode_documents(DocumentReader& documents, const Tokenizer& tokenizer,
                                   IdType type,
                                   const std::function<void(std::span<const std::byte>)>& write);
+
+/// A text as token ids.
+struct Corpus {
+    std::unique_ptr<Tokenizer> tokenizer;  ///< that made the ids
+    TokenIds ids;                          ///< of the whole text, in memory or in a file
+    std::string hash;                      ///< data_hash() of both
+};
+
+/// XXH3 of ids and tokenizer: identifies a corpus independently of where it is stored.
+std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer);
 
 /// A tokenizer of the characters that occur, sorted by code point, plus CharTokenizer::kEndOfText
 /// if there are several documents. Throws as the reader does.

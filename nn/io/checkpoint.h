@@ -35,7 +35,7 @@ struct Checkpoint {
     std::map<std::string, Generator*> generators = {};
     std::int64_t step = 0;    ///< steps taken
     std::string config = {};  ///< any other text to store, such as a configuration in JSON
-    std::string data = {};    ///< checksum of the training data
+    std::string data = {};    ///< hash of the training data (nn/data/documents.h)
     std::string run = {};     ///< metadata of the run: nn/train/run_directory.h
 };
 

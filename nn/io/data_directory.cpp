@@ -105,10 +105,6 @@ TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer&
 
 }  // namespace
 
-std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer) {
-    return checksum_of(hash_of_ids + " " + tokenizer.hash());
-}
-
 bool has_data(const fs::path& directory) {
     std::error_code ignored;
     return fs::exists(directory / kDataName, ignored);
@@ -160,7 +156,7 @@ std::unique_ptr<Tokenizer> load_data_tokenizer(const fs::path& directory) {
     return read_data_tokenizer(files, ConfigFile(directory / kDataName));
 }
 
-TokenData load_data(const fs::path& directory) {
+Corpus load_data(const fs::path& directory) {
     const SavedFiles files(directory);
     const ConfigFile file(directory / kDataName);
     auto tokenizer = read_data_tokenizer(files, file);

@@ -5,7 +5,6 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/nn/data/documents.h>
-#include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <filesystem>
@@ -14,15 +13,8 @@
 
 namespace tapestry {
 
-/// Ids and their tokenizer.
-struct TokenData {
-    std::unique_ptr<Tokenizer> tokenizer;  ///< that made them
-    TokenIds ids;                          ///< all ids, in the file
-    std::string hash;                      ///< data_hash of both
-};
-
-/// XXH3 of ids and tokenizer: identifies the data independently of where it is stored.
-std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer);
+/// The former name of Corpus.
+using TokenData [[deprecated("use Corpus")]] = Corpus;
 
 /// Whether a directory has data, without reading it.
 bool has_data(const std::filesystem::path& directory);
@@ -43,7 +35,7 @@ void remove_data(const std::filesystem::path& directory);
 /// Opens the data after checking the ids against their hash, which reads all of them once. Throws
 /// IoError, with file and reason: no such directory, unfinished, of an unknown format, damaged, or
 /// with another tokenizer than the ids were made with.
-TokenData load_data(const std::filesystem::path& directory);
+Corpus load_data(const std::filesystem::path& directory);
 
 /// Only its tokenizer, for other texts. Throws IoError as load_data does.
 std::unique_ptr<Tokenizer> load_data_tokenizer(const std::filesystem::path& directory);

@@ -48,7 +48,7 @@ inline constexpr const char* kManifestName = "tapestry-manifest.json";  ///< the
 inline constexpr const char* kCheckpointsFolder = "checkpoints";
 inline constexpr const char* kRewindFolder = "rewind";  ///< states for replaying steps
 inline constexpr const char* kBestFolder = "best";      ///< the best model so far
-/// A separate model, with the step at which a run diverged (nn/train/replay.h).
+/// A separate model, with the step at which a run diverged (nn/train/step_record.h).
 inline constexpr const char* kTrapFolder = "trap";
 /// All folders of a run.
 inline constexpr const char* kRunFolders[] = {kCheckpointsFolder, kRewindFolder, kBestFolder};

@@ -80,12 +80,12 @@ void make_private(const fs::path& directory) {
                     fs::perm_options::remove | fs::perm_options::nofollow, ignored);
 }
 
-std::optional<TokenData> find(const TextCache& cache, const fs::path& entry) {
+std::optional<Corpus> find(const TextCache& cache, const fs::path& entry) {
     make_private(cache.directory);
     if (!is_entry(entry) || !has_data(entry)) return std::nullopt;  // it may still be being written
     std::error_code ignored;
     try {
-        TokenData data = load_data(entry);
+        Corpus data = load_data(entry);
         fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
         return data;
     } catch (const IoError&) {  // damaged: rebuilt
@@ -112,10 +112,10 @@ std::optional<fs::path> user_cache_directory() {
 
 // A text tokenized by its own characters has a separate entry, so it can be found without reading
 // the text to determine its tokenizer.
-std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
-                                        const Tokenizer* tokenizer) {
+std::optional<Corpus> find_tokenized(const TextCache& cache, const std::string& text,
+                                     const Tokenizer* tokenizer) {
     if (tokenizer == nullptr || tokenizer->kind() == "char") {
-        std::optional<TokenData> data = find(cache, entry_of(cache, text, kOwnCharacters));
+        std::optional<Corpus> data = find(cache, entry_of(cache, text, kOwnCharacters));
         const bool fits =
             data && (tokenizer == nullptr || tokenizer->hash() == data->tokenizer->hash());
         if (fits) return data;
@@ -124,8 +124,8 @@ std::optional<TokenData> find_tokenized(const TextCache& cache, const std::strin
     return find(cache, entry_of(cache, text, tokenizer->hash()));
 }
 
-TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
-                         const Tokenizer& tokenizer, bool of_own_characters) {
+Corpus keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
+                      const Tokenizer& tokenizer, bool of_own_characters) {
     const fs::path entry =
         entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
     make_directories(cache.directory);
@@ -136,7 +136,7 @@ TokenData keep_tokenized(const TextCache& cache, const std::string& text, Docume
         remove_data(entry);
         fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
     }
-    TokenData data = load_data(entry);
+    Corpus data = load_data(entry);
     remove_oldest(cache.directory, cache.max_bytes);
     return data;
 }
@@ -148,8 +148,8 @@ std::unique_ptr<Tokenizer> characters_in(const fs::path& text) {
     return std::make_unique<CharTokenizer>(characters_of(reader));
 }
 
-TokenData through(const TextCache& cache, const fs::path& text,
-                  std::unique_ptr<Tokenizer>& tokenizer) {
+Corpus through(const TextCache& cache, const fs::path& text,
+               std::unique_ptr<Tokenizer>& tokenizer) {
     const std::string hash = digest_of_file(text).checksum;
     if (auto data = find_tokenized(cache, hash, tokenizer.get())) return std::move(*data);
     const bool of_own_characters = !tokenizer;
@@ -195,7 +195,7 @@ TokenIds encode_to_file(DocumentReader& reader, const Tokenizer& tokenizer, IdTy
     return TokenIds(file, name, type, tokenizer.vocab_size());
 }
 
-TokenData encoded(const fs::path& text, const Tokenizer& tokenizer, bool in_memory) {
+Corpus encoded(const fs::path& text, const Tokenizer& tokenizer, bool in_memory) {
     const IdType type = id_type_for(tokenizer.vocab_size());
     DocumentReader reader({text});
     Checksum sum;
@@ -204,10 +204,10 @@ TokenData encoded(const fs::path& text, const Tokenizer& tokenizer, bool in_memo
     return {nullptr, std::move(ids), data_hash(sum.hex(), tokenizer)};
 }
 
-TokenData without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer) {
+Corpus without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer) {
     constexpr std::uint64_t kLittle = std::uint64_t{1} << 24;
     if (!tokenizer) tokenizer = characters_in(text);
-    std::optional<TokenData> data;
+    std::optional<Corpus> data;
     if (InputFile(text).size() > kLittle) {
         try {
             data = encoded(text, *tokenizer, false);
@@ -221,8 +221,8 @@ TokenData without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokeniz
 
 }  // namespace
 
-TokenData tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer,
-                        const TextCache* cache) {
+Corpus tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer,
+                     const TextCache* cache) {
     const std::uint64_t bytes = InputFile(text).size();
     std::string failure;
     if (cache != nullptr && bytes >= TextCache::kLeast && bytes <= cache->max_bytes) {
@@ -232,7 +232,7 @@ TokenData tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokeniz
             failure = error.what();
         }
     }
-    TokenData data = without_cache(text, std::move(tokenizer));
+    Corpus data = without_cache(text, std::move(tokenizer));
     if (!failure.empty() && cache->warn) cache->warn(failure);
     return data;
 }
@@ -296,10 +296,9 @@ TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& opt
 }
 
 std::string to_text(const TokenizedFiles& files) {
-    const std::int64_t documents = files.encoded.documents;
-    return fmt::format("{} document{}, {:.1f} MB: {} {}s, {} {}", documents,
-                       documents == 1 ? "" : "s", files.bytes / 1e6, files.encoded.ids, files.unit,
-                       files.vocab, files.kind == "char" ? "different" : "in the vocabulary");
+    return fmt::format("{}, {:.1f} MB: {} {}s, {} {}", counted(files.encoded.documents, "document"),
+                       files.bytes / 1e6, files.encoded.ids, files.unit, files.vocab,
+                       files.kind == "char" ? "different" : "in the vocabulary");
 }
 
 }  // namespace tapestry

@@ -39,14 +39,14 @@ std::optional<std::filesystem::path> user_cache_directory();
 
 /// Looks up the text with this hash, as ids of the tokenizer or, if that is null, of its own
 /// characters. Removes a damaged entry.
-std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
-                                        const Tokenizer* tokenizer);
+std::optional<Corpus> find_tokenized(const TextCache& cache, const std::string& text,
+                                     const Tokenizer* tokenizer);
 
 /// Tokenizes the text with this hash and caches it, readable only by this user, under its own
 /// characters or under the tokenizer. Throws as write_data does, and IoError if the text no longer
 /// has this hash.
-TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
-                         const Tokenizer& tokenizer, bool of_own_characters);
+Corpus keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
+                      const Tokenizer& tokenizer, bool of_own_characters);
 
 // ---- a text -------------------------------------------------------------------------------------
 
@@ -54,8 +54,8 @@ TokenData keep_tokenized(const TextCache& cache, const std::string& text, Docume
 /// for one piece at a time. The ids are a file in `cache`; if there is no cache, or it cannot be
 /// written, they are in memory for a short text and in an unnamed temporary file for others. Throws
 /// IoError and ValueError as DocumentReader and encode_documents do.
-TokenData tokenize_text(const std::filesystem::path& text, std::unique_ptr<Tokenizer> tokenizer,
-                        const TextCache* cache = nullptr);
+Corpus tokenize_text(const std::filesystem::path& text, std::unique_ptr<Tokenizer> tokenizer,
+                     const TextCache* cache = nullptr);
 
 // ---- files --------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 
 #include <fmt/core.h>
 
@@ -95,10 +95,10 @@ BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     std::unique_ptr<RunDirectory> directory = locked(r);
     check_vacant(r);
     const RunHistory history(r.fork);
-    const auto tell_wait = [&told](const RewindStart& start) { told(wait_text(start)); };
-    const Rewinder rewinder(history, {.cache = cache, .told = tell_wait});
+    const auto tell_wait = [&told](const ReplayStart& start) { told(wait_text(start)); };
+    const Replayer replayer(history, {.cache = cache, .told = tell_wait});
     Fork fork =
-        fork_after(history, rewinder, r.step, {.wanted = r.config, .given = r.given}, cache);
+        fork_after(history, replayer, r.step, {.wanted = r.config, .given = r.given}, cache);
     told(fmt::format("continuing in {} after step {} of {}\n", utf8::printable(r.out), r.step,
                      utf8::printable(r.fork)));
     tell_overridden(fork.changed, "--fork", told);
@@ -145,7 +145,7 @@ EarlierRun earlier_run(const RunHistory& history, std::int64_t step, const Resum
 
 }  // namespace
 
-Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_t step,
+Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_t step,
                 ResumeOptions changes, const TextCache* cache) {
     if (step != 0) history.step(step, "fork: step");
     changes.overrides = changes.given;
@@ -157,7 +157,7 @@ Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_
     require(next.config.steps > step,
             "fork: none of the {} steps is left after step {}; set --steps higher",
             next.config.steps, step);
-    Fork fork{.session = rewinder.session_before(step + 1),
+    Fork fork{.session = replayer.session_before(step + 1),
               .earlier = earlier_run(history, step, next),
               .changed = next.overridden};
     fork.session = fork.session->continued(next.config, load_tokenizer(history.directory()), cache);
@@ -258,11 +258,10 @@ void check_processes(const Communicator& c, const TrainingConfig& config) {
             "train: {} processes share the micro-batches of a step; --micro-batches sets how many "
             "a batch is split into, the same for any number of processes",
             c.size());
-    require(c.size() <= config.micro_batches * config.accumulate,
+    require(c.size() <= config.leaves_per_step(),
             "train: {} processes for the {} micro-batches of a step (--micro-batches {}, "
             "--accumulate {}); each needs one",
-            c.size(), config.micro_batches * config.accumulate, config.micro_batches,
-            config.accumulate);
+            c.size(), config.leaves_per_step(), config.micro_batches, config.accumulate);
     static_cast<void>(config.micro_batch_size());
 }
 
@@ -281,9 +280,13 @@ std::unique_ptr<Session> follower(const std::string& config_of_leader, const Run
 
 BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const TextCache* cache,
                           const std::function<void(const std::string&)>& told) {
-    if (c.size() == 1) return begin_run(request, cache, told);
-    check_same_request(c, request);
     BegunRun run;
+    if (c.size() == 1) {
+        run = begin_run(request, cache, told);
+        run.shared = std::make_unique<SharedSession>(*run.session, c);
+        return run;
+    }
+    check_same_request(c, request);
     std::string config;
     together(c, [&] {
         if (c.rank() != 0) return;
@@ -296,8 +299,8 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
     together(c, [&] {
         if (c.rank() != 0) run.session = follower(config, request, cache);
     });
-    check_same(c, {{"data", run.session->data_checksum()}});
-    together(c, [&] { run.session->share_among(c); });
+    check_same(c, {{"data", run.session->corpus().hash}});
+    together(c, [&] { run.shared = std::make_unique<SharedSession>(*run.session, c); });
     return run;
 }
 

@@ -9,6 +9,7 @@
 
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/shared_session.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <functional>
@@ -19,7 +20,7 @@
 
 namespace tapestry {
 
-class Rewinder;
+class Replayer;
 
 /// The run to start. Set at most one of `resume` and `fork`.
 struct RunRequest {
@@ -35,9 +36,10 @@ struct RunRequest {
 
 /// A run that has begun.
 struct BegunRun {
-    std::unique_ptr<RunDirectory> directory;  ///< locked
-    std::unique_ptr<Session> session;         ///< about to take its next step
-    std::optional<EarlierRun> earlier = {};   ///< set for a fork
+    std::unique_ptr<RunDirectory> directory;     ///< locked
+    std::unique_ptr<Session> session;            ///< about to take its next step
+    std::optional<EarlierRun> earlier = {};      ///< set for a fork
+    std::unique_ptr<SharedSession> shared = {};  ///< set by begin_shared_run()
 };
 
 /// Starts the run. Calls `told`, which may be empty, with one line saying where it starts (unless
@@ -53,7 +55,7 @@ BegunRun begin_run(const RunRequest& request, const TextCache* cache = nullptr,
 // Continues a run from one of its steps with other settings, in its own directory:
 //
 //     const RunHistory history("model");
-//     Fork fork = fork_after(history, Rewinder(history), 250,
+//     Fork fork = fork_after(history, Replayer(history), 250,
 //                            {.wanted = {.lr = 3e-4}, .given = {"lr"}});
 //     TrainingRun run(*fork.session, {.out = "slower", .earlier = fork.earlier});
 
@@ -66,8 +68,8 @@ struct Fork {
 
 /// Forks after step `step`, 0 to history.last_step(). In `changes` only the given fields count;
 /// they need no override. Throws ValueError for any other step and if no steps are left to take;
-/// IoError if the model's shape differs; and as Rewinder does.
-Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_t step,
+/// IoError if the model's shape differs; and as Replayer does.
+Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_t step,
                 ResumeOptions changes, const TextCache* cache = nullptr);
 
 // ---- in several processes -----------------------------------------------------------------------
@@ -77,9 +79,9 @@ Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_
 //
 //     BegunRun begun = begin_shared_run(*processes, request);
 //     processes->rank() == 0 ? TrainingRun(*begun.session, *begun.directory, {}).to_the_end()
-//                            : begun.session->follow();
+//                            : begun.shared->follow();
 //
-// Read next: docs/distributed.md; session.h, share_among().
+// Read next: docs/distributed.md; shared_session.h.
 
 /// A failure on any process, thrown on all of them with the same message.
 class AgreedError : public ValueError {

@@ -109,12 +109,12 @@ const ParameterFlow* most_updated(const std::vector<ParameterFlow>& flow, const 
 // Examines steps by replaying them.
 class Search {
 public:
-    Search(const Rewinder& rewinder, const StepCondition& condition)
-        : rewinder_(rewinder), condition_(condition) {}
+    Search(const Replayer& replayer, const StepCondition& condition)
+        : replayer_(replayer), condition_(condition) {}
 
     /// Whether the condition holds for the session's next step.
     bool look(Session& session) {
-        const RewoundStep step = take_again(session, false);
+        const ReplayedStep step = replay_step(session, false);
         if (condition_.quantity == Quantity::non_finite) {
             if (std::isfinite(sum_of_squares(session.model().parameters()))) return false;
             found.what = "the weights after it are not finite";
@@ -128,16 +128,16 @@ public:
 
     bool probe(std::int64_t step) {
         found.probed.push_back(step);
-        return look(*rewinder_.session_before(step));
+        return look(*replayer_.session_before(step));
     }
 
     /// Examines a range of steps, stopping at the first for which the condition holds.
     bool walk(std::int64_t first, std::int64_t last) {
         if (first > last) return false;
         found.walk_first = first;
-        auto session = rewinder_.session_before(first);
+        auto session = replayer_.session_before(first);
         for (std::int64_t step = first; step <= last; ++step) {
-            rewinder_.advance(session, step);
+            replayer_.advance(session, step);
             found.walk_last = step;
             if (!look(*session)) continue;
             found.step = step;
@@ -149,7 +149,7 @@ public:
     FoundStep found;
 
 private:
-    const Rewinder& rewinder_;
+    const Replayer& replayer_;
     const StepCondition& condition_;
 };
 
@@ -183,7 +183,7 @@ StepCondition parse_condition(std::string_view text) {
     return *condition;
 }
 
-FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
+FoundStep find_first(const RunHistory& history, const Replayer& replayer,
                      const StepCondition& condition, std::int64_t after) {
     const std::int64_t last = history.last_step();
     require(after >= 0 && after < last, "bisect: no step comes after step {}; the last is {}",
@@ -193,7 +193,7 @@ FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
     for (const StoredCheckpoint& one : history.stored()) {
         if (one.step > probes.back() && one.step < last) probes.push_back(one.step + 1);
     }
-    Search search(rewinder, condition);
+    Search search(replayer, condition);
     std::int64_t looked = after;
     for (const std::int64_t step : probes) {
         if (search.probe(step)) {

@@ -1,10 +1,10 @@
 // Finds the first step of a run that meets a condition such as "grad_norm > 2". Quantities in
 // metrics.jsonl are read from there. For the others it replays one step after each saved state,
-// then every step before the first of these that meets the condition. Read next: rewind.h, which
+// then every step before the first of these that meets the condition. Read next: replay.h, which
 // takes the steps.
 #pragma once
 
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 
 #include <cstdint>
 #include <optional>
@@ -58,8 +58,8 @@ struct FoundStep {
 };
 
 /// Searches the steps after `after`. Throws ValueError if there are none, and for a parameter that
-/// the model does not have; as Rewinder does.
-FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
+/// the model does not have; as Replayer does.
+FoundStep find_first(const RunHistory& history, const Replayer& replayer,
                      const StepCondition& condition, std::int64_t after = 0);
 
 /// How far to trust the answer: "looked at steps 1, 51, 101, then at each from 52 to 100; a short

@@ -2,12 +2,13 @@
 // thread of the lowest priority writes it. One checkpoint is written at a time.
 //
 // A checkpoint is one commit (nn/io/manifest.h) of everything that belongs together: the model, the
-// metrics, the state to resume from, and the removal of earlier states. Read next: training_run.h,
-// which decides when.
+// metrics, the state to resume from, and the removal of earlier states. Read next: checkpoints.h,
+// which decides when, and which stay.
 #pragma once
 
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/train/checkpoints.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/run_directory.h>
 
@@ -20,33 +21,6 @@
 #include <vector>
 
 namespace tapestry {
-
-// ---- which stay ---------------------------------------------------------------------------------
-
-// The latest checkpoints are for resuming, the best for going back to. All others are for replaying
-// steps: evenly spaced so that every step is close to one, with the distance doubled when they
-// take too much space.
-
-/// Which checkpoints to keep.
-struct Retention {
-    std::int64_t keep = 1;                  ///< number of resume checkpoints to keep
-    std::optional<std::int64_t> best = {};  ///< a step to keep
-    std::int64_t rewind_every = 0;          ///< keep all multiples of this; 0: none
-    /// Steps to keep because a segment with other settings begins after them.
-    std::vector<std::int64_t> begun = {};
-};
-
-/// The checkpoints that may be removed. `stored` is in ascending order of steps; its last one
-/// always stays.
-std::vector<StoredCheckpoint> superseded(const std::vector<StoredCheckpoint>& stored,
-                                         const Retention& retention);
-
-/// Distance in steps between rewind states of `bytes` each: enough for all of them to fit into
-/// `budget` over `steps` steps, and for about half a second of steps, at `step_seconds` each,
-/// between two states. 0 if fewer than three fit.
-std::int64_t rewind_distance(std::int64_t steps, double step_seconds, double bytes, double budget);
-
-// ---- writing ------------------------------------------------------------------------------------
 
 /// What to write in addition to the model.
 struct CheckpointContents {

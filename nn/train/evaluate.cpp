@@ -117,13 +117,14 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
     require_tokenizer(loaded, config.start);
     require(split != Split::test || config.test_fraction > 0,
             "eval: --split test needs --test-fraction, as given in training");
-    const TokenizedText text = read_tokens(config, std::move(loaded.tokenizer));
+    const Corpus corpus = read_corpus(config, std::move(loaded.tokenizer));
+    const TextData data = split_corpus(corpus, config);
     Generator generator(seed);
     const std::string part =
         split == Split::all ? "" : fmt::format("the {} part of ", name_of_value(split));
-    return checked({.loss = evaluate(*loaded.model, text.data, split, options, generator),
+    return checked({.loss = evaluate(*loaded.model, data, split, options, generator),
                     .tokens = options.batches * options.batch * loaded.model->config().context,
-                    .unit = std::string(text.tokenizer->unit()),
+                    .unit = std::string(corpus.tokenizer->unit()),
                     .of = part + data_name(config),
                     .drawn = true});
 }

@@ -61,7 +61,7 @@ struct Evaluation {
 /// Evaluates the model in the directory config.start on random pieces of config.text or
 /// config.data, split by config.test_fraction, tokenized as the model's. Throws ValueError for the
 /// test split of a text that has none; DivergedError for a loss that is not finite; and as
-/// load_model and read_tokens do.
+/// load_model and read_corpus do.
 Evaluation evaluate_on_text(const TrainingConfig& config, Split split = Split::all,
                             const EvaluateOptions& options = {}, std::uint64_t seed = 1337);
 

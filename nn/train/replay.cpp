@@ -1,115 +1,63 @@
 #include <tapestry/nn/train/replay.h>
 
 #include <tapestry/core/cpu.h>
-#include <tapestry/core/create.h>
-#include <tapestry/core/file.h>
-#include <tapestry/core/text/json_tree.h>
-#include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/optimizer_step.h>
+
+#include <fmt/core.h>
 
 #include <bit>
-#include <cmath>
-#include <span>
-#include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace tapestry {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batches are only token ids
-
-void write_rows(JsonWriter& json, const Tensor& ids) {
-    const auto all = ids.to_vector<std::int64_t>();
-    const auto length = static_cast<std::size_t>(ids.size(1));
-    json.array([&] {
-        for (std::size_t at = 0; at < all.size(); at += length) {
-            json.value(std::span(all).subspan(at, length));
-        }
-    });
+// Forces this configuration, regardless of the checkpoint's and of where it was written: the
+// numbers will show any difference.
+ResumeOptions exactly(const TrainingConfig& config) {
+    ResumeOptions options{.wanted = config};
+    const auto add = [&](const auto& one) {
+        if (!is_foreign_option(config.optimizer, one.name)) options.given.emplace_back(one.name);
+    };
+    for_each_field<TrainingConfig>(add);
+    for_each_field<GPTConfig>(add);
+    options.overrides = options.given;
+    options.overrides.insert(options.overrides.end(), {"isa", "version", "data"});
+    return options;
 }
 
-void write(JsonWriter& json, const RecordedBatch& b) {
-    json.object([&] {
-        json.member("inputs", [&] { write_rows(json, b.batch.inputs); });
-        json.member("targets", [&] { write_rows(json, b.batch.targets); });
-        json.member("seed", b.seed);
-        json.member("offset", b.offset);
-    });
+// The latest state before the step.
+std::optional<StoredCheckpoint> state_before(std::int64_t step,
+                                             const std::vector<StoredCheckpoint>& stored) {
+    std::optional<StoredCheckpoint> found;
+    for (const StoredCheckpoint& one : stored) {
+        if (one.step < step) found = one;
+    }
+    return found;
 }
 
-// i64 [B, T], all ids within the vocabulary, as the model requires.
-Tensor ids_from(const JsonNode& json, const GPTConfig& config) {
-    std::vector<std::vector<std::int64_t>> rows;
-    for (const JsonNode& row : json.elements()) {
-        rows.push_back(row.get<std::vector<std::int64_t>>());
-    }
-    require(!rows.empty() && !rows[0].empty(), "a batch without tokens");
-    std::vector<std::int64_t> all;
-    for (const auto& row : rows) {
-        require(row.size() == rows[0].size(), "sequences of {} and {} tokens in a batch",
-                rows[0].size(), row.size());
-        all.insert(all.end(), row.begin(), row.end());
-    }
-    const auto length = static_cast<std::int64_t>(rows[0].size());
-    require(length <= config.context, "{} tokens in a sequence; the model looks at {}", length,
-            config.context);
-    for (const std::int64_t id : all) {
-        require(id >= 0 && id < config.vocab, "token {}; the vocabulary has {}", id, config.vocab);
-    }
-    return tensor(all, {static_cast<std::int64_t>(rows.size()), length});
-}
+struct WatchEnd {
+    Session& session;
+    ~WatchEnd() { session.watch({}); }
+};
 
-RecordedBatch batch_from(const JsonNode& json, const GPTConfig& config) {
-    RecordedBatch b{
-        .batch = {ids_from(json.at("inputs"), config), ids_from(json.at("targets"), config)},
-        .seed = json.get<std::uint64_t>("seed"),
-        .offset = json.get<std::uint64_t>("offset")};
-    require(b.batch.inputs.shape() == b.batch.targets.shape(), "inputs {}, but targets {}",
-            b.batch.inputs.shape(), b.batch.targets.shape());
-    return b;
-}
-
-void read_type(const JsonNode& json, const char* field, ComputeType& type) {
-    if (!json.find(field)) return;
-    const auto name = json.get<std::string>(field);
-    for (const auto& entry : NamesOf<ComputeType>::list) {
-        if (entry.second != name) continue;
-        type = entry.first;
-        return;
-    }
-    fail("{} must be f32 or bf16, got {}", field, name);
-}
-
-RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
-    RecordedStep step{.step = json.count("step"),
-                      .updated = json.get<bool>("updated"),
-                      .began_finite = json.get<bool>("began_finite")};
-    for (const JsonNode& batch : json.at("batches").elements()) {
-        step.batches.push_back(batch_from(batch, config));
-    }
-    require(!step.batches.empty(), "no batches");
-    step.micro_batches = json.find("micro_batches") ? json.count("micro_batches") : 1;
-    read_type(json, "compute", step.compute);
-    read_type(json, "weights", step.weights);
-    const auto count = static_cast<std::int64_t>(step.batches.size());
-    require(step.micro_batches >= 1 && count % step.micro_batches == 0,
-            "{} micro-batches, which are not {} of each batch", count, step.micro_batches);
-    return step;
+bool same_bits(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
 }  // namespace
 
-RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
-                   const MachinePeak& peak) {
+// ---- a recorded step ----------------------------------------------------------------------------
+
+ReplayedGradients replay_gradients(GPT& model, const RecordedStep& step, Generator& dropout,
+                                   const MachinePeak& peak) {
     const auto count = static_cast<std::int64_t>(step.batches.size());
-    RetakenStep retaken;
+    ReplayedGradients replayed;
     model.zero_grad();
     model.compute_in(step.compute);
     const bool widened = model.head.weight.dtype() != DType::bf16;  // reading the file converted it
@@ -118,26 +66,21 @@ RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];
         dropout.set_state(recorded.seed, recorded.offset);
-        retaken = {.batch = i, .inspector = std::make_unique<Inspector>(model, peak)};
+        replayed = {.batch = i, .inspector = std::make_unique<Inspector>(model, peak)};
         const auto loss = [&] { return model.loss(recorded.batch.inputs, recorded.batch.targets); };
-        retaken.loss = add_gradients(loss, count, [&] { retaken.inspector->finish(); });
-        sum.add(retaken.loss);
-        if (retaken.inspector->non_finite()) break;
+        replayed.loss = add_gradients(loss, count, [&] { replayed.inspector->finish(); });
+        sum.add(replayed.loss);
+        if (replayed.inspector->non_finite()) break;
     }
     sum.finish();
-    return retaken;
+    return replayed;
 }
 
-std::string name_of_batch(const RecordedStep& step, std::size_t i) {
-    return fmt::format("{} {} of {}", step.micro_batches > 1 ? "micro-batch" : "batch", i + 1,
-                       step.batches.size());
-}
-
-std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
-    const auto& finding = retaken.inspector->non_finite();
+std::string finding_text(const RecordedStep& step, const ReplayedGradients& replayed) {
+    const auto& finding = replayed.inspector->non_finite();
     if (!finding) return "every number of its forward and backward pass is finite";
     std::string text;
-    if (step.batches.size() > 1) text = name_of_batch(step, retaken.batch) + ": ";
+    if (step.batches.size() > 1) text = name_of_batch(step, replayed.batch) + ": ";
     text += to_text(*finding);
     if (finding->origin != NonFiniteOrigin::parameter) return text;
     // The previous step read the same parameters, and everything it computed was finite.
@@ -147,108 +90,173 @@ std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
                        : "; the run started with weights that are not finite");
 }
 
-RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken) {
-    return {finding_text(step, retaken), std::bit_cast<std::uint64_t>(retaken.loss),
+RecordedOutcome outcome_of(const RecordedStep& step, const ReplayedGradients& replayed) {
+    return {finding_text(step, replayed), std::bit_cast<std::uint64_t>(replayed.loss),
             fmt::format("{}, {} operations", name_of(current_isa()),
                         fusion_enabled() ? "fused" : "elementary")};
 }
 
-void write_step(const fs::path& directory, const RecordedStep& step,
-                const RecordedOutcome& outcome) {
-    JsonWriter json;
-    json.object([&] {
-        json.member("format", 1);
-        json.member("step", step.step);
-        json.member("updated", step.updated);
-        json.member("began_finite", step.began_finite);
-        json.member("finding", outcome.finding);
-        json.member("loss_bits", outcome.loss_bits);
-        json.member("built", outcome.built);
-        json.member("micro_batches", step.micro_batches);
-        json.member("compute", name_of_value(step.compute));
-        json.member("weights", name_of_value(step.weights));
-        json.list("batches", step.batches, [&](const RecordedBatch& b) { write(json, b); });
+// ---- a step of a run ----------------------------------------------------------------------------
+
+std::string wait_text(const ReplayStart& start) {
+    constexpr double kAWhile = 3;
+    if (start.seconds < kAWhile) return "";
+    return fmt::format("replaying {} steps from step {}; in the run they took {:.0f} s\n",
+                       start.steps, start.state, start.seconds);
+}
+
+// Evaluations draw from a separate stream; skipping them does not change the steps.
+TrainingConfig Replayer::config_of(std::size_t segment) const {
+    TrainingConfig config = history_.config_of(segment);
+    config.eval_every = 0;
+    if (!options_.text.empty() || !options_.data.empty()) {
+        config.text = options_.text;
+        config.data = options_.data;
+    }
+    return config;
+}
+
+// From the latest state before the step, or from scratch.
+std::unique_ptr<Session> Replayer::session_at(const SavedFiles& files, std::int64_t step) const {
+    const auto state = state_before(step, stored_checkpoints(files));
+    if (!state) {
+        TrainingConfig config = config_of(0);
+        config.start_dropout = config.model.dropout;  // not the start model's
+        return std::make_unique<Session>(config, options_.cache);
+    }
+    files.check({state->name()});
+    return Session::resume(files.path(state->name()),
+                           exactly(config_of(history_.segment_of(state->step + 1))),
+                           load_tokenizer(files.directory()), options_.cache);
+}
+
+// Compares with a checkpoint of the same segment, if one is left.
+void Replayer::check_data(const Session& session) const {
+    const std::size_t segment = history_.segment_of(session.steps() + 1);
+    const auto data_then = [&](const SavedFiles& files) -> std::string {
+        for (const StoredCheckpoint& one : stored_checkpoints(files)) {
+            if (history_.segment_of(one.step) != segment) continue;
+            return checkpoint_info(files.path(one.name())).data;
+        }
+        return {};
+    };
+    const std::string then = read_saved(history_.directory(), data_then);
+    require(then.empty() || then == session.corpus().hash,
+            "{}: the data had checksum {} when step {} was taken, and {} has {}; give its path "
+            "with --text or --data",
+            shown(history_.directory()), then, session.steps() + 1,
+            shown(data_name(session.config())), session.corpus().hash);
+}
+
+ReplayStart Replayer::start_of(std::int64_t step) const {
+    const auto state = state_before(step, history_.stored());
+    const std::int64_t from = state ? state->step : 0;
+    const auto seconds_after = [this](std::int64_t k) {
+        return k == 0 ? 0.0 : history_.step(k).seconds;
+    };
+    return {from, step - 1 - from, seconds_after(step - 1) - seconds_after(from)};
+}
+
+std::unique_ptr<Session> Replayer::session_before(std::int64_t step) const {
+    if (step != history_.last_step() + 1) history_.step(step, "rewind: step");
+    if (options_.told) options_.told(start_of(step));
+    auto session = read_saved(history_.directory(), [this, step](const SavedFiles& files) {
+        return session_at(files, step);
     });
-    write_file_atomically(directory / kStepName, json.text() + "\n");
+    check_data(*session);
+    advance(session, step);
+    return session;
 }
 
-RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
-                       RecordedOutcome& outcome) {
-    const fs::path path = directory / kStepName;
+void Replayer::advance(std::unique_ptr<Session>& session, std::int64_t step) const {
+    std::optional<std::size_t> segment;
+    for (;; session->take_step()) {
+        const std::size_t next = history_.segment_of(session->steps() + 1);
+        if (next != segment) go_on_under(session, config_of(next));
+        segment = next;
+        if (session->steps() + 1 >= step) return;
+    }
+}
+
+void Replayer::go_on_under(std::unique_ptr<Session>& session, const TrainingConfig& config) const {
+    if (to_json(session->config()) == to_json(config)) return;
+    session = session->continued(config, load_tokenizer(history_.directory()), options_.cache);
+    check_data(*session);
+}
+
+ReplayedStep replay_step(Session& session, bool watch, const MachinePeak& peak) {
+    ReplayedStep step;
+    step.recorded.step = session.steps() + 1;
+    step.recorded.micro_batches = session.config().micro_batches;
+    step.recorded.compute = session.config().model.compute;
+    step.recorded.weights = session.config().model.weights;
+    GradientFlow flow(session.model());
+    Generator& dropout = session.weights_generator();
+    std::string checksum;
+    session.watch({.batch = [&](const Batch& batch) { step.recorded.note(batch, dropout); },
+                   .before_update =
+                       [&](std::int64_t) {
+                           checksum = checksum_of_gradients(session.optimizer().parameters());
+                           if (watch) {
+                               step.watched =
+                                   replay_gradients(session.model(), step.recorded, dropout, peak);
+                           }
+                           flow.before_update();
+                       }});
+    const WatchEnd end{session};
     try {
-        const JsonTree tree(read_file(path, kMaxStep));
-        const JsonNode json = tree.root();
-        outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
-                   json.get<std::string>("built")};
-        return step_from(json, config);
-    } catch (const JsonError& error) {
-        fail<IoError>("{}: not a recorded step: {}", path.string(), error.what());
-    } catch (const ValueError& error) {
-        fail<IoError>("{}: {}", path.string(), error.what());
+        step.metrics = session.take_step();
+    } catch (const DivergedError& error) {  // before the update: the weights are the step's
+        if (!watch) throw;
+        step.metrics.step = step.recorded.step;
+        step.diverged = error.what();
+        step.watched = replay_gradients(session.model(), step.recorded, dropout, peak);
+        return step;
+    }
+    step.metrics.grad_xxh3 = checksum;
+    step.flow = flow.after_update();
+    return step;
+}
+
+void Replayer::replay_all(const std::function<void(const ReplayedStep&)>& replayed) const {
+    std::unique_ptr<Session> session;
+    for (std::int64_t step = 1; step <= history_.last_step(); ++step) {
+        if (start_of(step).steps == 0) {
+            session = session_before(step);
+        } else {
+            advance(session, step);
+        }
+        replayed(replay_step(*session, false));
     }
 }
 
-// ---- the trap -----------------------------------------------------------------------------------
-
-Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
-           std::int64_t micro_batches, std::int64_t steps)
-    : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
-    step_.step = steps + 1;
-    step_.micro_batches = micro_batches;
-    step_.compute = model.config().compute;
-    step_.weights = model.config().weights;
-    step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
-}
-
-void Trap::note(const Batch& batch) {
-    if (step_.updated) {
-        ++step_.step;
-        step_.updated = false;
-        step_.batches.clear();
+std::string difference(const StepMetrics& then, const StepMetrics& now) {
+    const std::tuple<const char*, double, double> numbers[] = {
+        {"loss", then.loss, now.loss},
+        {"grad_norm", then.grad_norm, now.grad_norm},
+        {"lr", then.lr, now.lr}};
+    for (const auto& [name, before, after] : numbers) {
+        if (!same_bits(before, after))
+            return fmt::format("{} was {} and is {}", name, before, after);
     }
-    step_.note(batch, dropout_);
-}
-
-void Trap::stepped(std::int64_t step) {
-    step_.step = step;
-    step_.updated = true;
-}
-
-void Trap::guard(const std::function<void()>& f) {
-    try {
-        f();
-    } catch (const DivergedError& error) {
-        if (step_.batches.empty()) throw;
-        fail<DivergedError>("{}; replayed, {}", error.what(), take_again());
+    if (!then.grad_xxh3.empty() && !now.grad_xxh3.empty() && then.grad_xxh3 != now.grad_xxh3) {
+        return fmt::format("grad_xxh3 was {} and is {}", then.grad_xxh3, now.grad_xxh3);
     }
+    return {};
 }
 
-// A failure in here must not hide that training diverged.
-std::string Trap::take_again() {
-    std::string text;
-    try {
-        const bool training = model_.is_training();
-        model_.train();  // an evaluation may have thrown before it restored the mode
-        const RetakenStep retaken = retake(model_, step_, dropout_);
-        model_.train(training);
-        const RecordedOutcome outcome = outcome_of(step_, retaken);
-        text = outcome.finding;
-        save(outcome);
-        return fmt::format("{}; `tapestry replay {}` shows it", text, directory_.string());
-    } catch (const Error& error) {
-        return fmt::format("{}{}", text.empty() ? "" : text + "; not saved: ", error.what());
-    }
-}
-
-// step.json marks the directory as a recorded step: it is removed first and written last, so it is
-// never found with another step's weights.
-void Trap::save(const RecordedOutcome& outcome) const {
-    std::error_code failed;
-    fs::remove(directory_ / kStepName, failed);
-    require<IoError>(!failed, "{}: cannot be removed: {}", (directory_ / kStepName).string(),
-                     failed.message());
-    save_model(directory_, model_, tokenizer_);
-    write_step(directory_, step_, outcome);
+RunComparison compare_all(
+    const RunHistory& history, const Replayer& replayer,
+    const std::function<void(std::int64_t step, const std::string& difference)>& differs) {
+    RunComparison all{.steps = history.last_step()};
+    replayer.replay_all([&](const ReplayedStep& step) {
+        const StepMetrics& then = history.step(step.metrics.step);
+        const std::string found = difference(then, step.metrics);
+        if (!found.empty()) return differs(step.metrics.step, found);
+        ++all.same;
+        all.with_gradients += then.grad_xxh3.empty() ? 0 : 1;
+    });
+    return all;
 }
 
 }  // namespace tapestry

@@ -2,8 +2,6 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
-#include <tapestry/core/text/json_tree.h>
-#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/data_directory.h>
@@ -11,73 +9,13 @@
 #include <tapestry/nn/train/metrics_file.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 namespace tapestry {
-
-std::string to_json(const RunState& state) {
-    JsonWriter json;
-    json.object([&] {
-        json.list("segments", state.segments, [&](const RunSegment& segment) {
-            json.object("first_step", segment.first_step, "overrides", segment.overrides, "config",
-                        segment.config);
-        });
-        json.member("seconds", state.seconds);
-        json.member("metrics", [&] {
-            json.object("bytes", state.metrics.bytes, "xxh3_128", state.metrics.checksum);
-        });
-        json.member("rewind_every", state.rewind_every);
-        if (!state.best) return;
-        json.member("best", [&] {
-            json.object("step", state.best->step, "val_loss", state.best->val_loss);
-        });
-    });
-    return json.text();
-}
-
-RunState run_state_from_json(std::string_view text, std::string_view what) {
-    try {
-        const JsonTree tree(text);
-        const JsonNode json = tree.root(), metrics = json.at("metrics");
-        RunState state{
-            .seconds = json.get<double>("seconds"),
-            .metrics = {metrics.get<std::uint64_t>("bytes"), metrics.get<std::string>("xxh3_128")},
-            .rewind_every = json.count("rewind_every")};
-        for (const JsonNode& segment : json.at("segments").elements()) {
-            state.segments.push_back({segment.count("first_step"),
-                                      segment.get<std::string>("config"),
-                                      segment.get<std::vector<std::string>>("overrides")});
-        }
-        if (const auto best = json.find("best")) {
-            state.best = {best->count("step"), best->get<double>("val_loss")};
-        }
-        return state;
-    } catch (const JsonError& error) {
-        fail<IoError>("{}: the checkpoint comes from a Session, not from a run: {}", what,
-                      error.what());
-    }
-}
-
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array kPurposes{CheckpointPurpose::resume, CheckpointPurpose::rewind};
-
-const char* folder_of(CheckpointPurpose purpose) {
-    return purpose == CheckpointPurpose::resume ? kCheckpointsFolder : kRewindFolder;
-}
-
-// The checkpoint of this name; empty if it is not one.
-std::optional<StoredCheckpoint> checkpoint_of(const std::string& name) {
-    const auto parts = saved_name(name);
-    if (!parts || !parts->is_state()) return std::nullopt;
-    const bool resumes = parts->folder == kCheckpointsFolder;
-    return StoredCheckpoint{*step_of_state(parts->file),
-                            resumes ? CheckpointPurpose::resume : CheckpointPurpose::rewind};
-}
 
 fs::path made(const fs::path& path) {
     check_holds_no_data(path);
@@ -85,59 +23,7 @@ fs::path made(const fs::path& path) {
     return path;
 }
 
-// Paths in the checkpoint folders: "checkpoints/step-00000250.safetensors".
-std::vector<std::string> names_of_states(const fs::path& directory) {
-    std::vector<std::string> names;
-    for (const CheckpointPurpose purpose : kPurposes) {
-        const std::string folder = folder_of(purpose);
-        for (const std::string& file : names_in(directory / folder)) {
-            names.push_back(fmt::format("{}/{}", folder, file));
-        }
-    }
-    return names;
-}
-
-bool is_checkpoint(const fs::path& path) {
-    try {
-        checkpoint_info(path);
-        return true;
-    } catch (const IoError&) {
-        return false;
-    }
-}
-
-// Those in the manifest, or, if that was removed, the files found.
-std::vector<StoredCheckpoint> all_stored(const SavedFiles& files) {
-    std::vector<StoredCheckpoint> stored;
-    if (files.manifest()) {
-        for (const auto& [name, digest] : files.manifest()->files) {
-            if (const auto one = checkpoint_of(name)) stored.push_back(*one);
-        }
-        return stored;
-    }
-    for (const std::string& name : names_of_states(files.directory())) {
-        const auto one = checkpoint_of(name);
-        if (one && is_checkpoint(files.path(name))) stored.push_back(*one);
-    }
-    return stored;
-}
-
 }  // namespace
-
-std::string StoredCheckpoint::name() const {
-    return fmt::format("{}/{}", folder_of(purpose), state_file(step));
-}
-
-std::vector<StoredCheckpoint> stored_checkpoints(const SavedFiles& files) {
-    std::vector<StoredCheckpoint> stored = all_stored(files);
-    std::sort(stored.begin(), stored.end(),
-              [](const auto& a, const auto& b) { return a.step < b.step; });
-    return stored;
-}
-
-std::vector<StoredCheckpoint> stored_checkpoints(const fs::path& directory) {
-    return stored_checkpoints(SavedFiles(directory));
-}
 
 RunDirectory::RunDirectory(fs::path path) : path_(made(path)), lock_(path_) {}
 
@@ -151,7 +37,7 @@ std::vector<std::string> RunDirectory::foreign() const {
         for (const StoredCheckpoint& one : stored_checkpoints(files)) ours.insert(one.name());
     }
     std::vector<std::string> others;
-    for (const std::string& name : names_of_states(path_)) {
+    for (const std::string& name : checkpoint_files(path_)) {
         const bool is_removed = manifest && manifest->removed.contains(name);
         if (!ours.contains(name) && !is_removed) others.push_back(name);
     }

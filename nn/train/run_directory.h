@@ -11,10 +11,10 @@
 // Read next: training_run.h, which fills it; docs/checkpoints.md.
 #pragma once
 
-#include <tapestry/core/checksum.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/train/checkpoints.h>
 #include <tapestry/nn/train/session.h>
 
 #include <cstdint>
@@ -26,63 +26,6 @@
 #include <vector>
 
 namespace tapestry {
-
-// ---- how a run went until a checkpoint ----------------------------------------------------------
-
-// Run metadata stored in a checkpoint, with which the resumed run continues its metrics, its clock
-// and its best model.
-
-/// Steps taken under one configuration. A run has one segment, plus one for each time it was
-/// resumed with changes.
-struct RunSegment {
-    std::int64_t first_step = 1;              ///< first step, counted from 1
-    std::string config = {};                  ///< TrainingConfig, as JSON
-    std::vector<std::string> overrides = {};  ///< names of what changed: "lr", "isa"
-};
-
-/// The lowest validation loss so far.
-struct BestLoss {
-    std::int64_t step = 0;  ///< step after which it was measured
-    double val_loss = 0;    ///< nats per token
-};
-
-/// A run's metadata in a checkpoint.
-struct RunState {
-    std::vector<RunSegment> segments = {};  ///< in order; the last one is in progress
-    double seconds = 0;                     ///< duration of the run, over all its parts
-    FileDigest metrics = {};                ///< of metrics.jsonl, as far as it had been written
-    std::optional<BestLoss> best = {};      ///< empty before the first evaluation
-    std::int64_t rewind_every = 0;          ///< steps between the rewind states; 0: not known yet
-};
-
-/// As JSON, for the checkpoint's metadata.
-std::string to_json(const RunState& state);
-
-/// The inverse. Throws IoError that names `what`, the checkpoint.
-RunState run_state_from_json(std::string_view json, std::string_view what);
-
-// ---- the directory ------------------------------------------------------------------------------
-
-/// Why a checkpoint was written. Both kinds serve both purposes.
-enum class CheckpointPurpose {
-    resume,  ///< at the requested intervals; the latest few stay
-    rewind   ///< so that every step is close to one
-};
-
-/// A checkpoint in a run's directory.
-struct StoredCheckpoint {
-    std::int64_t step = 0;                                  ///< steps taken before it
-    CheckpointPurpose purpose = CheckpointPurpose::resume;  ///< why it was written
-
-    /// Path within the directory: "checkpoints/step-00000250.safetensors", or "rewind/...".
-    std::string name() const;
-    bool operator==(const StoredCheckpoint&) const = default;
-};
-
-/// The checkpoints that the directory's manifest lists, in ascending order; without a manifest, the
-/// files found. Needs no lock. Throws IoError.
-std::vector<StoredCheckpoint> stored_checkpoints(const std::filesystem::path& directory);
-std::vector<StoredCheckpoint> stored_checkpoints(const SavedFiles& files);
 
 /// The directory of a run, locked while this lives.
 class RunDirectory {
@@ -131,7 +74,7 @@ private:
 //     const RunHistory history("model");
 //     for (const StepMetrics& m : history.steps()) fmt::print("{} {}\n", m.step, m.loss);
 //
-// Read next: rewind.h, which takes the steps again.
+// Read next: replay.h, which replays the steps.
 
 /// The steps, states and configurations of a run, read from its directory once. Needs no lock.
 class RunHistory {

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/session.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/parallel.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -8,6 +9,7 @@
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/shared_session.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/ops/view.h>
@@ -20,8 +22,8 @@
 namespace tapestry {
 namespace {
 
-TokenData load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
-    TokenData data = load_data(config.data);
+Corpus load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+    Corpus data = load_data(config.data);
     if (tokenizer) {
         require(data.tokenizer->hash() == tokenizer->hash(),
                 "{}: made with a tokenizer that differs from that of {} ({} {}s, hash {}; {} {}s, "
@@ -39,16 +41,17 @@ const std::string& data_name(const TrainingConfig& config) {
     return config.data.empty() ? config.text : config.data;
 }
 
-TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-                          const TextCache* cache) {
+Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                   const TextCache* cache) {
     require(config.text.empty() != config.data.empty(),
             "training: needs either a text or data, got {}",
             config.text.empty() ? "neither" : "both");
-    TokenData read = config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
-                                         : load_for(config, std::move(tokenizer));
-    TextData data(std::move(read.ids),
-                  {.test_fraction = config.test_fraction, .name = data_name(config)});
-    return {std::move(read.tokenizer), std::move(data), std::move(read.hash)};
+    return config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
+                               : load_for(config, std::move(tokenizer));
+}
+
+TextData split_corpus(const Corpus& corpus, const TrainingConfig& config) {
+    return TextData(corpus.ids, {.test_fraction = config.test_fraction, .name = data_name(config)});
 }
 
 namespace {
@@ -93,7 +96,8 @@ Session::Session(const TrainingConfig& config, const TextCache* cache)
 
 Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed)
     : config_(checked(std::move(config))),
-      text_(read_tokens(config_, std::move(start.tokenizer), cache)),
+      corpus_(read_corpus(config_, std::move(start.tokenizer), cache)),
+      data_(split_corpus(corpus_, config_)),
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
@@ -107,8 +111,7 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
     }
     data().check_context(config_.model.context);
     check_memory(config_.model, config_.micro_batch_size(),
-                 GradientSum::gradient_sets(config_.accumulate * config_.micro_batches,
-                                            config_.micro_batches),
+                 GradientSum::gradient_sets(config_.leaves_per_step(), config_.micro_batches),
                  moments_of(config_));
     make_model(std::move(start.model));
     if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
@@ -129,13 +132,39 @@ void Session::start_loop(std::int64_t first_step) {
     TrainOptions options = config_.loop();
     options.first_step = first_step;
     options.first_seconds = seconds_before_;
-    options.communicator = communicator_;
+    if (shared_ != nullptr) options.communicator = &shared_->communicator_;
     loop_.emplace(
         *optimizer_, options,
-        TrainCallbacks{.loss = [this] { return next_loss(); },
-                       .evaluate = [this] { return evaluate_together(); },
-                       .before_update = [this](std::int64_t step) { before_update(step); },
-                       .report = {}});
+        TrainCallbacks{
+            .loss = [this] { return next_loss(); },
+            .evaluate = [this] { return shared_ == nullptr ? evaluate() : shared_->evaluate(); },
+            .before_update = [this](std::int64_t step) { before_update(step); },
+            .report = {}});
+}
+
+StepMetrics Session::take_step() {
+    return shared_ == nullptr ? take_own_step() : shared_->take_step();
+}
+
+// Batches and random numbers advance as if this process had computed all leaves, regardless of its
+// share; every leaf draws the same amount.
+StepMetrics Session::take_own_step() {
+    if (leaves_taken_ == 0) began_ = Clock::now();
+    micro_batch_ = loop_->step().share().begin;
+    drawn_ = 0;
+    const StepMetrics metrics = loop_->next();
+    if (shared_ == nullptr) return metrics;
+    while (drawn_ < config_.accumulate) draw_batch();
+    const auto last = static_cast<std::uint64_t>(config_.leaves_per_step() - 1);
+    const Generator dropout =
+        stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps()), last);
+    weights_.set_state(dropout.seed(), weights_.offset());
+    return metrics;
+}
+
+void Session::before_update(std::int64_t step) {
+    if (shared_ != nullptr) shared_->before_update();
+    if (watchers_.before_update) watchers_.before_update(step);
 }
 
 // A batch is drawn whole, whatever its parts, so that the next one is where it always was. What a
@@ -180,6 +209,52 @@ void Session::draw_anew_unless(std::uint64_t seed) {
     if (seed == config_.seed) return;
     weights_ = stream(config_.seed, Stream::weights);
     batches_ = stream(config_.seed, Stream::batches);
+}
+
+Checkpoint Session::checkpoint() {
+    if (shared_ != nullptr) shared_->collect_state();
+    return {.module = *model_,
+            .optimizer = *optimizer_,
+            .generators = {{"weights", &weights_}, {"batches", &batches_}},
+            .step = steps(),
+            .config = to_json(config_),
+            .data = corpus_.hash};
+}
+
+std::size_t Session::moment_bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& [name, tensor] : optimizer_->shared_state().tensors) {
+        if (!name.starts_with("steps.")) bytes += tensor.bytes();
+    }
+    return bytes;
+}
+
+ProcessAccount Session::own_account(std::size_t moment_bytes) const {
+    const auto leaves = static_cast<double>(leaves_taken_);
+    const std::int64_t rows = config_.micro_batch_size();
+    return {.host = OneProcess().host(),
+            .threads = static_cast<double>(num_threads()),
+            .tokens = leaves * static_cast<double>(rows * config_.model.context),
+            .flops = leaves * step_flops(config_.model, rows),
+            .seconds = leaves_taken_ == 0 ? 0 : seconds_since(began_),
+            .moment_bytes = static_cast<double>(moment_bytes)};
+}
+
+std::vector<ProcessAccount> Session::accounts() {
+    if (shared_ == nullptr) return {own_account(moment_bytes())};
+    return shared_->accounts();
+}
+
+void Session::share_among(Communicator& communicator) {
+    own_shared_ = std::make_shared<SharedSession>(*this, communicator);
+}
+
+void Session::follow() {
+    if (shared_ != nullptr) shared_->follow();
+}
+
+void Session::dismiss() {
+    if (shared_ != nullptr) shared_->dismiss();
 }
 
 double Session::evaluate() {
@@ -239,7 +314,7 @@ std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
                                   : LoadedModel{nullptr, load_start(config.start).tokenizer};
     // Not make_unique: the constructor is private.
     std::unique_ptr<Session> session(new Session(config, std::move(start), cache, true));
-    check_same_data(info, file.string(), session->data_checksum(), options, overridden);
+    check_same_data(info, file.string(), session->corpus().hash, options, overridden);
     const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());
     session->keep_settings_of(configured);

@@ -12,6 +12,7 @@
 // how a text becomes ids.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/inspect/sentence_look.h>
@@ -23,33 +24,45 @@
 #include <tapestry/nn/train/resume.h>
 #include <tapestry/nn/train/training_config.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
 
 // ---- what it learns from ------------------------------------------------------------------------
 
-/// A text to learn from, or data that `tapestry tokenize` has made of texts, as a model's ids.
-struct TokenizedText {
-    std::unique_ptr<Tokenizer> tokenizer;  ///< of the ids
-    TextData data;                         ///< the ids, split
-    std::string checksum;  ///< of ids and tokenizer: which data it is, wherever it lies
-};
+/// config.text, or config.data that `tapestry tokenize` made of texts. `tokenizer` is that of the
+/// model to begin with; null: the data's own, or one of the text's characters. Throws ValueError
+/// unless one of text and data is given, and for data made with another tokenizer than `tokenizer`;
+/// as load_data and tokenize_text do.
+Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                   const TextCache* cache = nullptr);
 
-/// config.text or config.data, cut as config.test_fraction says. `tokenizer` is that of the model
-/// to begin with; null: the data's own, or one of the text's characters. Throws ValueError unless
-/// one of text and data is given, and for data made with another tokenizer than `tokenizer`; as
-/// load_data and tokenize_text do.
-TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-                          const TextCache* cache = nullptr);
+/// The corpus' ids, split by config.test_fraction.
+TextData split_corpus(const Corpus& corpus, const TrainingConfig& config);
 
 /// What the configuration calls it.
 const std::string& data_name(const TrainingConfig& config);
+
+/// The former result of read_tokens().
+struct TokenizedText {
+    std::unique_ptr<Tokenizer> tokenizer;  ///< Corpus::tokenizer
+    TextData data;                         ///< split_corpus()
+    std::string checksum;                  ///< Corpus::hash
+};
+
+/// The former read_corpus() with split_corpus().
+[[deprecated("use read_corpus and split_corpus")]] inline TokenizedText read_tokens(
+    const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+    const TextCache* cache = nullptr) {
+    Corpus corpus = read_corpus(config, std::move(tokenizer), cache);
+    TextData data = split_corpus(corpus, config);
+    return {std::move(corpus.tokenizer), std::move(data), std::move(corpus.hash)};
+}
 
 // ---- the training -------------------------------------------------------------------------------
 
@@ -59,10 +72,12 @@ struct SessionWatchers {
     std::function<void(const Batch&)> batch = {};
     /// TrainCallbacks::before_update.
     std::function<void(std::int64_t step)> before_update = {};
-    /// Of several processes none has the whole gradient: the steps in which before_update is to
-    /// find it all the same. Empty: no step.
+    /// With several processes the gradient is in slices: selects the steps whose before_update
+    /// finds it whole. Empty: no step.
     std::function<bool(std::int64_t step)> reads_gradients = {};
 };
+
+class SharedSession;
 
 /// A training run as a value, see above.
 class Session {
@@ -78,10 +93,13 @@ public:
     /// What it was given, with the model's settings as they became: the vocabulary is the text's,
     /// and a model to begin with brings its own.
     const TrainingConfig& config() const { return config_; }
-    const Tokenizer& tokenizer() const { return *text_.tokenizer; }  ///< of the text
-    const TextData& data() const { return text_.data; }              ///< the text
-    /// By which the data is known again, wherever it lies.
-    const std::string& data_checksum() const { return text_.checksum; }
+    const Corpus& corpus() const { return corpus_; }                   ///< the text
+    const TextData& data() const { return data_; }                     ///< its ids, split
+    const Tokenizer& tokenizer() const { return *corpus_.tokenizer; }  ///< of the text
+    /// The former name of corpus().hash.
+    [[deprecated("use corpus().hash")]] const std::string& data_checksum() const {
+        return corpus_.hash;
+    }
     GPT& model() { return *model_; }              ///< the model that is trained
     const GPT& model() const { return *model_; }  ///< the model that is trained
     /// Of the parameters that are not frozen.
@@ -92,20 +110,16 @@ public:
     /// Sets the callbacks of the steps that follow.
     void watch(SessionWatchers watchers) { watchers_ = std::move(watchers); }
 
-    /// From now on the processes take each step together, with the bits of one (data_parallel.h),
-    /// and process 0 leads: its session is used as ever, and dismisses the others at the end;
-    /// theirs follow. To be called in all of them, by sessions of the same configuration; weights,
-    /// moments and random numbers are made process 0's. Of one process nothing changes. It outlives
-    /// the session. Throws ValueError as TrainStep does.
-    void share_among(Communicator& communicator);
-    /// Does what process 0's session does, until that dismisses this one. Throws DivergedError with
-    /// it.
-    void follow();
-    /// Ends the others' follow().
-    void dismiss();
-    /// What each process has done since it began to take steps here, by rank. Of several process 0
-    /// asks, while the others follow.
+    /// What each process has done since its first step here, by rank. With several processes
+    /// (shared_session.h) only process 0 calls it, while the others follow.
     std::vector<ProcessAccount> accounts();
+
+    /// Makes a SharedSession that the session owns.
+    [[deprecated("use SharedSession")]] void share_among(Communicator& communicator);
+    /// The former SharedSession::follow().
+    [[deprecated("use SharedSession::follow")]] void follow();
+    /// The former SharedSession::dismiss().
+    [[deprecated("use SharedSession::dismiss")]] void dismiss();
 
     /// Null unless planning_enabled().
     const PlannedMemory* planned_memory() { return loop_->step().planned_memory(); }
@@ -174,20 +188,17 @@ private:
     std::vector<std::int64_t> sentence_ids() const;
     StepMetrics take_own_step();
     void draw_batch();
-    double evaluate_together();
     void before_update(std::int64_t step);
-    bool leads() const { return communicator_ != nullptr && communicator_->rank() == 0; }
-    void lead(std::uint64_t command);
-    std::size_t moment_bytes();
-    ProcessAccount own_account();
-    std::vector<ProcessAccount> gather_accounts();
+    std::size_t moment_bytes() const;
+    ProcessAccount own_account(std::size_t moment_bytes) const;
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
     void make_model(std::unique_ptr<GPT> start);
     Tensor next_loss();
 
     TrainingConfig config_;
-    TokenizedText text_;
+    Corpus corpus_;
+    TextData data_;
     Generator weights_;
     Generator batches_;
     std::unique_ptr<GPT> model_;
@@ -198,12 +209,12 @@ private:
     std::int64_t micro_batch_ = 0;  // the step's how manyth
     std::int64_t drawn_ = 0;        // batches, in this step
     double seconds_before_ = 0;
-    Communicator* communicator_ = nullptr;              // null: one process
-    bool collects_gradients_ = false;                   // in this step
-    std::int64_t leaves_taken_ = 0;                     // by this process, in all steps
-    std::chrono::steady_clock::time_point began_ = {};  // the first of these
-    double waited_before_ = 0;                          // seconds in messages
+    std::int64_t leaves_taken_ = 0;  // by this process, in all steps
+    Clock::time_point began_ = {};   // the first of these
     std::vector<std::string> overridden_;
+    friend class SharedSession;
+    SharedSession* shared_ = nullptr;            // null: one process
+    std::shared_ptr<SharedSession> own_shared_;  // share_among()'s
 };
 
 }  // namespace tapestry

@@ -96,7 +96,6 @@ double TrainStep::gradients(const BatchLoss& loss) {
 }
 
 void TrainStep::reduce(double& loss) {
-    if (options_.reduce) options_.reduce(loss, parameters_);
     if (parallel_) {
         loss = parallel_->reduce(sum_->losses()) / static_cast<double>(leaves());
         sum_.reset();

@@ -58,8 +58,6 @@ struct TrainStepOptions {
     /// Equal parts into which each batch is split; loss() is called once for each.
     std::int64_t micro_batches = 1;
     double clip = 1;  ///< largest global norm of the gradient; 0 for none
-    /// Reduces the loss and the parameters' gradients over all processes. Empty for one process.
-    std::function<void(double& loss, const Tensors& parameters)> reduce = {};
     /// The processes that share each step's micro-batches, with the same result as one process.
     /// Must outlive the step. Null or of size 1: a single process.
     Communicator* communicator = nullptr;

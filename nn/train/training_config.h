@@ -93,6 +93,8 @@ struct TrainingConfig {
     std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
     std::int64_t micro_batch_size() const;
+    /// Micro-batches of a step: the leaves of its sum of gradients (gradient_sum.h).
+    std::int64_t leaves_per_step() const { return accumulate * micro_batches; }
     /// Steps, clipping, evaluations, and a rate that rises and falls.
     TrainOptions loop() const;
 };

@@ -10,7 +10,7 @@
 #include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/replay.h>
+#include <tapestry/nn/train/step_record.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
@@ -21,8 +21,6 @@
 
 namespace tapestry {
 namespace {
-
-constexpr double kSecondsToRetry = 5;  // after a failed checkpoint
 
 void check_options(const Session& session, const TrainingRunOptions& options) {
     require(!session.is_finished(), "training run: the session has taken all of its {} steps",
@@ -87,8 +85,6 @@ private:
     void check_finite(const StepMetrics& metrics) const;
     void find_rewind_distance();
     void account();
-    std::optional<CheckpointPurpose> due_after(const StepMetrics& metrics) const;
-    double save_age() const { return seconds_since(last_save_); }
     void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
     void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
     void save_at_the_end();
@@ -111,13 +107,12 @@ private:
     std::vector<StepMetrics> earlier_;  // of earlier parts of the run
     std::optional<Trap> trap_;
     std::optional<LiveReport> report_;
-    Clock::time_point last_save_;
-    std::optional<CheckpointPurpose> overdue_;  // became due while another was being written
-    std::int64_t started_ = -1;                 // step of the latest save, successful or not
-    std::int64_t steps_here_ = 0;               // taken by this object
-    std::string grad_xxh3_;                     // of the latest step, if requested
-    bool accounted_ = false;                    // the processes' accounts were read at least once
-    bool best_at_end_ = false;                  // the last step is the best so far
+    CheckpointSchedule schedule_;
+    std::int64_t started_ = -1;    // step of the latest save, successful or not
+    std::int64_t steps_here_ = 0;  // taken by this object
+    std::string grad_xxh3_;        // of the latest step, if requested
+    bool accounted_ = false;       // the processes' accounts were read at least once
+    bool best_at_end_ = false;     // the last step is the best so far
     bool warned_ = false;
     TrainingResult result_;
 };
@@ -148,7 +143,7 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
           measure_flops(product_dtype(session.config().model))),
       speed_(session.config().tokens_per_step(), step_least_),
       losses_(session.config()),
-      last_save_(Clock::now()) {
+      schedule_(options_.checkpoints) {
     options_.out = directory_->path();
     if (options_.trap_nan) {
         Folder(options_.out).find(kTrapFolder);  // throws if it leads outside the directory
@@ -250,7 +245,8 @@ bool TrainingRun::Impl::after(const StepMetrics& metrics) {
     const bool go_on = !options_.stepped || options_.stepped(metrics, speed_);
     if (metrics.val_loss) result_.val_loss = metrics.val_loss;
     find_rewind_distance();
-    const std::optional<CheckpointPurpose> due = due_after(metrics);
+    const bool failed = static_cast<bool>(writer_.problem());
+    const auto due = schedule_.due_after(metrics, state_.rewind_every, failed);
     if (due || metrics.val_loss) check_finite(metrics);
     metrics_.write(metrics_line(metrics, speed_.tokens_per_second()));
     if (metrics.val_loss || !accounted_) account();
@@ -276,35 +272,13 @@ void TrainingRun::Impl::account() {
     if (report_) report_->set_processes(session_.accounts());
 }
 
-// Called once the duration of a step is known. A run that was extended may need a greater distance.
 void TrainingRun::Impl::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
-    const auto bytes = static_cast<double>(state_bytes(session_.model()));
-    const auto found = rewind_distance(session_.config().steps, speed_.seconds_per_step(), bytes,
-                                       options_.checkpoints.rewind_budget);
-    std::int64_t& distance = state_.rewind_every;
-    if (distance == 0 || found == 0) distance = found;
-    while (distance > 0 && distance < found) distance *= 2;
+    schedule_.set_rewind_distance(state_, session_.config().steps, speed_.seconds_per_step(),
+                                  state_bytes(session_.model()));
 }
 
-std::optional<CheckpointPurpose> TrainingRun::Impl::due_after(const StepMetrics& metrics) const {
-    const CheckpointOptions& c = options_.checkpoints;
-    const bool evaluated = metrics.val_loss.has_value();
-    const bool unbound = !c.written || (c.every_steps == 0 && c.every_seconds == 0);
-    const bool failed = writer_.problem() && save_age() >= kSecondsToRetry;
-    if ((unbound && evaluated) || (c.every_steps > 0 && metrics.step % c.every_steps == 0) ||
-        (c.every_seconds > 0 && save_age() >= c.every_seconds) || failed) {
-        return CheckpointPurpose::resume;
-    }
-    if (state_.rewind_every > 0 && metrics.step % state_.rewind_every == 0) {
-        return CheckpointPurpose::rewind;
-    }
-    return std::nullopt;
-}
-
-// A checkpoint that falls due while another is being written follows it. But the best is saved now,
-// and rewind states are written on time or skipped.
 void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
                                     std::optional<CheckpointPurpose> due) {
     bool best = false;
@@ -316,17 +290,13 @@ void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
         best_at_end_ = best;
         return;
     }
-    if (!overdue_ || due == CheckpointPurpose::resume) overdue_ = due;
-    if (best) overdue_ = CheckpointPurpose::resume;
     const bool busy = writer_.is_busy();
     warn_of_checkpoints();
-    if (busy && overdue_ == CheckpointPurpose::rewind) overdue_.reset();
-    if (overdue_ && (best || !busy)) save(metrics, *overdue_, best);
+    if (const auto now = schedule_.next(due, best, busy)) save(metrics, *now, best);
 }
 
 void TrainingRun::Impl::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best) {
-    overdue_.reset();
-    last_save_ = Clock::now();
+    schedule_.started();
     state_.seconds = metrics.seconds;
     writer_.start(state_, {.state = options_.checkpoints.written,
                            .purpose = purpose,

@@ -6,11 +6,12 @@
 //     const TrainingResult result = run.to_the_end();
 //
 // Nothing is printed; callbacks report progress. Read next: run_directory.h, to resume an
-// interrupted run; session.h; live_report.h and replay.h, parts that also work on their own.
+// interrupted run; session.h; live_report.h and step_record.h, parts that also work on their own.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/checkpoints.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/session.h>
 
@@ -25,16 +26,6 @@ namespace tapestry {
 
 class CheckpointWriter;
 struct SaveProblem;
-
-/// When to write checkpoints, and which to keep.
-struct CheckpointOptions {
-    bool written = true;           ///< false: save only the model
-    std::int64_t every_steps = 0;  ///< interval in steps; 0: none
-    double every_seconds = 0;      ///< interval in seconds; 0: none
-    std::int64_t keep = 1;         ///< number of resume checkpoints to keep
-    bool best = false;  ///< also keep the one with the best validation loss, its model in out/best
-    double rewind_budget = 4e8;  ///< bytes for the rewind states, from which steps are replayed
-};
 
 /// The steps of another run that this one continues (begin_run.h).
 struct EarlierRun {

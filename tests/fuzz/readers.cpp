@@ -7,7 +7,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
-#include <tapestry/nn/terminal/rewind_text.h>
+#include <tapestry/nn/terminal/replay_text.h>
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/begin_run.h>
@@ -49,7 +49,7 @@ void read_tokenizer(const Place& p) {
 }
 
 void read_data(const Place& p) {
-    const TokenData data = load_data(p.directory);
+    const Corpus data = load_data(p.directory);
     data.tokenizer->decode(data.ids.read(0, std::min<std::int64_t>(data.ids.size(), 50)));
 }
 
@@ -95,22 +95,22 @@ bool is_small(const RunHistory& history) {
 void rewind_step(const Place& p) {
     const RunHistory history(p.directory);
     if (!is_small(history)) return;
-    const Rewinder rewinder(history);
-    const auto session = rewinder.session_before(p.step);
-    const RewoundStep step = take_again(*session, true);
-    to_text(step, history, rewinder.start_of(p.step), session->tokenizer(), 80);
+    const Replayer replayer(history);
+    const auto session = replayer.session_before(p.step);
+    const ReplayedStep step = replay_step(*session, true);
+    to_text(step, history, replayer.start_of(p.step), session->tokenizer(), 80);
 }
 
 void rewind_all(const Place& p) {
     const RunHistory history(p.directory);
     if (!is_small(history)) return;
-    compare_all(history, Rewinder(history), [](std::int64_t, const std::string&) {});
+    compare_all(history, Replayer(history), [](std::int64_t, const std::string&) {});
 }
 
 void bisect(const Place& p) {
     const RunHistory history(p.directory);
     if (!is_small(history)) return;
-    looked_at(find_first(history, Rewinder(history), parse_condition("update_ratio >= 0.5")),
+    looked_at(find_first(history, Replayer(history), parse_condition("update_ratio >= 0.5")),
               history);
 }
 
@@ -120,10 +120,10 @@ void replay_in(const std::string& directory) {
     const RecordedStep step = read_step(directory, loaded.model->config(), then);
     Generator dropout(0);
     loaded.model->train();
-    const RetakenStep retaken = retake(*loaded.model, step, dropout);
-    to_text(step, retaken, then);
-    to_json(*retaken.inspector,
-            page_of(step, retaken, *loaded.model, require_tokenizer(loaded, directory), directory));
+    const ReplayedGradients replayed = replay_gradients(*loaded.model, step, dropout);
+    to_text(step, replayed, then);
+    to_json(*replayed.inspector, page_of(step, replayed, *loaded.model,
+                                         require_tokenizer(loaded, directory), directory));
 }
 
 void replay(const Place& p) { replay_in(p.directory); }
@@ -141,7 +141,7 @@ void read_metric_lines(const Place& p) {
 void fork_elsewhere(const Place& p) {
     const RunHistory history(p.directory);
     if (!is_small(history)) return;
-    fork_after(history, Rewinder(history), p.step,
+    fork_after(history, Replayer(history), p.step,
                {.wanted = {.steps = p.step + 2, .lr = 0.01}, .given = {"steps", "lr"}});
 }
 
@@ -197,7 +197,7 @@ constexpr std::array<Call, 23> kReaders{
      {.name = "stored_checkpoints", .run = read_checkpoints},
      {.name = "read_safetensors", .run = read_all_tensors},
      {.name = "RunHistory", .run = read_history},
-     {.name = "Rewinder", .run = rewind_step, .slow = true},
+     {.name = "Replayer", .run = rewind_step, .slow = true},
      {.name = "compare_all", .run = rewind_all, .slow = true},
      {.name = "find_first", .run = bisect, .slow = true},
      {.name = "read_step", .run = replay},

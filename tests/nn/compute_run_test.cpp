@@ -8,7 +8,7 @@
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/train/begin_run.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
@@ -194,10 +194,10 @@ TEST_CASE("compute run: every step comes again, to the bits of the run") {
     const Place place(of_weights);
     train(place, 1, 2, false);
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
+    const Replayer replayer(history);
     const auto check = [&](Session& session, std::int64_t k, bool watch) {
         CAPTURE(k);
-        const RewoundStep step = take_again(session, watch);  // observed, it draws batches twice
+        const ReplayedStep step = replay_step(session, watch);  // observed, it draws batches twice
         CHECK_EQ(difference(history.step(k), step.metrics), "");
         CHECK_FALSE(history.step(k).grad_xxh3.empty());
         if (!watch) return;
@@ -206,11 +206,11 @@ TEST_CASE("compute run: every step comes again, to the bits of the run") {
         CHECK(std::any_of(entries.begin(), entries.end(), half));
     };
     for (std::int64_t k = 1; k <= history.last_step(); ++k) {
-        check(*rewinder.session_before(k), k, false);
+        check(*replayer.session_before(k), k, false);
     }
-    auto session = rewinder.session_before(1);
+    auto session = replayer.session_before(1);
     for (std::int64_t k = 1; k <= history.last_step(); ++k) {
-        rewinder.advance(session, k);
+        replayer.advance(session, k);
         check(*session, k, k % 2 == 1);
     }
 }

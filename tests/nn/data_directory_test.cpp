@@ -64,7 +64,7 @@ TEST_CASE("data directory: what was written is read again") {
     for (const bool pairs : {false, true}) {
         const Written w(pairs);
         CHECK(has_data(w.directory));
-        const TokenData data = load_data(w.directory);
+        const Corpus data = load_data(w.directory);
         const std::string text = sentences(200);
         CHECK_EQ(data.ids.type(), pairs ? IdType::u16 : IdType::u8);
         CHECK_EQ(data.tokenizer->decode(data.ids.read(0, data.ids.size())), text);
@@ -83,7 +83,7 @@ TEST_CASE("data directory: what was written is read again") {
 
 TEST_CASE("data directory: Hugging Face's tokenizer.json beside the byte pairs") {
     const Written w(true);
-    const TokenData data = load_data(w.directory);
+    const Corpus data = load_data(w.directory);
     const Json file = Json::parse(slurp(w.directory / "tokenizer.huggingface.json"));
     const Json vocab = Json::parse(slurp(w.directory / "vocab.json"));
     CHECK(file.at("model").at("vocab") == vocab);
@@ -154,7 +154,7 @@ namespace {
 struct Cached {
     Cached() { spill(text, sentences(60'000)); }  // above TextCache::kLeast
 
-    TokenData read() const { return tokenize_text(text, nullptr, &cache); }
+    Corpus read() const { return tokenize_text(text, nullptr, &cache); }
     std::vector<std::string> entries() const {
         std::vector<std::string> names;
         for (const auto& one : std::filesystem::directory_iterator(cache.directory)) {
@@ -174,14 +174,14 @@ struct Cached {
 
 TEST_CASE("text cache: a text is tokenized once, and known by what it says") {
     const Cached c;
-    const TokenData first = c.read();
+    const Corpus first = c.read();
     REQUIRE_EQ(c.entries().size(), 1);
     const auto entry = c.cache.directory / c.entries()[0];
     const auto written = std::filesystem::last_write_time(entry / "data.json");
-    const TokenData second = c.read();
+    const Corpus second = c.read();
     CHECK(std::filesystem::last_write_time(entry / "data.json") == written);
     const auto without = tokenize_text(c.text, nullptr);
-    for (const TokenData* data : {&second, &without}) {
+    for (const Corpus* data : {&second, &without}) {
         CHECK_EQ(data->hash, first.hash);
         CHECK(data->ids.read(0, data->ids.size()) == first.ids.read(0, first.ids.size()));
     }
@@ -197,7 +197,7 @@ TEST_CASE("text cache: a text is tokenized once, and known by what it says") {
 
 TEST_CASE("text cache: a damaged entry is made anew, an unfinished one finished") {
     const Cached c;
-    const TokenData first = c.read();
+    const Corpus first = c.read();
     const auto entry = c.cache.directory / c.entries()[0];
     flip(entry / "ids.bin");
     CHECK_EQ(c.read().hash, first.hash);
@@ -211,7 +211,7 @@ TEST_CASE("text cache: a damaged entry is made anew, an unfinished one finished"
 
 TEST_CASE("text cache: the oldest goes first, and a text in use stays readable") {
     Cached c;
-    const TokenData first = c.read();
+    const Corpus first = c.read();
     const auto age = [&](const std::string& name, int hours) {
         std::filesystem::last_write_time(
             c.cache.directory / name,
@@ -224,7 +224,7 @@ TEST_CASE("text cache: the oldest goes first, and a text in use stays readable")
     CHECK_EQ(c.entries().size(), 2);
     c.cache.max_bytes = 4'000'000;  // for two of them
     spill(c.text, sentences(60'002));
-    const TokenData third = c.read();
+    const Corpus third = c.read();
     CHECK_EQ(c.entries().size(), 2);
     CHECK_FALSE(std::filesystem::exists(c.cache.directory / oldest));
     CHECK_EQ(first.tokenizer->decode(first.ids.read(0, 8)), "The cat ");
@@ -267,7 +267,7 @@ TEST_CASE("text cache: a long text without one is in a file without a name, or i
     spill(scratch / "t", text);
     for (const char* place : {"/var/tmp", "/nowhere/to/be/found"}) {
         ::setenv("TMPDIR", place, 1);
-        const TokenData data = tokenize_text(scratch / "t", nullptr);
+        const Corpus data = tokenize_text(scratch / "t", nullptr);
         CHECK_EQ(data.ids.size(), text.size());
         CHECK_EQ(data.tokenizer->decode(data.ids.read(data.ids.size() - 8, 8)), "of text\n");
         CHECK_EQ(data.tokenizer->decode(data.ids.read(0, 9)), "seventeen");

@@ -9,7 +9,7 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/nn/train/begin_run.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -48,7 +48,7 @@ struct EveryPlace : test::RunPlace {
         const RunRequest request{.config = config, .out = directory.string(), .resume = true};
         run_in_threads(processes, [&](Communicator& c) {
             BegunRun begun = begin_shared_run(c, request);
-            if (c.rank() != 0) return begun.session->follow();
+            if (c.rank() != 0) return begun.shared->follow();
             TrainingRunOptions options{.report = false, .checkpoints = {.every_steps = 2}};
             TrainingRun* running = nullptr;
             options.stepped = [&](const StepMetrics& m, const Speed&) {
@@ -62,7 +62,7 @@ struct EveryPlace : test::RunPlace {
                 run.to_the_end();
             } catch (const Killed&) {
             }
-            begun.session->dismiss();
+            begun.shared->dismiss();
         });
     }
 };
@@ -272,13 +272,13 @@ TEST_CASE("every optimizer: a slice has its own moments only, where the step can
         std::size_t whole = 0;
         run_in_threads(2, [&](Communicator& c) {
             const BegunRun begun = begin_shared_run(c, request);
-            if (c.rank() != 0) return begun.session->follow();
+            if (c.rank() != 0) return begun.shared->follow();
             begun.session->take_step();
             for (const ProcessAccount& one : begun.session->accounts()) {
                 bytes.push_back(one.moment_bytes);
             }
             for (const Tensor& p : begun.session->optimizer().parameters()) whole += p.bytes();
-            begun.session->dismiss();
+            begun.shared->dismiss();
         });
         REQUIRE_EQ(bytes.size(), 2);
         const auto all = static_cast<double>(whole * row.moments(row.defaults).size());
@@ -297,11 +297,11 @@ TEST_CASE("every optimizer: its steps come again, and a fork that changes nothin
         const EveryPlace place;
         place.train(place.out, place.config(row));
         const RunHistory history(place.out);
-        const Rewinder rewinder(history);
+        const Replayer replayer(history);
         const RunComparison all = compare_all(
-            history, rewinder, [](std::int64_t k, const std::string& what) { FAIL(k, what); });
+            history, replayer, [](std::int64_t k, const std::string& what) { FAIL(k, what); });
         CHECK_EQ(all.same, 12);
-        const Fork fork = fork_after(history, rewinder, 5, {});
+        const Fork fork = fork_after(history, replayer, 5, {});
         while (!fork.session->is_finished()) fork.session->take_step();
         const std::unique_ptr<Session> last = RunDirectory(place.out).resume({});
         const Tensors forked = fork.session->model().parameters();

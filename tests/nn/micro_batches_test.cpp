@@ -326,11 +326,11 @@ TEST_CASE("micro-batches: a step recorded by the trap is taken again with the sa
     CHECK_EQ(name_of_batch(step, 2), "micro-batch 3 of 4");
     Session again(config);
     again.take_step();
-    retake(again.model(), step, again.weights_generator());
+    replay_gradients(again.model(), step, again.weights_generator());
     CHECK(gradients_of(again.model()) == gradients);
     RecordedStep in_turn = step;
     in_turn.micro_batches = 1;
-    retake(again.model(), in_turn, again.weights_generator());
+    replay_gradients(again.model(), in_turn, again.weights_generator());
     CHECK(gradients_of(again.model()) != gradients);
 }
 

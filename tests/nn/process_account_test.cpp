@@ -60,9 +60,9 @@ Counted counted(int processes) {
             options.checkpoints.written = false;
             TrainingRun(*begun.session, *begun.directory, options).to_the_end();
             all.accounts = begun.session->accounts();
-            begun.session->dismiss();
+            begun.shared->dismiss();
         } else {
-            begun.session->follow();
+            begun.shared->follow();
         }
         all.flops[static_cast<std::size_t>(c.rank())] = products.flops;
     });

@@ -148,3 +148,22 @@ TEST_CASE("shared run: what is refused, everywhere and with both values") {
         },
         "process 1 on ");
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_CASE("shared run: a session is still shared by its own functions") {
+    const test::RunPlace place;
+    const TrainingConfig config = config_of(place);
+    double alone = 0;
+    for (Session one(config); !one.is_finished();) alone = one.take_step().loss;
+    run_in_threads(2, [&](Communicator& c) {
+        Session session(config);
+        session.share_among(c);
+        if (c.rank() != 0) return session.follow();
+        double last = 0;
+        while (!session.is_finished()) last = session.take_step().loss;
+        session.dismiss();
+        CHECK_EQ(last, alone);
+    });
+}
+#pragma GCC diagnostic pop

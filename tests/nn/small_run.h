@@ -81,12 +81,12 @@ inline void train_shared(const RunPlace& place, const TrainingConfig& config,
     run_in_threads(how.processes, [&](Communicator& c) {
         const ThreadsGuard guard(how.threads);
         const BegunRun begun = begin_shared_run(c, request);
-        if (c.rank() != 0) return begun.session->follow();
+        if (c.rank() != 0) return begun.shared->follow();
         TrainingRunOptions options{.report = true, .hash_every = how.hash_every};
         options.checkpoints.every_steps = 2;
         options.stepped = [&](const StepMetrics& m, const Speed&) { return m.step < how.last; };
         TrainingRun(*begun.session, *begun.directory, options).to_the_end();
-        begun.session->dismiss();
+        begun.shared->dismiss();
     });
 }
 

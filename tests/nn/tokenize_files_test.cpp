@@ -42,7 +42,7 @@ TEST_CASE("tokenize files: characters, counted and encoded, from files and lines
     CHECK_EQ(files.encoded.documents, 3);
     CHECK_EQ(files.encoded.ids, 5 + 3 + 3 + 2);  // separators between them
     CHECK_EQ(to_text(files), "3 documents, 0.0 MB: 13 characters, 5 different");
-    const TokenData data = load_data(texts.out());
+    const Corpus data = load_data(texts.out());
     CHECK_EQ(data.ids.size(), 13);
     CHECK_EQ(data.tokenizer->kind(), "char");
 }

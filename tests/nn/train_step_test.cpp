@@ -1,4 +1,5 @@
 // The phases of a step: in order, combined and separately.
+#include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/train_step.h>
@@ -79,37 +80,36 @@ TEST_CASE("train step: without zero_grad the gradients of all steps add up") {
 }
 
 TEST_CASE("train step: what is reduced is what is clipped, checked and taken") {
-    Fitting alone, shared;
+    Fitting alone;
     SGD of_alone({{.parameters = alone.model.parameters()}}, {});
-    SGD of_shared({{.parameters = shared.model.parameters()}}, {});
     TrainStep one(of_alone, {.clip = 0});
     const StepResult before = one.take(1, 0.1, alone.batch_loss());
-    // As if another process had gradients three times as large, and the same loss plus 2.
-    TrainStep two(of_shared, {.clip = 0, .reduce = [](double& loss, const Tensors& parameters) {
-                                  loss += 1;
-                                  for (const Tensor& p : parameters) {
-                                      Tensor gradient = p.grad();
-                                      gradient.copy_(gradient * 2.0);
-                                  }
-                              }});
-    const StepResult result = two.take(1, 0.1, shared.batch_loss());
-    CHECK_EQ(result.loss, Approx(before.loss + 1));
-    CHECK_EQ(result.grad_norm, Approx(2 * before.grad_norm));
-    for (std::size_t i = 0; i < 3; ++i) {
-        CHECK_EQ(shared.weights()[i], Approx(2 * alone.weights()[i]));
-    }
-    // One process with a non-finite gradient stops all, before the update.
-    TrainStep three(of_shared, {.reduce = [](double& loss, const Tensors& parameters) {
-                        loss = NAN;
-                        Tensor gradient = parameters.front().grad();
-                        gradient.fill_(0);
-                    }});
-    const std::vector<double> last = shared.weights();
-    check_throws<DivergedError>(
-        [&] { three.take(2, 0.1, shared.batch_loss()); },
-        "train: step 2: the loss is nan and the gradient's norm 0; a lower learning "
-        "rate or stronger clipping may help");
-    CHECK_EQ(shared.weights(), last);
+    // Of two processes, the second has three times the loss and the gradients.
+    run_in_threads(2, [&](Communicator& c) {
+        const bool second = c.rank() == 1;
+        for (const double clip : {0.0, before.grad_norm}) {
+            Fitting shared;
+            SGD of_shared({{.parameters = shared.model.parameters()}}, {});
+            TrainStep two(of_shared, {.micro_batches = 2, .clip = clip, .communicator = &c});
+            const StepResult result =
+                two.take(1, 0.1, [&] { return shared.loss() * (second ? 3.0 : 1.0); });
+            CHECK_EQ(result.loss, Approx(2 * before.loss));
+            CHECK_EQ(result.grad_norm, Approx(2 * before.grad_norm));
+            const double factor = clip > 0 ? 1 : 2;
+            for (std::size_t i = 0; i < 3; ++i) {
+                CHECK_EQ(shared.weights()[i], Approx(factor * alone.weights()[i]));
+            }
+            // One process with a loss that is not finite stops all, before the update.
+            const std::vector<double> last = shared.weights();
+            check_throws<DivergedError>(
+                [&] {
+                    two.take(2, 0.1, [&] { return shared.loss() * 0.0 + (second ? NAN : 0.0); });
+                },
+                "train: step 2: the loss is nan and the gradient's norm 0; a lower learning "
+                "rate or stronger clipping may help");
+            CHECK_EQ(shared.weights(), last);
+        }
+    });
 }
 
 TEST_CASE("train step: gradients of a batch, and a look at them while the tape is there") {

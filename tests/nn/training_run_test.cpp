@@ -137,7 +137,7 @@ TEST_CASE("training run: a trap names what was not finite and keeps the step") {
     const LoadedModel loaded = load_model(place.out / "trap");
     const RecordedStep step = read_step(place.out / "trap", loaded.model->config(), then);
     loaded.model->train();
-    const RetakenStep again = retake(*loaded.model, step, default_generator());
+    const ReplayedGradients again = replay_gradients(*loaded.model, step, default_generator());
     CHECK_EQ(outcome_of(step, again).loss_bits, then.loss_bits);
     CHECK(said.find(then.finding) != std::string::npos);
 }

@@ -50,19 +50,19 @@ struct Sources {
 TEST_CASE("tokenized text: a text and data made of it are the same") {
     const Sources sources;
     TrainingConfig config = sources.config();
-    const TokenizedText text = read_tokens(config, nullptr);
+    const Corpus text = read_corpus(config, nullptr);
     config.text = "";
     config.data = sources.path("data");
-    const TokenizedText data = read_tokens(config, nullptr);
-    CHECK_EQ(text.checksum, data.checksum);
-    CHECK(text.data.ids(Split::all).read(0, 100) == data.data.ids(Split::all).read(0, 100));
+    const Corpus data = read_corpus(config, nullptr);
+    CHECK_EQ(text.hash, data.hash);
+    CHECK(text.ids.read(0, 100) == data.ids.read(0, 100));
     CHECK_EQ(data_name(config), config.data);
     config.data = sources.path("other data");
-    CHECK(read_tokens(config, nullptr).checksum != text.checksum);
+    CHECK(read_corpus(config, nullptr).hash != text.hash);
     config.text = "both";
-    check_message<ValueError>([&] { read_tokens(config, nullptr); },
+    check_message<ValueError>([&] { read_corpus(config, nullptr); },
                               "training: needs either a text or data, got both");
-    check_message<ValueError>([&] { read_tokens({}, nullptr); },
+    check_message<ValueError>([&] { read_corpus({}, nullptr); },
                               "training: needs either a text or data, got neither");
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("tokenized text: a training on a text goes on with data made of it, in
     options.wanted.data = sources.path("other data");
     const std::string now = load_data(sources.path("other data")).hash;
     check_message<ValueError>([&] { Session::resume(file, options); },
-                              "data was " + whole.data_checksum() + " and is now " + now);
+                              "data was " + whole.corpus().hash + " and is now " + now);
     options.overrides = {"data"};
     CHECK(Session::resume(file, options)->overridden() == std::vector<std::string>{"data"});
 }

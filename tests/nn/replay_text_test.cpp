@@ -1,6 +1,6 @@
 // The text about replayed steps, word for word except for the training's numbers.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/terminal/rewind_text.h>
+#include <tapestry/nn/terminal/replay_text.h>
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/small_run.h>
@@ -29,10 +29,10 @@ struct Trained : test::RunPlace {
 
 // The text about step `number`.
 std::string told_of(const RunHistory& history, std::int64_t number) {
-    const Rewinder rewinder(history);
-    const auto session = rewinder.session_before(number);
-    const RewoundStep step = take_again(*session, false);
-    return to_text(step, history, rewinder.start_of(number), session->tokenizer(), 40);
+    const Replayer replayer(history);
+    const auto session = replayer.session_before(number);
+    const ReplayedStep step = replay_step(*session, false);
+    return to_text(step, history, replayer.start_of(number), session->tokenizer(), 40);
 }
 
 bool has(const std::string& text, const std::string& words) {
@@ -75,7 +75,7 @@ TEST_CASE("rewind text: what differs is named, and all steps are counted") {
     CHECK(has(told_of(history, 4), "\nmetrics.jsonl differs: loss was 1.5 and is "));
     std::vector<std::int64_t> differ;
     const RunComparison all =
-        compare_all(history, Rewinder(history), [&](std::int64_t step, const std::string& what) {
+        compare_all(history, Replayer(history), [&](std::int64_t step, const std::string& what) {
             differ.push_back(step);
             CHECK(what.starts_with("loss was 1.5 and is "));
         });
@@ -97,17 +97,17 @@ TEST_CASE("rewind text: a recorded step, its outcome then and now, its page") {
     GPT model({.vocab = 4, .context = 4, .layers = 1, .heads = 2, .dim = 8}, generator);
     const Tensor ids = tensor<std::int64_t>({0, 1, 2, 3, 3, 2, 1, 0}, {2, 4});
     const RecordedStep step{.step = 7, .batches = {{.batch = {ids, ids}}, {.batch = {ids, ids}}}};
-    const RetakenStep retaken = retake(model, step, generator);
-    const RecordedOutcome now = outcome_of(step, retaken);
+    const ReplayedGradients replayed = replay_gradients(model, step, generator);
+    const RecordedOutcome now = outcome_of(step, replayed);
     CHECK_EQ(
-        to_text(step, retaken, now),
-        fmt::format("step 7: loss {}, the same bits as then\n{}\n", retaken.loss, now.finding));
+        to_text(step, replayed, now),
+        fmt::format("step 7: loss {}, the same bits as then\n{}\n", replayed.loss, now.finding));
     const RecordedOutcome other{.finding = "first NaN", .loss_bits = 0, .built = "elsewhere"};
-    CHECK_EQ(to_text(step, retaken, other),
+    CHECK_EQ(to_text(step, replayed, other),
              fmt::format("step 7: loss {}, then 0 (elsewhere; now {})\n{}\nthen: first NaN\n",
-                         retaken.loss, now.built, now.finding));
+                         replayed.loss, now.built, now.finding));
 
-    const PageOptions page = page_of(step, retaken, model, tokenizer, "m/trap");
+    const PageOptions page = page_of(step, replayed, model, tokenizer, "m/trap");
     CHECK_EQ(page.title, "Step 7, replayed");
     CHECK(page.subtitle.starts_with("m/trap; "));
     CHECK(has(page.subtitle, " parameters; batch 2 of 2, 2 sequences of 4; loss "));

@@ -48,10 +48,10 @@ struct RewindPlace : test::RunPlace {
 // Replays all steps of the run, one by one and all in sequence.
 void check_every_step(const fs::path& directory) {
     const RunHistory history(directory);
-    const Rewinder rewinder(history);
+    const Replayer replayer(history);
     const auto check = [&](Session& session, std::int64_t k) {
         CAPTURE(k);
-        const RewoundStep step = take_again(session, k % 6 == 0);
+        const ReplayedStep step = replay_step(session, k % 6 == 0);
         CHECK_EQ(step.metrics.step, k);
         CHECK_EQ(difference(history.step(k), step.metrics), "");
         CHECK_EQ(history.step(k).grad_xxh3.empty(), k % 5 != 0);
@@ -60,11 +60,11 @@ void check_every_step(const fs::path& directory) {
     };
     for (std::int64_t k = 1; k <= history.last_step(); ++k) {
         const ThreadsGuard threads(1 + static_cast<int>(k) % 3);
-        check(*rewinder.session_before(k), k);
+        check(*replayer.session_before(k), k);
     }
-    auto session = rewinder.session_before(1);
+    auto session = replayer.session_before(1);
     for (std::int64_t k = 1; k <= history.last_step(); ++k) {
-        rewinder.advance(session, k);
+        replayer.advance(session, k);
         check(*session, k);
     }
 }
@@ -97,11 +97,11 @@ TEST_CASE("rewind: steps across a change of settings, in one go") {
     place.train(other, INT64_MAX,
                 {.wanted = other, .given = {"seed", "batch"}, .overrides = {"seed", "batch"}});
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
-    auto session = rewinder.session_before(1);
-    rewinder.advance(session, 20);
+    const Replayer replayer(history);
+    auto session = replayer.session_before(1);
+    replayer.advance(session, 20);
     CHECK_EQ(session->config().batch, 6);
-    CHECK_EQ(difference(history.step(20), take_again(*session, false).metrics), "");
+    CHECK_EQ(difference(history.step(20), replay_step(*session, false).metrics), "");
 }
 
 TEST_CASE("rewind: a run that began with a model's weights") {
@@ -129,8 +129,8 @@ TEST_CASE("rewind: while the run goes on, and nothing of it is changed") {
         running->wait_for_checkpoint();
         if (m.step % 13 == 0) {
             const RunHistory history(place.out);
-            const RewoundStep step =
-                take_again(*Rewinder(history).session_before(m.step - 2), true);
+            const ReplayedStep step =
+                replay_step(*Replayer(history).session_before(m.step - 2), true);
             CHECK_EQ(difference(history.step(m.step - 2), step.metrics), "");
             ++looks;
         }
@@ -150,11 +150,11 @@ TEST_CASE("rewind: from where, and how long it takes") {
     const auto stored = history.stored();
     REQUIRE(!stored.empty());
     const std::int64_t last = stored.back().step;
-    std::vector<RewindStart> told;
-    const Rewinder rewinder(history, {.told = [&](const RewindStart& s) { told.push_back(s); }});
-    rewinder.session_before(1);
-    rewinder.session_before(last + 1);
-    rewinder.session_before(last + 3);
+    std::vector<ReplayStart> told;
+    const Replayer replayer(history, {.told = [&](const ReplayStart& s) { told.push_back(s); }});
+    replayer.session_before(1);
+    replayer.session_before(last + 1);
+    replayer.session_before(last + 3);
     REQUIRE_EQ(told.size(), 3);
     CHECK_EQ(told[0].state, 0);
     CHECK_EQ(told[0].steps, 0);
@@ -170,19 +170,19 @@ TEST_CASE("rewind: what cannot be") {
                            "contains no checkpoint of a run");
     place.train(place.config());
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
+    const Replayer replayer(history);
     for (const std::int64_t step : {-1, 0, 42, 1000000}) {
-        check_message<ValueError>([&] { rewinder.session_before(step); },
+        check_message<ValueError>([&] { replayer.session_before(step); },
                                   fmt::format("rewind: step {}: ", step));
-        check_message<ValueError>([&] { rewinder.session_before(step); }, "has steps 1 to 40");
+        check_message<ValueError>([&] { replayer.session_before(step); }, "has steps 1 to 40");
     }
     const std::string text = slurp(place.text);
     spill(place.text, text + "d");
-    check_message<ValueError>([&] { rewinder.session_before(36); },
+    check_message<ValueError>([&] { replayer.session_before(36); },
                               "give its path with --text or --data");
     spill(place.scratch / "moved.txt", text);
-    const Rewinder moved(history, {.text = (place.scratch / "moved.txt").string()});
-    CHECK_EQ(difference(history.step(36), take_again(*moved.session_before(36), false).metrics),
+    const Replayer moved(history, {.text = (place.scratch / "moved.txt").string()});
+    CHECK_EQ(difference(history.step(36), replay_step(*moved.session_before(36), false).metrics),
              "");
     REQUIRE_EQ(history.stored().size(), 3);
     const fs::path state = place.out / history.stored()[1].name();
@@ -232,9 +232,9 @@ TEST_CASE("bisect: what metrics.jsonl has is found there, exactly") {
     const RewindPlace place;
     place.train(place.config());
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
+    const Replayer replayer(history);
     const auto first = [&](const std::string& text, std::int64_t after = 0) {
-        return find_first(history, rewinder, parse_condition(text), after);
+        return find_first(history, replayer, parse_condition(text), after);
     };
     const double bound = history.step(20).loss;
     std::int64_t wanted = 1;
@@ -254,13 +254,13 @@ TEST_CASE("bisect: what it has not is found by taking steps again") {
     const RewindPlace place;
     place.train(place.config());
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
+    const Replayer replayer(history);
     std::vector<double> ratios;  // the largest of every step
-    auto session = rewinder.session_before(1);
+    auto session = replayer.session_before(1);
     for (std::int64_t k = 1; k <= 40; ++k) {
-        rewinder.advance(session, k);
+        replayer.advance(session, k);
         double most = 0;
-        for (const ParameterFlow& p : take_again(*session, false).flow) {
+        for (const ParameterFlow& p : replay_step(*session, false).flow) {
             if (std::isfinite(p.ratio())) most = std::max(most, p.ratio());
         }
         ratios.push_back(most);
@@ -274,7 +274,7 @@ TEST_CASE("bisect: what it has not is found by taking steps again") {
     for (const std::int64_t after : {0, 10, 30, 39}) {
         for (const double bound : ratios) {
             const auto condition = parse_condition(fmt::format("update_ratio > {}", bound));
-            const FoundStep found = find_first(history, rewinder, condition, after);
+            const FoundStep found = find_first(history, replayer, condition, after);
             CAPTURE(after);
             CAPTURE(bound);
             REQUIRE(!found.probed.empty());
@@ -288,13 +288,13 @@ TEST_CASE("bisect: what it has not is found by taking steps again") {
             }
         }
     }
-    const auto none = find_first(history, rewinder, parse_condition("non_finite"), 20);
+    const auto none = find_first(history, replayer, parse_condition("non_finite"), 20);
     CHECK_FALSE(none.step);
     CHECK_EQ(none.walk_last, 40);
     check_message<ValueError>(
-        [&] { find_first(history, rewinder, parse_condition("update_ratio(nothing) > 1")); },
+        [&] { find_first(history, replayer, parse_condition("update_ratio(nothing) > 1")); },
         "bisect: no parameter or module is called 'nothing'");
-    CHECK(find_first(history, rewinder, parse_condition("update_ratio(blocks.0) > 0")).step == 1);
+    CHECK(find_first(history, replayer, parse_condition("update_ratio(blocks.0) > 0")).step == 1);
 }
 
 namespace {
@@ -314,9 +314,9 @@ TEST_CASE("fork: nothing changed gives the run itself, something changed what fo
     const RewindPlace place;
     place.train(place.config());
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
+    const Replayer replayer(history);
     const auto fork = [&](const char* name, std::int64_t step, const ResumeOptions& changes) {
-        Fork made = fork_after(history, rewinder, step, changes);
+        Fork made = fork_after(history, replayer, step, changes);
         TrainingRunOptions options{.out = place.scratch / name, .hash_every = 5};
         options.earlier = made.earlier;
         TrainingRun run(*made.session, options);
@@ -359,16 +359,16 @@ TEST_CASE("fork: what cannot be") {
     const RewindPlace place;
     place.train(place.config());
     const RunHistory history(place.out);
-    const Rewinder rewinder(history);
-    check_message<ValueError>([&] { fork_after(history, rewinder, 41, {}); }, "fork: step 41: ");
-    check_message<ValueError>([&] { fork_after(history, rewinder, -1, {}); }, "fork: step -1: ");
+    const Replayer replayer(history);
+    check_message<ValueError>([&] { fork_after(history, replayer, 41, {}); }, "fork: step 41: ");
+    check_message<ValueError>([&] { fork_after(history, replayer, -1, {}); }, "fork: step -1: ");
     check_message<ValueError>(
-        [&] { fork_after(history, rewinder, 40, {}); },
+        [&] { fork_after(history, replayer, 40, {}); },
         "fork: none of the 40 steps is left after step 40; set --steps higher");
     TrainingConfig wanted = place.config();
     wanted.model.dim = 32;
     const std::string message = message_of<IoError>(
-        [&] { fork_after(history, rewinder, 5, {.wanted = wanted, .given = {"dim"}}); });
+        [&] { fork_after(history, replayer, 5, {.wanted = wanted, .given = {"dim"}}); });
     INFO("message: " << message);
     CHECK(message.find("the training state: ") != std::string::npos);
 }

@@ -1,4 +1,4 @@
-#include <tapestry/nn/terminal/rewind_text.h>
+#include <tapestry/nn/terminal/replay_text.h>
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/text/utf8.h>
@@ -46,7 +46,7 @@ std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
 }
 
 // Describes the step after the run's last one, which is not recorded if it diverged.
-std::string beyond(const RewoundStep& step, const RunHistory& history) {
+std::string beyond(const ReplayedStep& step, const RunHistory& history) {
     const std::string what = step.diverged.empty()
                                  ? values_of(step.metrics)
                                  : fmt::format("{}\nreplayed, {}\n", step.diverged,
@@ -63,7 +63,7 @@ std::string largest_update(const std::vector<ParameterFlow>& flow) {
     return fmt::format("largest update: {}, {:.2g} of its size\n", most->name, most->ratio());
 }
 
-std::string where_from(const RewindStart& start) {
+std::string where_from(const ReplayStart& start) {
     const std::string from = start.state == 0
                                  ? "from the beginning"
                                  : fmt::format("from the state of step {}", start.state);
@@ -97,7 +97,7 @@ std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) 
 
 }  // namespace
 
-std::string to_text(const RewoundStep& step, const RunHistory& history, const RewindStart& start,
+std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
                     const Tokenizer& tokenizer, int width) {
     const bool is_known = step.metrics.step <= history.last_step();
     return (is_known ? numbers_of(step.metrics, history) : beyond(step, history)) +
@@ -106,25 +106,25 @@ std::string to_text(const RewoundStep& step, const RunHistory& history, const Re
            batches_of(step.recorded, tokenizer, width);
 }
 
-std::string to_text(const RecordedStep& step, const RetakenStep& retaken,
+std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                     const RecordedOutcome& then) {
-    const RecordedOutcome now = outcome_of(step, retaken);
-    const std::string text = fmt::format("step {}: loss {}, {}\n{}\n", step.step, retaken.loss,
+    const RecordedOutcome now = outcome_of(step, replayed);
+    const std::string text = fmt::format("step {}: loss {}, {}\n{}\n", step.step, replayed.loss,
                                          comparison(then, now), now.finding);
     return now.finding == then.finding
                ? text
                : text + fmt::format("then: {}\n", utf8::printable(then.finding));
 }
 
-PageOptions page_of(const RecordedStep& step, const RetakenStep& retaken, const GPT& model,
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const GPT& model,
                     const Tokenizer& tokenizer, const std::string& directory) {
-    const Tensor& ids = step.batches[retaken.batch].batch.inputs;
+    const Tensor& ids = step.batches[replayed.batch].batch.inputs;
     return {.title = fmt::format("Step {}, replayed", step.step),
             .subtitle = fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}",
                                     directory, model.settings(), model.parameter_count(),
                                     step.updated ? " as the step's update left them" : "",
-                                    name_of_batch(step, retaken.batch), ids.size(0), ids.size(1),
-                                    retaken.loss),
+                                    name_of_batch(step, replayed.batch), ids.size(0), ids.size(1),
+                                    replayed.loss),
             .texts = {{.queries = sequence_of(ids, 0, tokenizer)}},
             .name_of = [&tokenizer](std::int64_t id) {
                 return token_texts(tokenizer, {&id, 1}).front();

@@ -1,8 +1,9 @@
-// Which checkpoints are kept, and the distance between the states for rewinding.
-#include <tapestry/nn/train/checkpoint_writer.h>
+// When checkpoints are written, which are kept, and the distance between the states for rewinding.
+#include <tapestry/nn/train/checkpoints.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <algorithm>
+#include <optional>
 
 using namespace tapestry;
 
@@ -51,4 +52,39 @@ TEST_CASE("rewind distance: as many as the budget holds, and no nearer than is o
     // None is worth it.
     CHECK_EQ(rewind_distance(2000, 1.0, 1.5e9, 4e8), 0);
     CHECK_EQ(rewind_distance(2000, 0.023, 9.6e6, 0), 0);
+}
+
+TEST_CASE("checkpoint schedule: due at an interval, or at evaluations without one") {
+    const StepMetrics plain{.step = 50}, evaluated{.step = 50, .val_loss = 2.0};
+    const CheckpointSchedule unbound({}), often({.every_steps = 25}), seldom({.every_steps = 40});
+    CHECK_EQ(unbound.due_after(plain, 0, false), std::nullopt);
+    CHECK_EQ(unbound.due_after(evaluated, 0, false), kResume);
+    CHECK_EQ(often.due_after(plain, 0, false), kResume);
+    CHECK_EQ(seldom.due_after(evaluated, 0, false), std::nullopt);
+    CHECK_EQ(seldom.due_after(plain, 10, false), kRewind);
+    CHECK_EQ(often.due_after(plain, 10, false), kResume);
+    CHECK_EQ(seldom.due_after(plain, 0, true), std::nullopt);  // failed just now
+}
+
+TEST_CASE("checkpoint schedule: one at a time, the best at once, rewind states on time or not") {
+    CheckpointSchedule schedule({.every_steps = 10});
+    CHECK_EQ(schedule.next(kResume, false, false), kResume);
+    schedule.started();
+    CHECK_EQ(schedule.next(kRewind, false, true), std::nullopt);
+    CHECK_EQ(schedule.next({}, false, false), std::nullopt);  // skipped
+    CHECK_EQ(schedule.next(kResume, false, true), std::nullopt);
+    CHECK_EQ(schedule.next({}, false, false), kResume);  // follows
+    schedule.started();
+    CHECK_EQ(schedule.next({}, true, true), kResume);
+}
+
+TEST_CASE("checkpoint schedule: a greater distance keeps every other rewind state") {
+    const CheckpointSchedule schedule({});
+    RunState state;
+    schedule.set_rewind_distance(state, 2000, 0.023, 9'600'000);
+    CHECK_EQ(state.rewind_every, 49);
+    schedule.set_rewind_distance(state, 6000, 0.023, 9'600'000);
+    CHECK_EQ(state.rewind_every, 196);
+    schedule.set_rewind_distance(state, 2000, 0.023, 1'500'000'000);
+    CHECK_EQ(state.rewind_every, 0);
 }

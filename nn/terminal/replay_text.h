@@ -1,11 +1,11 @@
 // Texts and a page about a replayed step: its numbers compared with the run's, and the text that it
-// trained on. For `tapestry rewind` and `tapestry replay`. Read next: nn/train/rewind.h and
-// replay.h, which replay the step; nn/pages/page.h.
+// trained on. For `tapestry rewind` and `tapestry replay`. Read next:
+// nn/train/replay.h, which replays the step; nn/pages/page.h.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/pages/page.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 
 #include <string>
 #include <vector>
@@ -16,16 +16,16 @@ namespace tapestry {
 /// where NaN or infinity first appeared; the parameter with the largest relative update; where the
 /// replay started; and the text of every sequence in the batch (at most the first 24), in about
 /// `width` columns.
-std::string to_text(const RewoundStep& step, const RunHistory& history, const RewindStart& start,
+std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
                     const Tokenizer& tokenizer, int width);
 
 /// About a recorded step: its loss, whether the replay reproduced its bits, and the finding; if
 /// that differs from `then`, also the finding at that time.
-std::string to_text(const RecordedStep& step, const RetakenStep& retaken,
+std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                     const RecordedOutcome& then);
 
 /// The step's page. `directory`: where the step comes from. Shows the first sequence's attention.
-PageOptions page_of(const RecordedStep& step, const RetakenStep& retaken, const GPT& model,
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const GPT& model,
                     const Tokenizer& tokenizer, const std::string& directory);
 
 }  // namespace tapestry

@@ -1,0 +1,208 @@
+#include <tapestry/nn/train/step_record.h>
+
+#include <tapestry/core/create.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/replay.h>
+#include <tapestry/nn/train/train_step.h>
+#include <tapestry/ops/optimizer_step.h>
+
+#include <cmath>
+#include <span>
+#include <system_error>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batches are only token ids
+
+void write_rows(JsonWriter& json, const Tensor& ids) {
+    const auto all = ids.to_vector<std::int64_t>();
+    const auto length = static_cast<std::size_t>(ids.size(1));
+    json.array([&] {
+        for (std::size_t at = 0; at < all.size(); at += length) {
+            json.value(std::span(all).subspan(at, length));
+        }
+    });
+}
+
+void write(JsonWriter& json, const RecordedBatch& b) {
+    json.object([&] {
+        json.member("inputs", [&] { write_rows(json, b.batch.inputs); });
+        json.member("targets", [&] { write_rows(json, b.batch.targets); });
+        json.member("seed", b.seed);
+        json.member("offset", b.offset);
+    });
+}
+
+// i64 [B, T], all ids within the vocabulary, as the model requires.
+Tensor ids_from(const JsonNode& json, const GPTConfig& config) {
+    std::vector<std::vector<std::int64_t>> rows;
+    for (const JsonNode& row : json.elements()) {
+        rows.push_back(row.get<std::vector<std::int64_t>>());
+    }
+    require(!rows.empty() && !rows[0].empty(), "a batch without tokens");
+    std::vector<std::int64_t> all;
+    for (const auto& row : rows) {
+        require(row.size() == rows[0].size(), "sequences of {} and {} tokens in a batch",
+                rows[0].size(), row.size());
+        all.insert(all.end(), row.begin(), row.end());
+    }
+    const auto length = static_cast<std::int64_t>(rows[0].size());
+    require(length <= config.context, "{} tokens in a sequence; the model looks at {}", length,
+            config.context);
+    for (const std::int64_t id : all) {
+        require(id >= 0 && id < config.vocab, "token {}; the vocabulary has {}", id, config.vocab);
+    }
+    return tensor(all, {static_cast<std::int64_t>(rows.size()), length});
+}
+
+RecordedBatch batch_from(const JsonNode& json, const GPTConfig& config) {
+    RecordedBatch b{
+        .batch = {ids_from(json.at("inputs"), config), ids_from(json.at("targets"), config)},
+        .seed = json.get<std::uint64_t>("seed"),
+        .offset = json.get<std::uint64_t>("offset")};
+    require(b.batch.inputs.shape() == b.batch.targets.shape(), "inputs {}, but targets {}",
+            b.batch.inputs.shape(), b.batch.targets.shape());
+    return b;
+}
+
+void read_type(const JsonNode& json, const char* field, ComputeType& type) {
+    if (!json.find(field)) return;
+    const auto name = json.get<std::string>(field);
+    for (const auto& entry : NamesOf<ComputeType>::list) {
+        if (entry.second != name) continue;
+        type = entry.first;
+        return;
+    }
+    fail("{} must be f32 or bf16, got {}", field, name);
+}
+
+RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
+    RecordedStep step{.step = json.count("step"),
+                      .updated = json.get<bool>("updated"),
+                      .began_finite = json.get<bool>("began_finite")};
+    for (const JsonNode& batch : json.at("batches").elements()) {
+        step.batches.push_back(batch_from(batch, config));
+    }
+    require(!step.batches.empty(), "no batches");
+    step.micro_batches = json.find("micro_batches") ? json.count("micro_batches") : 1;
+    read_type(json, "compute", step.compute);
+    read_type(json, "weights", step.weights);
+    const auto count = static_cast<std::int64_t>(step.batches.size());
+    require(step.micro_batches >= 1 && count % step.micro_batches == 0,
+            "{} micro-batches, which are not {} of each batch", count, step.micro_batches);
+    return step;
+}
+
+}  // namespace
+
+std::string name_of_batch(const RecordedStep& step, std::size_t i) {
+    return fmt::format("{} {} of {}", step.micro_batches > 1 ? "micro-batch" : "batch", i + 1,
+                       step.batches.size());
+}
+
+void write_step(const fs::path& directory, const RecordedStep& step,
+                const RecordedOutcome& outcome) {
+    JsonWriter json;
+    json.object([&] {
+        json.member("format", 1);
+        json.member("step", step.step);
+        json.member("updated", step.updated);
+        json.member("began_finite", step.began_finite);
+        json.member("finding", outcome.finding);
+        json.member("loss_bits", outcome.loss_bits);
+        json.member("built", outcome.built);
+        json.member("micro_batches", step.micro_batches);
+        json.member("compute", name_of_value(step.compute));
+        json.member("weights", name_of_value(step.weights));
+        json.list("batches", step.batches, [&](const RecordedBatch& b) { write(json, b); });
+    });
+    write_file_atomically(directory / kStepName, json.text() + "\n");
+}
+
+RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
+                       RecordedOutcome& outcome) {
+    const fs::path path = directory / kStepName;
+    try {
+        const JsonTree tree(read_file(path, kMaxStep));
+        const JsonNode json = tree.root();
+        outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
+                   json.get<std::string>("built")};
+        return step_from(json, config);
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: not a recorded step: {}", path.string(), error.what());
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", path.string(), error.what());
+    }
+}
+
+// ---- the trap -----------------------------------------------------------------------------------
+
+Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
+           std::int64_t micro_batches, std::int64_t steps)
+    : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
+    step_.step = steps + 1;
+    step_.micro_batches = micro_batches;
+    step_.compute = model.config().compute;
+    step_.weights = model.config().weights;
+    step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
+}
+
+void Trap::note(const Batch& batch) {
+    if (step_.updated) {
+        ++step_.step;
+        step_.updated = false;
+        step_.batches.clear();
+    }
+    step_.note(batch, dropout_);
+}
+
+void Trap::stepped(std::int64_t step) {
+    step_.step = step;
+    step_.updated = true;
+}
+
+void Trap::guard(const std::function<void()>& f) {
+    try {
+        f();
+    } catch (const DivergedError& error) {
+        if (step_.batches.empty()) throw;
+        fail<DivergedError>("{}; replayed, {}", error.what(), replay());
+    }
+}
+
+// A failure in here must not hide that training diverged.
+std::string Trap::replay() {
+    std::string text;
+    try {
+        const bool training = model_.is_training();
+        model_.train();  // an evaluation may have thrown before it restored the mode
+        const ReplayedGradients replayed = replay_gradients(model_, step_, dropout_);
+        model_.train(training);
+        const RecordedOutcome outcome = outcome_of(step_, replayed);
+        text = outcome.finding;
+        save(outcome);
+        return fmt::format("{}; `tapestry replay {}` shows it", text, directory_.string());
+    } catch (const Error& error) {
+        return fmt::format("{}{}", text.empty() ? "" : text + "; not saved: ", error.what());
+    }
+}
+
+// step.json marks the directory as a recorded step: it is removed first and written last, so it is
+// never found with another step's weights.
+void Trap::save(const RecordedOutcome& outcome) const {
+    std::error_code failed;
+    fs::remove(directory_ / kStepName, failed);
+    require<IoError>(!failed, "{}: cannot be removed: {}", (directory_ / kStepName).string(),
+                     failed.message());
+    save_model(directory_, model_, tokenizer_);
+    write_step(directory_, step_, outcome);
+}
+
+}  // namespace tapestry
