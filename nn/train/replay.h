@@ -8,7 +8,7 @@
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/inspect/inspector.h>
-#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/language_model.h>
 
 #include <filesystem>
 #include <functional>
@@ -55,7 +55,7 @@ struct RetakenStep {
 /// generator of the model's dropout; it ends where the step left it. The model's gradients are
 /// cleared first and hold the sum afterwards. The model keeps the step's compute type, and its
 /// weights the type that they had in the step.
-RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
+RetakenStep retake(LanguageModel& model, const RecordedStep& step, Generator& dropout,
                    const MachinePeak& peak = {});
 
 /// The meaning of a finding for the run: "batch 2 of 4: first NaN: parameter w ...; the update of
@@ -75,7 +75,7 @@ RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken)
 void write_step(const std::filesystem::path& directory, const RecordedStep& step,
                 const RecordedOutcome& outcome);
 /// Throws IoError, naming the file, if it is damaged or does not fit the model.
-RecordedStep read_step(const std::filesystem::path& directory, const GPTConfig& config,
+RecordedStep read_step(const std::filesystem::path& directory, const ModelConfig& config,
                        RecordedOutcome& outcome);
 
 inline constexpr const char* kStepName = "step.json";  ///< the file, in the model's directory
@@ -93,7 +93,7 @@ public:
     /// Saves the step to `directory`, with the model and the tokenizer. `dropout` is the generator
     /// of the model's dropout. All must outlive the trap. `micro_batches`: per batch; `steps`:
     /// taken before.
-    Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer,
+    Trap(LanguageModel& model, Generator& dropout, const Tokenizer& tokenizer,
          std::filesystem::path directory, std::int64_t micro_batches = 1, std::int64_t steps = 0);
 
     /// Call for every batch, or each of its micro-batches, before its loss is computed.
@@ -108,7 +108,7 @@ private:
     std::string take_again();
     void save(const RecordedOutcome& outcome) const;
 
-    GPT& model_;
+    LanguageModel& model_;
     Generator& dropout_;
     const Tokenizer& tokenizer_;
     std::filesystem::path directory_;

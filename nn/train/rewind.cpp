@@ -21,7 +21,8 @@ ResumeOptions exactly(const TrainingConfig& config) {
         if (!is_foreign_option(config.optimizer, one.name)) options.given.emplace_back(one.name);
     };
     for_each_field<TrainingConfig>(add);
-    for_each_field<GPTConfig>(add);
+    config.visit_model(
+        [&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(add); });
     options.overrides = options.given;
     options.overrides.insert(options.overrides.end(), {"isa", "version", "data"});
     return options;
@@ -71,7 +72,8 @@ std::unique_ptr<Session> Rewinder::session_at(const SavedFiles& files, std::int6
     const auto state = state_before(step, stored_checkpoints(files));
     if (!state) {
         TrainingConfig config = config_of(0);
-        config.start_dropout = config.model.dropout;  // not the start model's
+        config.start_dropout =
+            common_settings(config.model_config()).dropout;  // not the start model's
         return std::make_unique<Session>(config, options_.cache);
     }
     files.check({state->name()});
@@ -138,8 +140,9 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
     RewoundStep step;
     step.recorded.step = session.steps() + 1;
     step.recorded.micro_batches = session.config().micro_batches;
-    step.recorded.compute = session.config().model.compute;
-    step.recorded.weights = session.config().model.weights;
+    const CommonSettings model = common_settings(session.config().model_config());
+    step.recorded.compute = model.compute;
+    step.recorded.weights = model.weights;
     GradientFlow flow(session.model());
     Generator& dropout = session.weights_generator();
     std::string checksum;

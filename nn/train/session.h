@@ -1,5 +1,5 @@
-// A training as a value: a GPT on a text, with everything that it is made of, which can be asked
-// for its step, taken on step by step, and left at any time.
+// A training as a value: a language model on a text, with everything that it is made of, which can
+// be asked for its step, taken on step by step, and left at any time.
 //
 //     Session session({.text = "input.txt", .model = {.layers = 2}, .steps = 500});
 //     while (!session.is_finished()) {
@@ -82,8 +82,9 @@ public:
     const TextData& data() const { return text_.data; }              ///< the text
     /// By which the data is known again, wherever it lies.
     const std::string& data_checksum() const { return text_.checksum; }
-    GPT& model() { return *model_; }              ///< the model that is trained
-    const GPT& model() const { return *model_; }  ///< the model that is trained
+    /// The model that is trained; as<GPT>(model()) for what only a GPT has.
+    LanguageModel& model() { return *model_; }
+    const LanguageModel& model() const { return *model_; }
     /// Of the parameters that are not frozen.
     Optimizer& optimizer() { return *optimizer_; }
     /// Dropout draws from it.
@@ -183,14 +184,14 @@ private:
     std::vector<ProcessAccount> gather_accounts();
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
-    void make_model(std::unique_ptr<GPT> start);
+    void make_model(std::unique_ptr<LanguageModel> start);
     Tensor next_loss();
 
     TrainingConfig config_;
     TokenizedText text_;
     Generator weights_;
     Generator batches_;
-    std::unique_ptr<GPT> model_;
+    std::unique_ptr<LanguageModel> model_;
     std::unique_ptr<Optimizer> optimizer_;
     std::optional<TrainLoop> loop_;
     SessionWatchers watchers_;

@@ -147,8 +147,8 @@ ProcessAccount Session::own_account() {
     ProcessAccount own{
         .host = communicator_ == nullptr ? OneProcess().host() : communicator_->host(),
         .threads = static_cast<double>(num_threads()),
-        .tokens = leaves * static_cast<double>(rows * config_.model.context),
-        .flops = leaves * step_flops(config_.model, rows),
+        .tokens = leaves * static_cast<double>(rows * config_.context()),
+        .flops = leaves * step_flops(config_.model_config(), rows),
         .moment_bytes = static_cast<double>(moment_bytes())};
     if (leaves_taken_ == 0) return own;
     const auto taken = std::chrono::steady_clock::now() - began_;
