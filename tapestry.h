@@ -62,6 +62,7 @@
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/models/transformer.h>

@@ -29,7 +29,7 @@ int profile(ProfileSettings s, Communicator& processes) {
     s.options.communicator = &processes;
     processes.set_latency(s.latency / 1e3);
     set_num_threads(s.threads);
-    const bench::GPTProfile profile =
+    const bench::ModelProfile profile =
         s.directory.empty()
             ? bench::profile_on_random_tokens(s.model, s.batch, s.options, s.seed)
             : bench::profile_on_text(s.directory, s.text, s.batch, s.options, s.seed);

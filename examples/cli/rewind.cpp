@@ -180,7 +180,7 @@ int run_replay(const ReplaySettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.directory);
     RecordedOutcome then;
-    const RecordedStep step = read_step(s.directory, loaded.model->config(), then);
+    const RecordedStep step = read_step(s.directory, loaded.model->model_config(), then);
     loaded.model->train();
     // A loaded model's dropout uses the default generator.
     const ReplayedGradients replayed =

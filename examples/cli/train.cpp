@@ -1,6 +1,6 @@
-// tapestry train: trains a GPT on a text, from scratch or from a model's weights; under mpirun,
-// several processes train it together. This file has the options and the messages; the work is in
-// nn/train/begin_run.h and training_run.h.
+// tapestry train: trains a language model on a text, from scratch or from a model's weights; under
+// mpirun, several processes train it together. This file has the options and the messages; the work
+// is in nn/train/begin_run.h and training_run.h.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -29,6 +29,8 @@ namespace {
 struct TrainSettings {
     RunRequest run;
     TrainingRunOptions options;
+    std::string kind = model_rows().front().name;
+    std::vector<ModelConfig> models;  ///< of each kind, with the options that it declared first
     std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 400;
@@ -217,28 +219,63 @@ std::string read_weights(const std::string& type, ComputeType& to) {
     return type == name_of_value(to) ? "" : type + " is not a type for training weights";
 }
 
+// Options for the fields of all kinds of model, which share those of the same name.
+void add_models(Options& o, TrainSettings& s) {
+    const Option kind = o.choice("--kind", s.kind, model_names(),
+                                 "Kind of model; each has the options listed below");
+    for (const ModelRow& row : model_rows()) s.models.push_back(row.defaults);
+    for (ModelConfig& one : s.models) {
+        std::visit(
+            [&](auto& model) {
+                add_other_fields(o, model, [](std::string_view field) {
+                    return is_model_option(field) && field != "dropout" && field != "compute" &&
+                           field != "weights";
+                });
+                exclude_fields<std::decay_t<decltype(model)>>(o, o.option("--model"));
+            },
+            one);
+    }
+    o.option("--model").excludes(kind);
+    auto& first = std::get<0>(s.models.front());
+    add_fields(o, first, {"dropout", "compute"});
+    o.text("--weights", s.weights, "Type of weights, gradients and moments: f32 or bf16")
+        .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
+}
+
+// The model's configuration, and what was given on the command line.
+void read_models(const Options& o, TrainSettings& s) {
+    RunRequest& run = s.run;
+    std::vector<std::string> of_models;
+    for (const ModelConfig& one : s.models) {
+        std::visit(
+            [&](const auto& model) {
+                const auto more = given_fields<std::decay_t<decltype(model)>>(o);
+                of_models.insert(of_models.end(), more.begin(), more.end());
+            },
+            one);
+    }
+    run.config.set_model(model_of_kind(s.kind, s.models, of_models));
+    if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
+    if (o.given("--kind")) run.given.emplace_back("kind");
+    run.given.insert(run.given.end(), of_models.begin(), of_models.end());
+}
+
 }  // namespace
 
 void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
-    Options& o = app.subcommand("train", "Train a GPT on a text");
+    Options& o = app.subcommand("train", "Train a language model on a text");
     o.example("--text book.txt --out runs/book --steps 2000",
-              "Optimisers, their options and defaults:\n" + optimizers_text());
+              "Optimisers, their options and defaults:\n" + optimizers_text() +
+                  "Kinds of model, their options and defaults:\n" + models_text());
     add_fields(o, config, {"recipe", "text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();
     add_fields(o, config, {"start", "train_only"});
-    add_fields(o, config.model,
-               {"context", "layers", "heads", "kv_heads", "dim", "hidden", "activation",
-                "positions", "rotary_base", "rotary_share", "qk_norm", "bias", "tied_head",
-                "deviation", "zero_outputs", "earlier", "pairs", "softcap"});
-    exclude_fields<GPTConfig>(o, o.option("--model"));
-    add_fields(o, config.model, {"dropout", "compute"});
-    o.text("--weights", s->weights, "Type of weights, gradients and moments: f32 or bf16")
-        .check("{f32,bf16}", [&](auto& type) { return read_weights(type, config.model.weights); });
+    add_models(o, *s);
     add_other_fields(o, config);
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
@@ -257,10 +294,8 @@ void add_train(Options& app) {
     add_no_cache(o, s->no_cache);
     o.run([s, &o] {
         RunRequest& run = s->run;
-        if (o.given("--dropout")) run.config.start_dropout = run.config.model.dropout;
         run.given = given_fields<TrainingConfig>(o);
-        const auto of_model = given_fields<GPTConfig>(o);
-        run.given.insert(run.given.end(), of_model.begin(), of_model.end());
+        read_models(o, *s);
         fill_in_recipe(run.config, run.given);
         s->options.report = !s->no_report;
         s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;

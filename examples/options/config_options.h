@@ -63,11 +63,13 @@ void add_fields(Options& o, Config& config, std::initializer_list<std::string_vi
     });
 }
 
-/// Declares options for all fields that do not have one yet.
+/// Declares options for all fields that do not have one yet and whose names are `wanted`.
 template <class Config>
-void add_other_fields(Options& o, Config& config) {
+void add_other_fields(
+    Options& o, Config& config,
+    bool (*wanted)(std::string_view) = [](std::string_view) { return true; }) {
     for_each_field<Config>([&](const auto& one) {
-        if (o.declares(option_name(one))) return;
+        if (o.declares(option_name(one)) || !wanted(one.name)) return;
         add_field(o, option_name(one), config.*one.member, one.meaning, one.traits);
     });
 }

@@ -106,8 +106,8 @@ BusyRow measure_busy(const BusyOptions& options) {
 namespace {
 
 // Seconds to generate `tokens` tokens at temperature 0, and the tokens.
-std::pair<double, std::vector<std::int64_t>> timed_sample(const GPT& model, std::int64_t tokens,
-                                                          bool cache) {
+std::pair<double, std::vector<std::int64_t>> timed_sample(const LanguageModel& model,
+                                                          std::int64_t tokens, bool cache) {
     Generator generator(1);
     const SampleOptions options{.tokens = tokens, .temperature = 0, .cache = cache};
     std::vector<std::int64_t> ids;

@@ -153,17 +153,17 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
     return profile;
 }
 
-GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
-                       const std::function<Batch()>& next, const ProfileOptions& options) {
+ModelProfile profile_model(const std::string& what, LanguageModel& model, std::int64_t batch,
+                           const std::function<Batch()>& next, const ProfileOptions& options) {
     constexpr double kRate = 1e-9;  // tiny; the time is the same
     require(batch % options.micro_batches == 0,
             "profile: micro_batches {} does not divide batch {}", options.micro_batches, batch);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = kRate});
     ProfileOptions of_model = options;
-    of_model.products = product_dtype(model.config());
+    of_model.products = product_dtype(model.model_config());
     Batch b;
     return {.what = what,
-            .config = model.config(),
+            .config = model.model_config(),
             .batch = batch,
             .parameters = model.parameter_count(),
             .profile = profile_step(
@@ -171,32 +171,34 @@ GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
                 [&] { return model.loss(b.inputs, b.targets); }, of_model)};
 }
 
-GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,
-                                    const ProfileOptions& options, std::uint64_t seed) {
+ModelProfile profile_on_random_tokens(const ModelConfig& config, std::int64_t batch,
+                                      const ProfileOptions& options, std::uint64_t seed) {
     check_memory(config, batch);
     Generator generator(seed);
-    GPT model(config, generator);
-    const std::int64_t context = config.context;
+    const auto model = make_model(config, generator);
+    const std::int64_t vocab = common_settings(config).vocab;
+    const std::int64_t context = common_settings(config).context;
     const auto next = [&] {
         const std::int64_t rows = batch / options.micro_batches;
-        const Tensor ids = randint(0, config.vocab, {rows, context + 1}, generator);
+        const Tensor ids = randint(0, vocab, {rows, context + 1}, generator);
         return Batch{views::slice(ids, 1, 0, context), views::slice(ids, 1, 1, context + 1)};
     };
-    return profile_gpt("GPT on random tokens", model, batch, next, options);
+    return profile_model(fmt::format("{} on random tokens", row_of(config).title), *model, batch,
+                         next, options);
 }
 
-GPTProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
-                           const ProfileOptions& options, std::uint64_t seed) {
+ModelProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
+                             const ProfileOptions& options, std::uint64_t seed) {
     const ModelWithText loaded = load_model_with_text(model, text);
-    const std::int64_t context = loaded.model->config().context;
+    const std::int64_t context = common_settings(loaded.model->model_config()).context;
     loaded.data.check_context(context);
-    check_memory(loaded.model->config(), batch);
+    check_memory(loaded.model->model_config(), batch);
     Generator generator(seed);
     const auto next = [&] {
         return loaded.data.random_batch(Split::train, batch / options.micro_batches, context,
                                         generator);
     };
-    return profile_gpt(model, *loaded.model, batch, next, options);
+    return profile_model(model, *loaded.model, batch, next, options);
 }
 
 }  // namespace tapestry::bench

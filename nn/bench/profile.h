@@ -74,7 +74,7 @@ struct ProfileOptions {
     /// The number of parts of a batch, which the processes share.
     std::int64_t micro_batches = 1;
     Communicator* communicator = nullptr;  ///< null: a single process
-    DType products = DType::f32;           ///< dtype of the peak shown; profile_gpt() sets it
+    DType products = DType::f32;           ///< dtype of the peak shown; profile_model() sets it
 };
 
 /// Communication of a process in the fastest step; times in seconds.
@@ -106,30 +106,33 @@ struct StepProfile {
 StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<void()>& draw,
                          const BatchLoss& loss, const ProfileOptions& options = {});
 
-/// A GPT's profile, with what a report needs.
-struct GPTProfile {
+/// A language model's profile, with what a report needs.
+struct ModelProfile {
     std::string what;             ///< "GPT on random tokens"
-    GPTConfig config;             ///< of the model
+    ModelConfig config;           ///< of the model
     std::int64_t batch = 0;       ///< sequences per step
     std::int64_t parameters = 0;  ///< number of the model's parameters
     StepProfile profile = {};     ///< what was measured
 };
 
+/// The name from when a GPT was the only kind.
+using GPTProfile = ModelProfile;
+
 /// Uses AdamW with a rate so small that a trained model stays practically unchanged. `next` draws a
 /// batch of `batch` sequences, or the next of its parts, which each process draws for itself.
-GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
-                       const std::function<Batch()>& next, const ProfileOptions& options = {});
+ModelProfile profile_model(const std::string& what, LanguageModel& model, std::int64_t batch,
+                           const std::function<Batch()>& next, const ProfileOptions& options = {});
 
-/// Profiles an untrained GPT of any shape, with weights and ids drawn from the seed. Throws
-/// ValueError for an invalid model or one too large for the machine's memory.
-GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,
-                                    const ProfileOptions& options = {}, std::uint64_t seed = 1);
+/// Profiles an untrained model of any kind and shape, with weights and ids drawn from the seed.
+/// Throws ValueError for an invalid model or one too large for the machine's memory.
+ModelProfile profile_on_random_tokens(const ModelConfig& config, std::int64_t batch,
+                                      const ProfileOptions& options = {}, std::uint64_t seed = 1);
 
 /// Profiles a trained model from its directory, on random pieces of a text's training split. Throws
 /// as load_model_with_text does, and ValueError for a text shorter than the model's context or too
 /// little memory.
-GPTProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
-                           const ProfileOptions& options = {}, std::uint64_t seed = 1);
+ModelProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
+                             const ProfileOptions& options = {}, std::uint64_t seed = 1);
 
 /// The totals that a profile's text and JSON show.
 struct ProfileTotals {
@@ -141,7 +144,7 @@ struct ProfileTotals {
     double of_peak;     ///< counted by these and the median step
 
     /// Sums up the rows of the profile.
-    explicit ProfileTotals(const GPTProfile& p)
+    explicit ProfileTotals(const ModelProfile& p)
         : tape(sum_of(p.profile.rows).total()),
           outside(sum_of(p.profile.outside).total()),
           all(tape),

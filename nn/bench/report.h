@@ -34,7 +34,7 @@ std::string to_text(const SamplingRow& row);
 std::string to_text(const DataRow& row);
 std::string to_text(const CheckpointRow& row);
 /// Tables by operation and by module; module paths are cut to `depth` parts, or not at all if 0.
-std::string to_text(const GPTProfile& profile, int depth);
+std::string to_text(const ModelProfile& profile, int depth);
 
 // One JSON object each. Threads and instruction set are those in use now.
 /// One JSON object. Threads and instruction set are those in use now.
@@ -48,7 +48,7 @@ std::string to_json(const BusyRow& row);
 std::string to_json(const SamplingRow& row, const MachinePeak& peak);
 std::string to_json(const DataRow& row);
 std::string to_json(const CheckpointRow& row);
-std::string to_json(const GPTProfile& profile, int depth);
+std::string to_json(const ModelProfile& profile, int depth);
 /// One of the objects above with "peak_check" added: the peaks measured before and after in
 /// GFLOP/s, and any doubt.
 std::string with_check(const std::string& json, const PeakCheck& check);

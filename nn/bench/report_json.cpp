@@ -207,18 +207,19 @@ std::string to_json(const CheckpointRow& row) {
     return json.text();
 }
 
-std::string to_json(const GPTProfile& p, int depth) {
+std::string to_json(const ModelProfile& p, int depth) {
     const ProfileTotals t(p);
     const StepProfile& profile = p.profile;
+    const CommonSettings c = common_settings(p.config);
     JsonWriter json;
     json.object([&] {
-        json.members("what", p.what, "layers", p.config.layers, "heads", p.config.heads, "dim",
-                     p.config.dim, "context", p.config.context, "vocab", p.config.vocab, "batch",
-                     p.batch, "parameters", p.parameters, "steps", profile.step_seconds.size(),
-                     "median_ms", 1e3 * t.step.median, "min_ms", 1e3 * t.step.min, "gflops",
-                     t.flops / t.step.median / 1e9, "of_peak", t.of_peak, "peak_bytes",
-                     profile.peak_bytes, "messages", written(json, profile.messages), "total",
-                     written(json, t.all), "tape", written(json, t.tape));
+        json.members("what", p.what, "layers", c.layers, "heads", c.heads, "dim", c.dim, "context",
+                     c.context, "vocab", c.vocab, "batch", p.batch, "parameters", p.parameters,
+                     "steps", profile.step_seconds.size(), "median_ms", 1e3 * t.step.median,
+                     "min_ms", 1e3 * t.step.min, "gflops", t.flops / t.step.median / 1e9, "of_peak",
+                     t.of_peak, "peak_bytes", profile.peak_bytes, "messages",
+                     written(json, profile.messages), "total", written(json, t.all), "tape",
+                     written(json, t.tape));
         write(json, "outside", profile.outside, Name::op);
         write(json, "ops", by_op(profile.rows), Name::op);
         write(json, "modules", by_module(profile.rows, depth), Name::module);

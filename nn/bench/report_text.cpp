@@ -162,9 +162,9 @@ std::string to_text(const Messages& m) {
     return text + "\n";
 }
 
-std::string to_text(const GPTProfile& p, int depth) {
+std::string to_text(const ModelProfile& p, int depth) {
     const ProfileTotals t(p);
-    const GPTConfig& c = p.config;
+    const CommonSettings c = common_settings(p.config);
     std::string text = fmt::format(
         "{}\n{}: {} layers, {} heads, dim {}, context {}, vocabulary {}, batch {}, {} parameters\n",
         peak_text(p.profile.peak), p.what, c.layers, c.heads, c.dim, c.context, c.vocab, p.batch,

@@ -225,7 +225,7 @@ std::string to_json(const CheckedGradients& checked) {
     return json.text();
 }
 
-TwoPrecisions loss_on(GPT& model, const Batch& batch) {
+TwoPrecisions loss_on(LanguageModel& model, const Batch& batch) {
     model.to(DType::f64);
     return {.leaves =
                 [&model](DType dtype) {
@@ -239,7 +239,8 @@ ModelOnText model_on_text(const std::string& model, const std::string& text, std
                           std::uint64_t seed) {
     ModelWithText loaded = load_model_with_text(model, text);
     Generator generator(seed);
-    const std::int64_t length = std::min<std::int64_t>(loaded.model->config().context, 16);
+    const std::int64_t length =
+        std::min<std::int64_t>(common_settings(loaded.model->model_config()).context, 16);
     const Batch pieces = loaded.data.random_batch(Split::all, batch, length, generator);
     TwoPrecisions loss = loss_on(*loaded.model, pieces);
     return {std::move(loaded.model), std::move(loss)};

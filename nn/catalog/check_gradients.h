@@ -7,7 +7,7 @@
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/precision.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/language_model.h>
 
 #include <cstdint>
 #include <memory>
@@ -64,16 +64,16 @@ std::string to_text(const CheckedGradients& checked, bool in_full);
 /// One JSON object.
 std::string to_json(const CheckedGradients& checked);
 
-// ---- a trained GPT ------------------------------------------------------------------------------
+// ---- a trained language model -------------------------------------------------------------------
 
 // Its loss on a piece of text: what `tapestry gradcheck --model` checks, by check_loss.
 
 /// The model's loss on a batch, and its parameters, in either type. The model is left in f64. It
 /// must live as long.
-TwoPrecisions loss_on(GPT& model, const Batch& batch);
+TwoPrecisions loss_on(LanguageModel& model, const Batch& batch);
 
 struct ModelOnText {
-    std::unique_ptr<GPT> model;
+    std::unique_ptr<LanguageModel> model;
     TwoPrecisions loss;
 };
 

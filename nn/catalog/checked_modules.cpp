@@ -10,6 +10,7 @@
 #include <tapestry/nn/layers/norm.h>
 #include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/models/transformer.h>
@@ -126,6 +127,15 @@ CheckedModule seq2seq(Alignment alignment) {
 }
 
 using Makers = std::vector<std::pair<std::string, std::function<CheckedModule()>>>;
+
+CheckedModule llama() {
+    Generator& g = fresh_generator();
+    const LlamaConfig config{
+        .vocab = 11, .context = 6, .layers = 2, .heads = 2, .kv_heads = 1, .dim = 8};
+    const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
+    return checked(std::make_shared<Llama>(config, g), {},
+                   [x, y](const Llama& m, const Tensors&) { return m.loss(x, y); });
+}
 
 Makers layers() {
     return {
@@ -284,6 +294,7 @@ Makers models() {
     return {
         {"gpt", [] { return gpt(false, Positions::learned); }},
         {"gpt_rotary_checkpoint", [] { return gpt(true, Positions::rotary); }},
+        {"llama", llama},
         {"transformer",
          [] {
              Generator& g = fresh_generator();

@@ -40,14 +40,14 @@ void TransformerDecoding::select(const Tensor& rows) {
     }
 }
 
-Tensor GPTDecoding::read(const Tensor& ids) {
+Tensor LanguageModelDecoding::read(const Tensor& ids) {
     const NoGradGuard no_grad;
     return last(model_(ids, {.caches = &caches_}));
 }
 
-Tensor GPTDecoding::next(const Tensor& ids) { return read(as_column(ids)); }
+Tensor LanguageModelDecoding::next(const Tensor& ids) { return read(as_column(ids)); }
 
-void GPTDecoding::select(const Tensor& rows) {
+void LanguageModelDecoding::select(const Tensor& rows) {
     for (KeyValueCache& cache : caches_) cache.select(rows);
 }
 

@@ -2,7 +2,7 @@
 // beam search and a model.
 #pragma once
 
-#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/transformer.h>
 
 namespace tapestry {
@@ -37,12 +37,12 @@ private:
     std::vector<DecoderCache> caches_;
 };
 
-/// A GPT that continues B prompts of equal length. `next` throws ShapeError when the context is
-/// full.
-class GPTDecoding : public Decoding {
+/// A language model that continues B prompts of equal length. `next` throws ShapeError when the
+/// context is full.
+class LanguageModelDecoding : public Decoding {
 public:
     /// The model must outlive it.
-    explicit GPTDecoding(const GPT& model) : model_(model) {}
+    explicit LanguageModelDecoding(const LanguageModel& model) : model_(model) {}
 
     /// Reads tokens [B, T] at once and returns the logits [B, V] after the last.
     Tensor read(const Tensor& ids);
@@ -54,8 +54,11 @@ public:
     void clear() { caches_.clear(); }
 
 private:
-    const GPT& model_;
+    const LanguageModel& model_;
     std::vector<KeyValueCache> caches_;
 };
+
+/// The name from when a GPT was the only one.
+using GPTDecoding = LanguageModelDecoding;
 
 }  // namespace tapestry

@@ -96,7 +96,7 @@ std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator&
 }
 
 // The logits after the last of `ids`; the model sees as many as its context holds.
-Tensor last_logits(GPTDecoding& decoding, const std::vector<std::int64_t>& ids,
+Tensor last_logits(LanguageModelDecoding& decoding, const std::vector<std::int64_t>& ids,
                    std::int64_t context, bool cache) {
     const auto count = static_cast<std::int64_t>(ids.size());
     const bool continues = cache && decoding.length() > 0 && count <= context;
@@ -108,16 +108,18 @@ Tensor last_logits(GPTDecoding& decoding, const std::vector<std::int64_t>& ids,
 
 }  // namespace
 
-std::vector<std::int64_t> sample(const GPT& model, const std::vector<std::int64_t>& prompt,
+std::vector<std::int64_t> sample(const LanguageModel& model,
+                                 const std::vector<std::int64_t>& prompt,
                                  const SampleOptions& options, Generator& generator,
                                  const std::function<bool(std::int64_t)>& on_token) {
     check(options, prompt);
     const NoGradGuard no_grad;
     std::vector<std::int64_t> ids = prompt;
     std::vector<std::int64_t> drawn;
-    GPTDecoding decoding(model);
+    const std::int64_t context = common_settings(model.model_config()).context;
+    LanguageModelDecoding decoding(model);
     for (std::int64_t i = 0; i < options.tokens; ++i) {
-        const Tensor logits = last_logits(decoding, ids, model.config().context, options.cache);
+        const Tensor logits = last_logits(decoding, ids, context, options.cache);
         const std::int64_t id = draw(logits, options, generator);
         ids.push_back(id);
         drawn.push_back(id);
@@ -132,8 +134,9 @@ std::string DrawnText::next(std::int64_t id) {
     return stream_.push(tokenizer_.decode(std::span(&id, 1)));
 }
 
-std::string sample_text(const GPT& model, const Tokenizer& tokenizer, const std::string& prompt,
-                        const SampleOptions& options, Generator& generator,
+std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
+                        const std::string& prompt, const SampleOptions& options,
+                        Generator& generator,
                         const std::function<bool(const std::string&)>& on_text) {
     std::vector<std::int64_t> ids = tokenizer.encode(prompt, "prompt");
     if (ids.empty()) ids.push_back(tokenizer.beginning());

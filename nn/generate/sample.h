@@ -31,7 +31,8 @@ struct SampleOptions {
 /// evaluation mode. Throws ValueError for options out of range or logits that are not finite,
 /// IndexError for a prompt id outside the vocabulary. Source of top_p: Holtzman et al. 2020, "The
 /// Curious Case of Neural Text Degeneration".
-std::vector<std::int64_t> sample(const GPT& model, const std::vector<std::int64_t>& prompt,
+std::vector<std::int64_t> sample(const LanguageModel& model,
+                                 const std::vector<std::int64_t>& prompt,
                                  const SampleOptions& options, Generator& generator,
                                  const std::function<bool(std::int64_t)>& on_token = {});
 
@@ -56,8 +57,9 @@ private:
 /// of a text. `on_text` is called with the prompt and then with each piece, even if empty, as it is
 /// sampled; return false to stop. Throws ValueError for a prompt that the tokenizer cannot encode,
 /// before `on_text` is called, and as sample() does.
-std::string sample_text(const GPT& model, const Tokenizer& tokenizer, const std::string& prompt,
-                        const SampleOptions& options, Generator& generator,
+std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
+                        const std::string& prompt, const SampleOptions& options,
+                        Generator& generator,
                         const std::function<bool(const std::string&)>& on_text = {});
 
 }  // namespace tapestry

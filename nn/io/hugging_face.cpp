@@ -10,6 +10,7 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/models/gpt.h>
 
 #include <algorithm>
 #include <array>
@@ -338,15 +339,22 @@ LoadedModel load_hugging_face(const fs::path& directory) {
 LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
     const GPTConfig config = read_config(file);
     LoadedModel loaded{nullptr, read_bpe_files(file, files)};
-    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, files.directory());
+    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);
+    require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
+                     file.path(), config.norm_eps);
     loaded.model = make_model(config, files);
-    load_weights(files.path(kWeightsName), *loaded.model);
+    load_weights(files.path(kWeightsName), as<GPT>(*loaded.model));
     loaded.model->eval();
     return loaded;
 }
 
-void export_hugging_face(const fs::path& directory, const GPT& model, const Tokenizer* tokenizer) {
+void export_hugging_face(const fs::path& directory, const LanguageModel& any,
+                         const Tokenizer* tokenizer) {
+    const auto* const gpt = dynamic_cast<const GPT*>(&any);
+    require(gpt != nullptr, "export: GPT-2's format is for a GPT, but this model is {}",
+            row_of(any.model_config()).phrase);
+    const GPT& model = *gpt;
     check_expressible(model);
     std::vector<NewFile> files;
     if (tokenizer != nullptr) files = tokenizer_files(*tokenizer, kCharTokenizerName);

@@ -57,9 +57,9 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);
 /// without biases is written with biases of 0, which compute the same. bf16 weights (Module::to)
 /// are written unchanged, half as large.
 ///
-/// Throws ValueError for what GPT-2 cannot represent: positions that are not learned, swiglu, f64;
-/// IoError as save_model does.
-void export_hugging_face(const std::filesystem::path& directory, const GPT& model,
+/// Throws ValueError for another kind of model, and for what GPT-2 cannot represent: positions that
+/// are not learned, swiglu, f64; IoError as save_model does.
+void export_hugging_face(const std::filesystem::path& directory, const LanguageModel& model,
                          const Tokenizer* tokenizer);
 
 }  // namespace tapestry

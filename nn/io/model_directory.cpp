@@ -14,14 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kGPTFormat = "tapestry-gpt";
+std::string format_of(const ModelConfig& config) {
+    return fmt::format("tapestry-{}", row_of(config).name);
+}
 
-std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
+std::string config_json(const ModelConfig& config, const Tokenizer& tokenizer) {
     ConfigWriter file;
     file.set("format", std::int64_t{1});
-    file.set("model", row_of(ModelKind::gpt).key);
+    file.set("model", row_of(config).name);
     file.set("tokenizer", std::string(tokenizer.kind()));
-    write_fields(file, config);
+    std::visit([&](const auto& fields) { write_fields(file, fields); }, config);
     return file.text();
 }
 
@@ -37,25 +39,27 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFil
 }
 
 LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
-    check_kind(file, ModelKind::gpt);
-    const auto config = read_fields<GPTConfig>(file);
+    check_kind(file, ModelKind::language_model);
+    ModelConfig config = model_row(file.get<std::string>("model")).defaults;
+    std::visit([&](auto& fields) { fields = read_fields<std::decay_t<decltype(fields)>>(file); },
+               config);
     LoadedModel loaded{nullptr, read_tokenizer(file, files)};
-    check_vocabulary(*loaded.tokenizer, config, files.directory());
+    check_vocabulary(*loaded.tokenizer, common_settings(config).vocab, files.directory());
     loaded.model = make_model(config, files);
     load_weights(files, *loaded.model);
     loaded.model->eval();
     return loaded;
 }
 
-std::vector<NewFile> description_of(const GPTConfig& config, const Tokenizer& tokenizer) {
+std::vector<NewFile> description_of(const ModelConfig& config, const Tokenizer& tokenizer) {
     std::vector<NewFile> files = tokenizer_files(tokenizer, kTokenizerName);
     files.push_back(text_file(kConfigName, config_json(config, tokenizer)));
     return files;
 }
 
-std::vector<NewFile> files_of(const GPT& model, const Tokenizer& tokenizer) {
-    std::vector<NewFile> files = description_of(model.config(), tokenizer);
-    files.push_back(weights_file(saved_tensors(model), kGPTFormat));
+std::vector<NewFile> files_of(const LanguageModel& model, const Tokenizer& tokenizer) {
+    std::vector<NewFile> files = description_of(model.model_config(), tokenizer);
+    files.push_back(weights_file(saved_tensors(model), format_of(model.model_config())));
     return files;
 }
 
@@ -73,26 +77,28 @@ const Tokenizer& require_tokenizer(const LoadedModel& loaded, const fs::path& di
     return *loaded.tokenizer;
 }
 
-void save_weights(const fs::path& directory, const GPT& model) {
-    put_files(directory, {weights_file(saved_tensors(model), kGPTFormat)});
+void save_weights(const fs::path& directory, const LanguageModel& model) {
+    put_files(directory, {weights_file(saved_tensors(model), format_of(model.model_config()))});
 }
 
-void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
+void write_description(Commit& commit, const std::string& folder, const ModelConfig& config,
                        const Tokenizer& tokenizer) {
     for (const NewFile& file : description_of(config, tokenizer)) {
         commit.write(in_folder(folder, file.name), file.write);
     }
 }
 
-void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights) {
-    commit.write(in_folder(folder, kWeightsName), weights_file(weights, kGPTFormat).write);
+void write_weights(Commit& commit, const std::string& folder, const ModelConfig& config,
+                   const NamedTensors& weights) {
+    commit.write(in_folder(folder, kWeightsName), weights_file(weights, format_of(config)).write);
 }
 
-void save_model(const fs::path& directory, const GPT& model, const Tokenizer& tokenizer) {
+void save_model(const fs::path& directory, const LanguageModel& model, const Tokenizer& tokenizer) {
     put_files(directory, files_of(model, tokenizer));
 }
 
-void check_can_save(const fs::path& directory, const GPT& model, const Tokenizer& tokenizer) {
+void check_can_save(const fs::path& directory, const LanguageModel& model,
+                    const Tokenizer& tokenizer) {
     check_can_put(directory, files_of(model, tokenizer));
 }
 

@@ -7,52 +7,31 @@
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/io/commit.h>
-#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/language_model.h>
 
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 namespace tapestry {
 
-// ---- kinds of model -----------------------------------------------------------------------------
+// ---- a language model in a directory ------------------------------------------------------------
 
-// To add a kind, write its files in nn/models, with the list of its configuration's fields,
-// functions that save and load it (transformer_directory.h shows how), and a row here.
-
-/// The kinds of model that a directory may hold.
+/// What a directory may hold.
 enum class ModelKind {
-    gpt,         ///< a GPT
-    transformer  ///< a Transformer with encoder and decoder
+    language_model,       ///< of any kind in nn/models/model_registry.h
+    transformer,          ///< a Transformer with encoder and decoder
+    gpt = language_model  ///< the name from when a GPT was the only one
 };
 
-/// A kind of model and its names.
-struct ModelKindRow {
-    ModelKind kind;    ///< the kind
-    const char* key;   ///< "model" in config.json
-    const char* name;  ///< in error messages
-};
-
-/// In the order of ModelKind.
-inline constexpr std::array<ModelKindRow, 2> kModelKinds{
-    {{ModelKind::gpt, "gpt", "a GPT"},
-     {ModelKind::transformer, "transformer", "an encoder-decoder"}}};
-
-/// The row of a kind.
-constexpr const ModelKindRow& row_of(ModelKind kind) {
-    return kModelKinds[static_cast<std::size_t>(kind)];
-}
-
-// ---- a GPT in a directory -----------------------------------------------------------------------
-
-/// The kind of model that a directory holds; GPT-2 in Hugging Face's format is a GPT. Reads only
+/// What a directory holds; GPT-2 in Hugging Face's format is a language model. Reads only
 /// config.json. Throws IoError.
 ModelKind model_kind(const std::filesystem::path& directory);
 
-/// A GPT from a directory.
+/// A language model from a directory.
 struct LoadedModel {
-    std::unique_ptr<GPT> model;            ///< in evaluation mode
+    std::unique_ptr<LanguageModel>
+        model;  ///< in evaluation mode; as<GPT>(*model) for a GPT's parts
     std::unique_ptr<Tokenizer> tokenizer;  ///< null if there is none, in Hugging Face's format
 };
 
@@ -62,30 +41,32 @@ const Tokenizer& require_tokenizer(const LoadedModel& loaded,
 
 /// Writes our format, in one Commit (commit.h): a previous model survives a failure as a whole.
 /// Creates the directory. Throws IoError; BusyError if a run is using the directory.
-void save_model(const std::filesystem::path& directory, const GPT& model,
+void save_model(const std::filesystem::path& directory, const LanguageModel& model,
                 const Tokenizer& tokenizer);
 
 /// Throws what save_model would throw now for lack of access or space, and changes nothing: call it
 /// before a long run. It writes the files, then removes them.
-void check_can_save(const std::filesystem::path& directory, const GPT& model,
+void check_can_save(const std::filesystem::path& directory, const LanguageModel& model,
                     const Tokenizer& tokenizer);
 
 /// The same as part of a larger commit, into one of its folders ("" for none): everything but the
 /// weights, and the weights, by name.
-void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
+void write_description(Commit& commit, const std::string& folder, const ModelConfig& config,
                        const Tokenizer& tokenizer);
 /// The weights by name, into `folder`.
-void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights);
+void write_weights(Commit& commit, const std::string& folder, const ModelConfig& config,
+                   const NamedTensors& weights);
 
 /// Writes only the weights, which is what training changes.
-void save_weights(const std::filesystem::path& directory, const GPT& model);
+void save_weights(const std::filesystem::path& directory, const LanguageModel& model);
 
 /// Only the tokenizer of a directory in our format. Throws IoError.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
-/// Reads a GPT in either format, according to config.json. Throws IoError, with the file and the
-/// reason: another kind of model, missing, damaged, tensors that are missing, unknown or of another
-/// shape than the configuration's, other bytes than were saved.
+/// Reads a language model of any kind, or a GPT-2 in Hugging Face's format, according to
+/// config.json. Throws IoError, with the file and the reason: an encoder-decoder, missing, damaged,
+/// tensors that are missing, unknown or of another shape than the configuration's, other bytes than
+/// were saved.
 LoadedModel load_model(const std::filesystem::path& directory);
 
 // ---- a model and a text in its tokens -----------------------------------------------------------
@@ -94,8 +75,8 @@ LoadedModel load_model(const std::filesystem::path& directory);
 
 /// A model and a text in its tokens.
 struct ModelWithText {
-    std::unique_ptr<GPT> model;  ///< in training mode
-    TextData data;               ///< the text, split as in training
+    std::unique_ptr<LanguageModel> model;  ///< in training mode
+    TextData data;                         ///< the text, split as in training
 };
 
 /// Throws as load_model, require_tokenizer and tokenize_text do.

@@ -37,12 +37,12 @@ void check_size(double parameters, const SavedFiles& files) {
 }
 
 // Reports invalid settings as errors of their file.
-template <class Model, class Config>
-std::unique_ptr<Model> make(const Config& config, const SavedFiles& files) {
+template <class Config, class Make>
+auto make(const Config& config, const SavedFiles& files, const Make& made) {
     const std::string file = files.path(kConfigName).string();
     check_size(parameter_count(config), files);
     try {
-        return std::make_unique<Model>(config);
+        return made();
     } catch (const ValueError& error) {
         fail<IoError>("{}: {}", file, error.what());
     } catch (const ShapeError& error) {
@@ -89,15 +89,16 @@ NewFile weights_file(NamedTensors weights, std::string format) {
 }
 
 ModelKind kind_in(const ConfigFile& file) {
-    if (is_hugging_face(file)) return ModelKind::gpt;
+    if (is_hugging_face(file)) return ModelKind::language_model;
     const auto name = file.get<std::string>("model");
+    if (name == kTransformerKind) return ModelKind::transformer;
     std::string known;
-    for (const ModelKindRow& row : kModelKinds) {
-        if (row.key == name) return row.kind;
-        known += fmt::format("{}\"{}\"", known.empty() ? "" : " and ", row.key);
+    for (const ModelRow& row : model_rows()) {
+        if (row.name == name) return ModelKind::language_model;
+        known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", row.name);
     }
-    fail<IoError>("{}: \"model\" is \"{}\"; must be one of {}", file.path(), utf8::printable(name),
-                  known);
+    fail<IoError>("{}: \"model\" is \"{}\"; must be one of {} and \"{}\"", file.path(),
+                  utf8::printable(name), known, kTransformerKind);
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {
@@ -106,8 +107,17 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
                      "{}: a model of format {}; this Tapestry reads format {}", file.path(), format,
                      kModelFormat);
     const ModelKind kind = kind_in(file);
-    require<IoError>(kind == needed, "{}: the model is {}, expected {}", file.path(),
-                     row_of(kind).name, row_of(needed).name);
+    const char* const transformer = "an encoder-decoder";
+    if (kind == needed) return;
+    if (needed == ModelKind::transformer) {
+        fail<IoError>("{}: the model is {}, expected {}", file.path(),
+                      model_row(file.get<std::string>("model", "gpt")).phrase, transformer);
+    }
+    std::string phrases;
+    for (const ModelRow& row : model_rows()) {
+        phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
+    }
+    fail<IoError>("{}: the model is {}, expected {}", file.path(), transformer, phrases);
 }
 
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {
@@ -156,23 +166,20 @@ std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& saved) {
     return nullptr;
 }
 
-void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
-                      const fs::path& directory) {
+void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab, const fs::path& directory) {
     const bool characters = tokenizer.kind() == "char";
     const std::int64_t size = tokenizer.vocab_size();
-    require<IoError>(characters ? size == config.vocab : size <= config.vocab,
+    require<IoError>(characters ? size == vocab : size <= vocab,
                      "{}: the tokenizer has {} {}, the configuration {}", directory.string(), size,
-                     characters ? "characters" : "tokens", config.vocab);
+                     characters ? "characters" : "tokens", vocab);
 }
 
-std::unique_ptr<GPT> make_model(const GPTConfig& config, const SavedFiles& files) {
-    require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
-                     files.path(kConfigName).string(), config.norm_eps);
-    return make<GPT>(config, files);
+std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files) {
+    return make(config, files, [&] { return make_model(config); });
 }
 
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files) {
-    return make<Transformer>(config, files);
+    return make(config, files, [&] { return std::make_unique<Transformer>(config); });
 }
 
 void load_weights(const SavedFiles& files, const Module& model) {

@@ -1,5 +1,5 @@
-// Shared by all kinds of model directory, ours for GPTs and for encoder-decoders and Hugging
-// Face's: files replaced together, tokenizers, weights by name. Internal to nn/io.
+// Shared by all kinds of model directory, ours for language models and for encoder-decoders and
+// Hugging Face's: files replaced together, tokenizers, weights by name. Internal to nn/io.
 #pragma once
 
 #include <tapestry/nn/data/bpe.h>
@@ -7,7 +7,7 @@
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/transformer.h>
 
 #include <filesystem>
@@ -42,9 +42,12 @@ NewFile text_file(std::string name, std::string text);
 /// Parameters and buffers by name, with `format` in the metadata.
 NewFile weights_file(NamedTensors weights, std::string format);
 
+/// "model" of an encoder-decoder's config.json.
+inline constexpr const char* kTransformerKind = "transformer";
+
 /// The kind in a config.json. Throws IoError for an unknown one.
 ModelKind kind_in(const ConfigFile& file);
-/// Throws IoError for another kind, or an unknown format.
+/// Throws IoError for the other kind, or an unknown format.
 void check_kind(const ConfigFile& file, ModelKind needed);
 
 /// The tokenizer's files: characters in `char_name`, byte pairs in vocab.json and merges.txt.
@@ -58,13 +61,13 @@ std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& files);
 
 /// Throws IoError unless the tokenizer fits the model: a character per id, or at most as many byte
 /// pairs, because tables are often padded.
-void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
+void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab,
                       const std::filesystem::path& directory);
 
 /// Constructs a model whose weights are still to be loaded. Throws IoError, naming config.json, for
 /// settings that are invalid and, before allocating memory, if the model is far larger than the
 /// weights file.
-std::unique_ptr<GPT> make_model(const GPTConfig& config, const SavedFiles& files);
+std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files);
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
 
 /// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws

@@ -36,7 +36,7 @@ std::string mismatch(const TransformerConfig& config, const MarkedCharacters& v)
 std::string config_json(const TransformerConfig& config, const MarkedCharacters& vocabulary) {
     ConfigWriter file;
     file.set("format", std::int64_t{1});
-    file.set("model", row_of(ModelKind::transformer).key);
+    file.set("model", kTransformerKind);
     file.set("tokenizer", "char");
     file.set("begin_id", vocabulary.begin);
     file.set("end_id", vocabulary.end);

@@ -28,7 +28,7 @@ void check_can_save(const std::filesystem::path& directory, const Transformer& m
                     const MarkedCharacters& vocabulary);
 
 /// Reads a model. Throws IoError, with the file and the reason, as load_model does; also for a
-/// directory that holds a GPT (see model_kind).
+/// directory that holds a language model (see model_kind).
 LoadedTransformer load_transformer(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -5,7 +5,6 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/elementwise.h>
-#include <tapestry/ops/loss.h>
 
 #include <cmath>
 
@@ -16,6 +15,7 @@ const GPTConfig& checked(const GPTConfig& config) {
     check_positive("GPT", config);
     require(config.deviation >= 0 && std::isfinite(config.deviation),
             "GPT: deviation must be finite and >= 0, got {}", config.deviation);
+    require(config.norm_eps >= 0, "GPT: the norms' epsilon must be >= 0, got {}", config.norm_eps);
     require(config.softcap >= 0 && std::isfinite(config.softcap),
             "GPT: softcap must be finite and >= 0, got {}", config.softcap);
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
@@ -44,7 +44,7 @@ TransformerLayerConfig layer_config(const GPTConfig& config) {
 }  // namespace
 
 GPT::GPT(const GPTConfig& config, Generator& generator)
-    : Module("GPT"),
+    : LanguageModel("GPT"),
       token_embedding(checked(config).vocab, config.dim, generator),
       embedding_dropout(config.dropout, generator),
       blocks(
@@ -124,10 +124,6 @@ Tensor GPT::embedded(const Tensor& ids, const TransformerStackInputs& inputs) co
     const Tensor before = cache.latest();
     cache.set_latest(token_history->latest(ids, before));
     return x + (*token_history)(ids, before);
-}
-
-Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {
-    return cross_entropy((*this)(ids), targets);
 }
 
 std::string GPT::settings() const {

@@ -3,6 +3,7 @@
 
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/models/gpt_config.h>
+#include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/transformer/blocks.h>
 
 namespace tapestry {
@@ -11,7 +12,7 @@ namespace tapestry {
 /// linear head. Matrices are initially normal with the config's deviation; those that write to the
 /// residual stream are smaller by sqrt(2 layers), or 0; biases and the table of pairs are 0.
 /// Source: Radford et al. 2019 (GPT-2), section 2.3.
-class GPT : public Module {
+class GPT : public LanguageModel {
 public:
     Embedding token_embedding;                             ///< [V, C]
     std::optional<PositionalEncoding> position_embedding;  ///< [context, C]; if positions are added
@@ -25,18 +26,10 @@ public:
     /// MultiHeadAttention does. bf16 weights are drawn in f32 and rounded to nearest.
     explicit GPT(const GPTConfig& config, Generator& generator = default_generator());
 
-    /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,
-    /// which count towards the context. Throws ShapeError for more tokens than the context,
-    /// IndexError for ids outside the vocabulary.
-    Tensor operator()(const Tensor& ids, const TransformerStackInputs& inputs = {}) const;
-
-    /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
-    Tensor loss(const Tensor& ids, const Tensor& targets) const;
-
+    Tensor operator()(const Tensor& ids, const TransformerStackInputs& inputs = {}) const override;
     const GPTConfig& config() const { return config_; }  ///< as given
-    /// Sets the compute type of later calls. Does not change parameters; a model with bf16
-    /// parameters always computes in bf16.
-    void compute_in(ComputeType type) { config_.compute = type; }
+    ModelConfig model_config() const override { return config_; }
+    void compute_in(ComputeType type) override { config_.compute = type; }
     std::string settings() const override;
 
 private:

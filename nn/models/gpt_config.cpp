@@ -3,8 +3,6 @@
 #include <tapestry/nn/models/attention_numbers.h>
 
 #include <algorithm>
-#include <fstream>
-#include <limits>
 #include <string>
 
 namespace tapestry {
@@ -82,49 +80,6 @@ double step_flops(const GPTConfig& config, std::int64_t batch) {
     const double forward =
         2 * weights * s.context + 4 * s.layers * s.dim * pairs;  // of one sequence
     return 3 * forward * static_cast<double>(batch);
-}
-
-namespace {
-
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-
-// MemAvailable from /proc/meminfo in bytes; infinity if there is no such file.
-double system_memory() {
-    std::ifstream file("/proc/meminfo");
-    std::string name;
-    double kilobytes = 0;
-    std::string unit;
-    while (file >> name >> kilobytes >> unit) {
-        if (name == "MemAvailable:") return 1024 * kilobytes;
-        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-    }
-    return kUnlimited;
-}
-
-// The container's memory limit, beyond which the kernel kills processes. cgroups version 2 has
-// "max" or bytes, version 1 bytes.
-double container_memory() {
-    double least = kUnlimited;
-    for (const char* path :
-         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-        std::ifstream file(path);
-        double bytes = 0;
-        if (file >> bytes) least = std::min(least, bytes);
-    }
-    return least;
-}
-
-}  // namespace
-
-void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets,
-                  std::int64_t moments) {
-    const double needed = training_bytes(config, batch, gradient_sets, moments);
-    const double available = std::min(system_memory(), container_memory());
-    require(needed <= available,
-            "training this model would need about {:.1f} GB of memory, but only {:.1f} GB are "
-            "available; "
-            "choose smaller --layers, --dim, --context or --batch",
-            needed / 1e9, available / 1e9);
 }
 
 }  // namespace tapestry

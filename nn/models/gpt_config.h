@@ -102,12 +102,6 @@ struct FieldsOf<GPTConfig> {
     }
 };
 
-/// Type of the operands of its matrix products.
-inline DType product_dtype(const GPTConfig& config) {
-    const bool half = config.compute == ComputeType::bf16 || config.weights == ComputeType::bf16;
-    return half ? DType::bf16 : DType::f32;
-}
-
 /// Total number of parameters of a GPT; a double, because a configuration from a file may be
 /// absurd.
 double parameter_count(const GPTConfig& config);
@@ -128,13 +122,5 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
 /// Speeds counted this way can be compared between programs that compute the same gradients in
 /// other ways.
 double step_flops(const GPTConfig& config, std::int64_t batch);
-
-/// Checks before training whether it fits into memory, because the system kills a program that
-/// exceeds it.
-///
-/// Throws ValueError, with the amount needed, when training_bytes() estimates more memory than the
-/// system or the container can provide.
-void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
-                  std::int64_t moments = 2);
 
 }  // namespace tapestry

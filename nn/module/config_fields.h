@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,6 +84,18 @@ struct FieldVisitor {
 template <class Config, class Visit>
 constexpr void for_each_field(const Visit& visit) {
     FieldsOf<Config>::list(FieldVisitor<Config, Visit>{visit});
+}
+
+/// The field of this name and type; null if Config has none.
+template <class Config, class T>
+T Config::*find_field(std::string_view name) {
+    T Config::*found = nullptr;
+    for_each_field<Config>([&](const auto& one) {
+        if constexpr (std::is_same_v<typename std::decay_t<decltype(one)>::Value, T>) {
+            if (name == one.name) found = one.member;
+        }
+    });
+    return found;
 }
 
 /// Throws ValueError, naming `model`, for a size that must be positive and is not.

@@ -116,8 +116,9 @@ std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                : text + fmt::format("then: {}\n", utf8::printable(then.finding));
 }
 
-PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const GPT& model,
-                    const Tokenizer& tokenizer, const std::string& directory) {
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed,
+                    const LanguageModel& model, const Tokenizer& tokenizer,
+                    const std::string& directory) {
     const Tensor& ids = step.batches[replayed.batch].batch.inputs;
     return {.title = fmt::format("Step {}, replayed", step.step),
             .subtitle = fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}",

@@ -25,7 +25,8 @@ std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                     const RecordedOutcome& then);
 
 /// The step's page. `directory`: where the step comes from. Shows the first sequence's attention.
-PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const GPT& model,
-                    const Tokenizer& tokenizer, const std::string& directory);
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed,
+                    const LanguageModel& model, const Tokenizer& tokenizer,
+                    const std::string& directory);
 
 }  // namespace tapestry

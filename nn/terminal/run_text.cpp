@@ -37,13 +37,14 @@ std::string text_of(const Session& session) {
 }  // namespace
 
 std::string description_of(const Session& session) {
-    const GPTConfig& model = session.config().model;
+    const ModelConfig config = session.config().model_config();
+    const CommonSettings model = common_settings(config);
     std::string text = text_of(session);
     const Recipe recipe = session.config().recipe;
     text += fmt::format(
-        "GPT: {}, {}, dim {}, context {}: {} parameters; {}{}\n", counted(model.layers, "layer"),
-        counted(model.heads, "head"), model.dim, model.context, session.model().parameter_count(),
-        counted(num_threads(), "thread"),
+        "{}: {}, {}, dim {}, context {}: {} parameters; {}{}\n", row_of(config).title,
+        counted(model.layers, "layer"), counted(model.heads, "head"), model.dim, model.context,
+        session.model().parameter_count(), counted(num_threads(), "thread"),
         recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
     const std::size_t frozen = frozen_parameters(session.model()).size();
     if (frozen == 0) return text;

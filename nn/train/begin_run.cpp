@@ -48,6 +48,7 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     require(!r.resume || !data_name(r.config).empty(),
             "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
+    check_model_options_given(r.config.model_config(), r.given);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);
@@ -246,8 +247,10 @@ void check_same_request(Communicator& c, const RunRequest& request) {
             facts.emplace_back(one.name, value_text(request.config.*one.member));
         }
     });
-    for_each_field<GPTConfig>([&](const auto& one) {
-        facts.emplace_back(one.name, value_text(request.config.model.*one.member));
+    facts.emplace_back("kind", row_of(request.config.model_config()).name);
+    request.config.visit_model([&](const auto& model) {
+        for_each_field<std::decay_t<decltype(model)>>(
+            [&](const auto& one) { facts.emplace_back(one.name, value_text(model.*one.member)); });
     });
     check_same(c, facts);
 }

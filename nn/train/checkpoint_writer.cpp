@@ -104,7 +104,7 @@ void take_lowest_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::ge
 
 }  // namespace
 
-std::uint64_t state_bytes(const GPT& model) {
+std::uint64_t state_bytes(const Module& model) {
     std::uint64_t bytes = 0;
     for (const Tensor& p : model.parameters()) bytes += p.bytes() * (p.requires_grad() ? 3 : 1);
     return bytes;
@@ -125,8 +125,8 @@ void check_can_write(const RunDirectory& directory, const Session& session,
     }
     if (contents.best) check_best(commit, session);
     check_replaceable(directory.path() / kMetricsName);
-    write_description(commit, "", session.config().model, session.tokenizer());
-    write_weights(commit, "", saved_tensors(session.model()));
+    write_description(commit, "", session.config().model_config(), session.tokenizer());
+    write_weights(commit, "", session.config().model_config(), saved_tensors(session.model()));
     if (contents.state) check_room(directory.path(), state_bytes(session.model()));
     if (contents.state && resumes) set_aside(directory, session);
 }
@@ -238,7 +238,7 @@ double CheckpointWriter::write(const Job& job) {
         commit.adopt(kMetricsName, metrics_.name(), job.state.metrics);
     }
     const NamedTensors weights = snapshot_.weights();
-    write_weights(commit, "", weights);
+    write_weights(commit, "", session_.config().model_config(), weights);
     if (job.contents.best) write_best(commit, weights);
     if (job.contents.state) write_state(commit, job);
     try {
@@ -264,8 +264,8 @@ void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
         kept_.push_back(fmt::format("the best model is not saved: {}", error.what()));
         return;
     }
-    write_description(commit, kBestFolder, session_.config().model, session_.tokenizer());
-    write_weights(commit, kBestFolder, weights);
+    write_description(commit, kBestFolder, session_.config().model_config(), session_.tokenizer());
+    write_weights(commit, kBestFolder, session_.config().model_config(), weights);
     commit.write_manifest_of(kBestFolder);
 }
 
@@ -292,7 +292,7 @@ void CheckpointWriter::begin_anew(Commit& commit) const {
     for (const auto& [name, digest] : commit.before().files) {
         if (name.find('/') != std::string::npos) commit.remove(name);
     }
-    write_description(commit, "", session_.config().model, session_.tokenizer());
+    write_description(commit, "", session_.config().model_config(), session_.tokenizer());
 }
 
 }  // namespace tapestry

@@ -33,7 +33,7 @@ struct CheckpointContents {
 };
 
 /// Size of a checkpoint: all parameters, and two moments for each that is trained.
-std::uint64_t state_bytes(const GPT& model);
+std::uint64_t state_bytes(const Module& model);
 
 /// Throws IoError if such checkpoints could not be written: no space, no permission, or files in
 /// the way that no run here wrote. Call it before a long run. It also completes and cleans up what

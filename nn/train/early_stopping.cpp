@@ -37,11 +37,11 @@ constexpr double kLostAgain = 0.25;  // fraction of the gain
 }  // namespace
 
 LossWatch::LossWatch(const TrainingConfig& config)
-    : vocab_(config.model.vocab),
+    : vocab_(common_settings(config.model_config()).vocab),
       steps_(config.steps),
       warmup_(config.warmup),
       lr_(config.lr),
-      guessing_(std::log(static_cast<double>(config.model.vocab))),
+      guessing_(std::log(static_cast<double>(vocab_))),
       window_(std::clamp<std::int64_t>(config.steps / 20, 10, 100)) {}
 
 void LossWatch::add(const StepMetrics& metrics) {

@@ -36,8 +36,8 @@ private:
 
 // Sum of the losses over all predictions in `count` windows of `length` from the start of `ids`, in
 // double.
-double sum_of_losses(const GPT& model, std::span<const std::int64_t> ids, std::int64_t count,
-                     std::int64_t length) {
+double sum_of_losses(const LanguageModel& model, std::span<const std::int64_t> ids,
+                     std::int64_t count, std::int64_t length) {
     const Shape shape{count, length};
     const auto tokens = static_cast<std::size_t>(count * length);
     Tensor inputs(shape, DType::i64);
@@ -51,42 +51,44 @@ double sum_of_losses(const GPT& model, std::span<const std::int64_t> ids, std::i
 }
 
 // As many windows at a time as keep the logits [B, T, V] below about 100 MB.
-std::int64_t windows_at_once(const GPTConfig& config) {
+std::int64_t windows_at_once(const CommonSettings& config) {
     const std::int64_t logits = config.context * config.vocab;
     return std::clamp<std::int64_t>((std::int64_t{1} << 25) / logits, 1, 16);
 }
 
 }  // namespace
 
-double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOptions& options,
-                Generator& generator) {
+double evaluate(LanguageModel& model, const TextData& data, Split split,
+                const EvaluateOptions& options, Generator& generator) {
     const std::vector<double> losses =
         batch_losses(model, data, split, options, generator, {0, options.batches});
     return std::accumulate(losses.begin(), losses.end(), 0.0) /
            static_cast<double>(options.batches);
 }
 
-std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
+std::vector<double> batch_losses(LanguageModel& model, const TextData& data, Split split,
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches) {
     require(options.batches >= 1, "evaluate: batches must be at least 1, got {}", options.batches);
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);
+    const std::int64_t context = common_settings(model.model_config()).context;
     std::vector<double> losses;
     for (std::int64_t i = 0; i < options.batches; ++i) {
-        const Batch b = data.random_batch(split, options.batch, model.config().context, generator);
+        const Batch b = data.random_batch(split, options.batch, context, generator);
         if (i < batches.begin || i >= batches.end) continue;
         losses.push_back(model.loss(b.inputs, b.targets).item());
     }
     return losses;
 }
 
-WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids) {
+WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids) {
     require(ids.size() >= 2, "evaluate_windows: needs at least 2 ids, got {}", ids.size());
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);
-    const std::int64_t context = model.config().context;
-    const std::int64_t most = windows_at_once(model.config());
+    const CommonSettings config = common_settings(model.model_config());
+    const std::int64_t context = config.context;
+    const std::int64_t most = windows_at_once(config);
     WindowLoss result;
     const auto predictions = static_cast<std::int64_t>(ids.size()) - 1;
     while (result.tokens < predictions) {
@@ -119,11 +121,12 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
             "eval: --split test needs --test-fraction, as given in training");
     const Corpus corpus = read_corpus(config, std::move(loaded.tokenizer));
     const TextData data = split_corpus(corpus, config);
+    const std::int64_t context = common_settings(loaded.model->model_config()).context;
     Generator generator(seed);
     const std::string part =
         split == Split::all ? "" : fmt::format("the {} part of ", name_of_value(split));
     return checked({.loss = evaluate(*loaded.model, data, split, options, generator),
-                    .tokens = options.batches * options.batch * loaded.model->config().context,
+                    .tokens = options.batches * options.batch * context,
                     .unit = std::string(corpus.tokenizer->unit()),
                     .of = part + data_name(config),
                     .drawn = true});
@@ -131,8 +134,8 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
 
 Evaluation evaluate_on_tokens(const std::string& model, const std::string& file) {
     const LoadedModel loaded = load_model(model);
-    const WindowLoss all =
-        evaluate_windows(*loaded.model, read_token_file(file, loaded.model->config().vocab));
+    const std::int64_t vocab = common_settings(loaded.model->model_config()).vocab;
+    const WindowLoss all = evaluate_windows(*loaded.model, read_token_file(file, vocab));
     return checked({.loss = all.loss, .tokens = all.tokens, .of = file});
 }
 

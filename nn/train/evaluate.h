@@ -22,12 +22,12 @@ struct EvaluateOptions {
 
 /// Mean cross-entropy (nats per token) over random batches of one split of the text, in evaluation
 /// mode, without a tape. Restores the model's mode.
-double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOptions& options,
-                Generator& generator);
+double evaluate(LanguageModel& model, const TextData& data, Split split,
+                const EvaluateOptions& options, Generator& generator);
 
 /// The losses that evaluate() averages, but only for `batches`; the generator advances past all of
 /// them.
-std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
+std::vector<double> batch_losses(LanguageModel& model, const TextData& data, Split split,
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches);
 
@@ -42,7 +42,7 @@ struct WindowLoss {
 /// id. So ids 1 to n - 1 are predicted once each, from the ids before them in their window.
 /// Evaluation mode, no tape; restores the model's mode. Throws ValueError for fewer than two ids,
 /// IndexError for an id outside the vocabulary.
-WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids);
+WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids);
 
 // ---- of a trained model, from its directory -----------------------------------------------------
 

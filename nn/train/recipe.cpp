@@ -27,10 +27,11 @@ void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string
 
 std::string subtitle_of(const Session& session) {
     const TextData& data = session.data();
-    return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {}",
-                       session.model().settings(), session.model().parameter_count(),
-                       data.size(Split::train), session.tokenizer().unit(),
-                       data.size(Split::validation), counted(num_threads(), "thread"));
+    return fmt::format("{}: {}; {} parameters; {} {}s to learn from, {} held out; {}",
+                       row_of(session.config().model_config()).title, session.model().settings(),
+                       session.model().parameter_count(), data.size(Split::train),
+                       session.tokenizer().unit(), data.size(Split::validation),
+                       counted(num_threads(), "thread"));
 }
 
 // Options of other optimisers, which the command line knows, too: "--momentum".
@@ -52,7 +53,10 @@ std::string last_name(const std::filesystem::path& path) {
 std::vector<RecipeLine> recipe_lines(const TrainingConfig& config) {
     std::vector<RecipeLine> lines;
     add_lines(lines, config, config.optimizer);
-    add_lines(lines, config.model, config.optimizer);
+    if (config.other_model) {
+        lines.push_back({"--kind", row_of(*config.other_model).name, "Kind of model"});
+    }
+    config.visit_model([&](const auto& model) { add_lines(lines, model, config.optimizer); });
     return lines;
 }
 

@@ -25,7 +25,8 @@ ResumeOptions exactly(const TrainingConfig& config) {
         if (!is_foreign_option(config.optimizer, one.name)) options.given.emplace_back(one.name);
     };
     for_each_field<TrainingConfig>(add);
-    for_each_field<GPTConfig>(add);
+    config.visit_model(
+        [&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(add); });
     options.overrides = options.given;
     options.overrides.insert(options.overrides.end(), {"isa", "version", "data"});
     return options;
@@ -54,13 +55,14 @@ bool same_bits(double a, double b) {
 
 // ---- a recorded step ----------------------------------------------------------------------------
 
-ReplayedGradients replay_gradients(GPT& model, const RecordedStep& step, Generator& dropout,
-                                   const MachinePeak& peak) {
+ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& step,
+                                   Generator& dropout, const MachinePeak& peak) {
     const auto count = static_cast<std::int64_t>(step.batches.size());
     ReplayedGradients replayed;
     model.zero_grad();
     model.compute_in(step.compute);
-    const bool widened = model.head.weight.dtype() != DType::bf16;  // reading the file converted it
+    const bool widened =
+        model.parameters().front().dtype() != DType::bf16;  // reading the file converted it
     if (step.weights == ComputeType::bf16 && widened) model.to(DType::bf16);
     GradientSum sum(model.parameters(), step.micro_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
@@ -121,7 +123,8 @@ std::unique_ptr<Session> Replayer::session_at(const SavedFiles& files, std::int6
     const auto state = state_before(step, stored_checkpoints(files));
     if (!state) {
         TrainingConfig config = config_of(0);
-        config.start_dropout = config.model.dropout;  // not the start model's
+        config.start_dropout =
+            common_settings(config.model_config()).dropout;  // not the start model's
         return std::make_unique<Session>(config, options_.cache);
     }
     files.check({state->name()});
@@ -188,8 +191,9 @@ ReplayedStep replay_step(Session& session, bool watch, const MachinePeak& peak) 
     ReplayedStep step;
     step.recorded.step = session.steps() + 1;
     step.recorded.micro_batches = session.config().micro_batches;
-    step.recorded.compute = session.config().model.compute;
-    step.recorded.weights = session.config().model.weights;
+    const CommonSettings model = common_settings(session.config().model_config());
+    step.recorded.compute = model.compute;
+    step.recorded.weights = model.weights;
     GradientFlow flow(session.model());
     Generator& dropout = session.weights_generator();
     std::string checksum;

@@ -13,8 +13,8 @@
 
 #include <tapestry/nn/inspect/gradient_flow.h>
 #include <tapestry/nn/inspect/inspector.h>
-#include <tapestry/nn/train/step_record.h>
 #include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/step_record.h>
 
 #include <functional>
 #include <memory>
@@ -37,8 +37,8 @@ struct ReplayedGradients {
 /// is the generator of the model's dropout; it ends where the step left it. The model's gradients
 /// are cleared first and hold the sum afterwards. The model keeps the step's compute type, and its
 /// weights the type that they had in the step.
-ReplayedGradients replay_gradients(GPT& model, const RecordedStep& step, Generator& dropout,
-                                   const MachinePeak& peak = {});
+ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& step,
+                                   Generator& dropout, const MachinePeak& peak = {});
 
 /// The meaning of a finding for the run: "batch 2 of 4: first NaN: parameter w ...; the update of
 /// step 7 made it".
@@ -148,7 +148,8 @@ using RewindOptions [[deprecated("use ReplayOptions")]] = ReplayOptions;
 using Rewinder [[deprecated("use Replayer")]] = Replayer;
 /// The former name of replay_gradients().
 [[deprecated("use replay_gradients")]] inline ReplayedGradients retake(
-    GPT& model, const RecordedStep& step, Generator& dropout, const MachinePeak& peak = {}) {
+    LanguageModel& model, const RecordedStep& step, Generator& dropout,
+    const MachinePeak& peak = {}) {
     return replay_gradients(model, step, dropout, peak);
 }
 /// The former name of replay_step().

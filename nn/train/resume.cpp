@@ -20,7 +20,10 @@ void check_names(const std::vector<std::string>& overrides) {
     std::vector<std::string> known{"isa", "version", "data"};
     const auto add = [&known](const auto& one) { known.emplace_back(one.name); };
     for_each_field<TrainingConfig>(add);
-    for_each_field<GPTConfig>(add);
+    for (const ModelRow& row : model_rows()) {
+        std::visit([&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(add); },
+                   row.defaults);
+    }
     for (const std::string& name : overrides) {
         require(contains(known, name),
                 "--override {}: unknown name; must be an option's name (lr for --lr), isa, version "
@@ -45,15 +48,18 @@ public:
         overridden.push_back(what);
     }
 
-    /// Copies the given values into `config` after checking them.
-    template <class Config>
-    void take_given(Config& config, const Config& wanted) {
+    /// Copies the given values into `config` after checking them. `wanted` may be of another kind
+    /// of model, which has the field under the same name.
+    template <class Config, class Wanted>
+    void take_given(Config& config, const Wanted& wanted) {
         for_each_field<Config>([&](const auto& one) {
-            if (!contains(options_.given, one.name)) return;
+            using Value = typename std::decay_t<decltype(one)>::Value;
+            const auto member = find_field<Wanted, Value>(one.name);
+            if (member == nullptr || !contains(options_.given, one.name)) return;
             if (!is_place(one.name)) {
-                check(one.name, value_text(config.*one.member), value_text(wanted.*one.member));
+                check(one.name, value_text(config.*one.member), value_text(wanted.*member));
             }
-            config.*one.member = wanted.*one.member;
+            config.*one.member = wanted.*member;
         });
     }
 
@@ -75,7 +81,7 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
         training_config_from_json(info.config, fmt::format("{}: configuration", name));
     // In f32, an instruction set and the one whose kernels it uses give the same bits.
     const auto kernels_of = [&config](std::string_view isa) {
-        const bool same = config.model.compute == ComputeType::f32;
+        const bool same = common_settings(config.model_config()).compute == ComputeType::f32;
         return std::string(same ? parent_of(isa) : isa);
     };
     differences.check("isa", kernels_of(info.isa), kernels_of(name_of(current_isa())));
@@ -84,7 +90,16 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
             "weights (--model)",
             name, options.wanted.optimizer, config.optimizer);
     check_options_given(config.optimizer, options.given);
-    differences.take_given(config.model, options.wanted.model);
+    const ModelRow& kind = row_of(config.model_config());
+    const ModelRow& wanted_kind = row_of(options.wanted.model_config());
+    require(!contains(options.given, "kind") || &kind == &wanted_kind,
+            "{}: --kind {} cannot continue from the state of {}", name, wanted_kind.name,
+            kind.phrase);
+    check_model_options_given(config.model_config(), options.given);
+    config.visit_model([&](auto& model) {
+        options.wanted.visit_model(
+            [&](const auto& wanted) { differences.take_given(model, wanted); });
+    });
     if (contains(options.given, "text") || contains(options.given, "data")) {
         config.text.clear();
         config.data.clear();

@@ -6,7 +6,6 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/shared_session.h>
@@ -78,9 +77,9 @@ void check_rounds_bf16(const std::string& optimizer) {
 TrainingConfig checked(TrainingConfig config) {
     check_names(config);
     optimizer_row(config.optimizer);  // is there one?
-    if (config.model.weights == ComputeType::f32) return config;
+    if (common_settings(config.model_config()).weights == ComputeType::f32) return config;
     check_rounds_bf16(config.optimizer);
-    config.model.compute = ComputeType::bf16;
+    config.visit_model([](auto& model) { model.compute = ComputeType::bf16; });
     return config;
 }
 
@@ -101,16 +100,18 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
-        const GPTConfig wanted = config_.model;
-        config_.model = start.model->config();
-        config_.model.compute = wanted.compute;  // not the model's, but a training's
-        config_.model.weights = wanted.weights;
-        config_.model.dropout = config_.start_dropout.value_or(config_.model.dropout);
+        const CommonSettings wanted = common_settings(config_.model_config());
+        config_.set_model(start.model->model_config());
+        config_.visit_model([&](auto& model) {
+            model.compute = wanted.compute;  // not the model's, but a training's
+            model.weights = wanted.weights;
+            model.dropout = config_.start_dropout.value_or(model.dropout);
+        });
     } else if (!resumed) {
-        config_.model.vocab = tokenizer().vocab_size();
+        config_.visit_model([this](auto& model) { model.vocab = tokenizer().vocab_size(); });
     }
-    data().check_context(config_.model.context);
-    check_memory(config_.model, config_.micro_batch_size(),
+    data().check_context(config_.context());
+    check_memory(config_.model_config(), config_.micro_batch_size(),
                  GradientSum::gradient_sets(config_.leaves_per_step(), config_.micro_batches),
                  moments_of(config_));
     make_model(std::move(start.model));
@@ -120,8 +121,8 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
 }
 
 // A new one also for known weights: its dropout follows the seed of this training.
-void Session::make_model(std::unique_ptr<GPT> start) {
-    model_ = std::make_unique<GPT>(config_.model, weights_);
+void Session::make_model(std::unique_ptr<LanguageModel> start) {
+    model_ = tapestry::make_model(config_.model_config(), weights_);
     if (!start) return;
     const Tensors from = start->parameters();
     Tensors to = model_->parameters();
@@ -170,8 +171,7 @@ void Session::before_update(std::int64_t step) {
 // A batch is drawn whole, whatever its parts, so that the next one is where it always was. What a
 // part drops depends on nothing that was dropped before it: any process can compute it.
 void Session::draw_batch() {
-    batch_ =
-        data().batch(config_.order, Split::train, config_.batch, config_.model.context, batches_);
+    batch_ = data().batch(config_.order, Split::train, config_.batch, config_.context(), batches_);
     ++drawn_;
 }
 
@@ -234,8 +234,8 @@ ProcessAccount Session::own_account(std::size_t moment_bytes) const {
     const std::int64_t rows = config_.micro_batch_size();
     return {.host = OneProcess().host(),
             .threads = static_cast<double>(num_threads()),
-            .tokens = leaves * static_cast<double>(rows * config_.model.context),
-            .flops = leaves * step_flops(config_.model, rows),
+            .tokens = leaves * static_cast<double>(rows * config_.context()),
+            .flops = leaves * step_flops(config_.model_config(), rows),
             .seconds = leaves_taken_ == 0 ? 0 : seconds_since(began_),
             .moment_bytes = static_cast<double>(moment_bytes)};
 }
@@ -280,7 +280,7 @@ std::vector<std::int64_t> Session::sentence_ids() const {
     constexpr std::int64_t kMost = 24;
     const TokenIds unseen = data().ids(Split::validation);
     const TokenIds ids = unseen.size() > 1 ? unseen : data().ids(Split::all);
-    return ids.read(0, std::min({kMost, config_.model.context, ids.size() - 1}) + 1);
+    return ids.read(0, std::min({kMost, config_.context(), ids.size() - 1}) + 1);
 }
 
 std::vector<std::string> Session::sentence() const {

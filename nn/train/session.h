@@ -1,5 +1,5 @@
-// A training as a value: a GPT on a text, with everything that it is made of, which can be asked
-// for its step, taken on step by step, and left at any time.
+// A training as a value: a language model on a text, with everything that it is made of, which can
+// be asked for its step, taken on step by step, and left at any time.
 //
 //     Session session({.text = "input.txt", .model = {.layers = 2}, .steps = 500});
 //     while (!session.is_finished()) {
@@ -100,8 +100,9 @@ public:
     [[deprecated("use corpus().hash")]] const std::string& data_checksum() const {
         return corpus_.hash;
     }
-    GPT& model() { return *model_; }              ///< the model that is trained
-    const GPT& model() const { return *model_; }  ///< the model that is trained
+    /// The model that is trained; as<GPT>(model()) for what only a GPT has.
+    LanguageModel& model() { return *model_; }
+    const LanguageModel& model() const { return *model_; }  ///< the model that is trained
     /// Of the parameters that are not frozen.
     Optimizer& optimizer() { return *optimizer_; }
     /// Dropout draws from it.
@@ -193,7 +194,7 @@ private:
     ProcessAccount own_account(std::size_t moment_bytes) const;
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
-    void make_model(std::unique_ptr<GPT> start);
+    void make_model(std::unique_ptr<LanguageModel> start);
     Tensor next_loss();
 
     TrainingConfig config_;
@@ -201,7 +202,7 @@ private:
     TextData data_;
     Generator weights_;
     Generator batches_;
-    std::unique_ptr<GPT> model_;
+    std::unique_ptr<LanguageModel> model_;
     std::unique_ptr<Optimizer> optimizer_;
     std::optional<TrainLoop> loop_;
     SessionWatchers watchers_;

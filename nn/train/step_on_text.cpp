@@ -16,7 +16,7 @@ using Ids = std::vector<std::int64_t>;
 
 Tensor row_of(const Ids& ids) { return tensor(ids, {1, std::ssize(ids)}); }
 
-// ---- a GPT continues the prompt -----------------------------------------------------------------
+// ---- a language model continues the prompt ------------------------------------------------------
 
 Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64_t context) {
     const Ids ids = tokenizer.encode(prompt, "prompt");
@@ -31,23 +31,28 @@ Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64
     return ids;
 }
 
-StepOnText step_of_gpt(const std::string& directory, const std::string& prompt) {
+StepOnText step_of_language_model(const std::string& directory, const std::string& prompt,
+                                  bool has_target) {
     LoadedModel loaded = load_model(directory);
+    const ModelConfig config = loaded.model->model_config();
+    require(!has_target,
+            "inspect: {} is {}, which continues the prompt; --target is for an encoder-decoder",
+            shown(directory), row_of(config).phrase);
     const Tokenizer& tokenizer = require_tokenizer(loaded, directory);
-    const Ids ids = prompt_ids(prompt, tokenizer, loaded.model->config().context);
+    const Ids ids = prompt_ids(prompt, tokenizer, common_settings(config).context);
     const auto count = std::ssize(ids) - 1;
     const Tensor all = row_of(ids);
     const Tensor inputs = views::slice(all, 1, 0, count);
     const Tensor targets = views::slice(all, 1, 1, count + 1);
     const std::span<const std::int64_t> read(ids.data(), ids.size() - 1);
     std::vector<std::string> texts = token_texts(tokenizer, read);
-    const std::shared_ptr<GPT> model = std::move(loaded.model);
+    const std::shared_ptr<LanguageModel> model = std::move(loaded.model);
     const std::shared_ptr<const Tokenizer> names = std::move(loaded.tokenizer);
     return {.directory = directory,
             .prompt = prompt,
             .model = model,
             .loss = [model, inputs, targets] { return model->loss(inputs, targets); },
-            .products = product_dtype(model->config()),
+            .products = product_dtype(config),
             .predicted =
                 fmt::format("{} {}s predicted, each from those before it", count, names->unit()),
             .texts = {{.queries = std::move(texts)}},
@@ -116,16 +121,12 @@ PageOptions StepOnText::page(double loss_of_it) const {
 
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target) {
-    const std::string name = shown(directory);
-    if (model_kind(directory) == ModelKind::gpt) {
-        require(!target,
-                "inspect: {} is a GPT, which continues the prompt; --target is for an "
-                "encoder-decoder",
-                name);
-        return step_of_gpt(directory, prompt);
+    if (model_kind(directory) == ModelKind::language_model) {
+        return step_of_language_model(directory, prompt, target.has_value());
     }
     require(target.has_value(),
-            "inspect: {} is an encoder-decoder; it needs --target, the text to write", name);
+            "inspect: {} is an encoder-decoder; it needs --target, the text to write",
+            shown(directory));
     return step_of_transformer(directory, prompt, *target);
 }
 

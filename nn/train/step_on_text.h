@@ -24,7 +24,7 @@ namespace tapestry {
 /// A model and the loss of its step on a text.
 struct StepOnText {
     std::string directory;          ///< the model's
-    std::string prompt;             ///< a GPT's prompt, its only input; or empty
+    std::string prompt;             ///< a language model's prompt, its only input; or empty
     std::shared_ptr<Module> model;  ///< in evaluation mode
     std::function<Tensor()> loss;   ///< computes the loss
     DType products = DType::f32;    ///< element type of most matrix products
@@ -36,9 +36,9 @@ struct StepOnText {
     PageOptions page(double loss) const;
 };
 
-/// A GPT continues the prompt; an encoder-decoder reads it and writes the target. Throws ValueError
-/// for a prompt or target that the model cannot read, for a missing or superfluous target, and as
-/// load_model() and load_transformer() do.
+/// A language model continues the prompt; an encoder-decoder reads it and writes the target. Throws
+/// ValueError for a prompt or target that the model cannot read, for a missing or superfluous
+/// target, and as load_model() and load_transformer() do.
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target = {});
 

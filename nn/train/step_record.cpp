@@ -41,7 +41,7 @@ void write(JsonWriter& json, const RecordedBatch& b) {
 }
 
 // i64 [B, T], all ids within the vocabulary, as the model requires.
-Tensor ids_from(const JsonNode& json, const GPTConfig& config) {
+Tensor ids_from(const JsonNode& json, const CommonSettings& config) {
     std::vector<std::vector<std::int64_t>> rows;
     for (const JsonNode& row : json.elements()) {
         rows.push_back(row.get<std::vector<std::int64_t>>());
@@ -62,7 +62,7 @@ Tensor ids_from(const JsonNode& json, const GPTConfig& config) {
     return tensor(all, {static_cast<std::int64_t>(rows.size()), length});
 }
 
-RecordedBatch batch_from(const JsonNode& json, const GPTConfig& config) {
+RecordedBatch batch_from(const JsonNode& json, const CommonSettings& config) {
     RecordedBatch b{
         .batch = {ids_from(json.at("inputs"), config), ids_from(json.at("targets"), config)},
         .seed = json.get<std::uint64_t>("seed"),
@@ -83,7 +83,7 @@ void read_type(const JsonNode& json, const char* field, ComputeType& type) {
     fail("{} must be f32 or bf16, got {}", field, name);
 }
 
-RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
+RecordedStep step_from(const JsonNode& json, const CommonSettings& config) {
     RecordedStep step{.step = json.count("step"),
                       .updated = json.get<bool>("updated"),
                       .began_finite = json.get<bool>("began_finite")};
@@ -126,7 +126,7 @@ void write_step(const fs::path& directory, const RecordedStep& step,
     write_file_atomically(directory / kStepName, json.text() + "\n");
 }
 
-RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
+RecordedStep read_step(const fs::path& directory, const ModelConfig& config,
                        RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
@@ -134,7 +134,7 @@ RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
         const JsonNode json = tree.root();
         outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
                    json.get<std::string>("built")};
-        return step_from(json, config);
+        return step_from(json, common_settings(config));
     } catch (const JsonError& error) {
         fail<IoError>("{}: not a recorded step: {}", path.string(), error.what());
     } catch (const ValueError& error) {
@@ -144,13 +144,14 @@ RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
 
 // ---- the trap -----------------------------------------------------------------------------------
 
-Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
+Trap::Trap(LanguageModel& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
            std::int64_t micro_batches, std::int64_t steps)
     : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
     step_.step = steps + 1;
     step_.micro_batches = micro_batches;
-    step_.compute = model.config().compute;
-    step_.weights = model.config().weights;
+    const CommonSettings config = common_settings(model.model_config());
+    step_.compute = config.compute;
+    step_.weights = config.weights;
     step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
 }
 

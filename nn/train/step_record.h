@@ -7,7 +7,7 @@
 
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/language_model.h>
 
 #include <filesystem>
 #include <functional>
@@ -54,7 +54,7 @@ struct RecordedOutcome {
 void write_step(const std::filesystem::path& directory, const RecordedStep& step,
                 const RecordedOutcome& outcome);
 /// Throws IoError, naming the file, if it is damaged or does not fit the model.
-RecordedStep read_step(const std::filesystem::path& directory, const GPTConfig& config,
+RecordedStep read_step(const std::filesystem::path& directory, const ModelConfig& config,
                        RecordedOutcome& outcome);
 
 inline constexpr const char* kStepName = "step.json";  ///< the file, in the model's directory
@@ -72,7 +72,7 @@ public:
     /// Saves the step to `directory`, with the model and the tokenizer. `dropout` is the generator
     /// of the model's dropout. All must outlive the trap. `micro_batches`: per batch; `steps`:
     /// taken before.
-    Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer,
+    Trap(LanguageModel& model, Generator& dropout, const Tokenizer& tokenizer,
          std::filesystem::path directory, std::int64_t micro_batches = 1, std::int64_t steps = 0);
 
     /// Call for every batch, or each of its micro-batches, before its loss is computed.
@@ -87,7 +87,7 @@ private:
     std::string replay();
     void save(const RecordedOutcome& outcome) const;
 
-    GPT& model_;
+    LanguageModel& model_;
     Generator& dropout_;
     const Tokenizer& tokenizer_;
     std::filesystem::path directory_;

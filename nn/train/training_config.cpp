@@ -3,7 +3,8 @@
 #include <tapestry/core/random.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
-#include <tapestry/nn/models/gpt.h>
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <type_traits>
@@ -39,6 +40,15 @@ TrainOptions TrainingConfig::loop() const {
     return options;
 }
 
+void TrainingConfig::set_model(const ModelConfig& config) {
+    other_model.reset();
+    if (const auto* gpt = std::get_if<GPTConfig>(&config)) {
+        model = *gpt;
+    } else {
+        other_model = config;
+    }
+}
+
 void check_names(const TrainingConfig& config) {
     for_each_field<TrainingConfig>([&](const auto& one) {
         if constexpr (std::is_same_v<decltype(config.*one.member), const std::string&>) {
@@ -54,27 +64,36 @@ void check_names(const TrainingConfig& config) {
 std::string to_json(const TrainingConfig& config) {
     check_names(config);
     ConfigWriter model, all;
-    write_fields(model, config.model, WhichFields::all);  // the deviation at the start, too
+    config.visit_model([&](const auto& fields) {
+        write_fields(model, fields, WhichFields::all);  // the deviation at the start, too
+    });
     write_fields(all, config);
+    if (config.other_model) all.set("kind", row_of(*config.other_model).name);
     all.set("model", model);
     return all.text();
 }
 
 void check_counts(const TrainingConfig& config) {
     check_positive("training", config);
-    require(config.model.context > 0, "training: context must be positive, got {}",
-            config.model.context);
+    const std::int64_t context = config.context();
+    require(context > 0, "training: context must be positive, got {}", context);
     std::int64_t tokens = config.batch;
-    const bool overflows = __builtin_mul_overflow(tokens, config.model.context, &tokens) ||
+    const bool overflows = __builtin_mul_overflow(tokens, context, &tokens) ||
                            __builtin_mul_overflow(tokens, config.accumulate, &tokens);
     require(!overflows, "training: {} batches of {} sequences of {} tokens are too many to count",
-            config.accumulate, config.batch, config.model.context);
+            config.accumulate, config.batch, context);
 }
 
 TrainingConfig training_config_from_json(std::string_view json, std::string what) {
     const ConfigFile file(json, what);
     auto config = read_fields<TrainingConfig>(file);
-    config.model = read_fields<GPTConfig>(file.object("model"), WhichFields::all);
+    const auto kind = file.get<std::string>("kind", model_rows().front().name);
+    check_known(file, "kind", kind, model_names());
+    const ConfigFile fields = file.object("model");
+    config.set_model(model_row(kind).defaults);
+    config.visit_model([&](auto& model) {
+        model = read_fields<std::decay_t<decltype(model)>>(fields, WhichFields::all);
+    });
     try {
         check_counts(config);
     } catch (const ValueError& error) {
@@ -159,6 +178,80 @@ void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& give
     take_all_but(kept, config.model, from.model);
 }
 
+// ---- kinds of model -----------------------------------------------------------------------------
+
+namespace {
+
+bool is_among(const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// f(field, value) for the fields of a model that are options.
+template <class F>
+void for_each_option(const ModelConfig& config, const F& f) {
+    std::visit(
+        [&](const auto& model) {
+            for_each_field<std::decay_t<decltype(model)>>([&](const auto& one) {
+                if (is_model_option(one.name)) f(one, value_text(model.*one.member));
+            });
+        },
+        config);
+}
+
+}  // namespace
+
+bool is_model_option(std::string_view field) {
+    return field != "vocab" && field != "rotary_pairs" && field != "norm_eps" &&
+           field != "recompute";
+}
+
+ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>& models,
+                          const std::vector<std::string>& given) {
+    ModelConfig chosen = model_row(kind).defaults;
+    const auto take = [&given](auto& to, const auto& from) {
+        using To = std::decay_t<decltype(to)>;
+        using From = std::decay_t<decltype(from)>;
+        for_each_field<To>([&](const auto& one) {
+            using Value = typename std::decay_t<decltype(one)>::Value;
+            const auto member = find_field<From, Value>(one.name);
+            if (member != nullptr && is_among(given, one.name)) to.*one.member = from.*member;
+        });
+    };
+    for (auto one = models.rbegin(); one != models.rend(); ++one) std::visit(take, chosen, *one);
+    return chosen;
+}
+
+void check_model_options_given(const ModelConfig& model, const std::vector<std::string>& given) {
+    std::vector<std::string> own, foreign;
+    std::string options;
+    for_each_option(model, [&](const auto& one, const std::string&) {
+        own.emplace_back(one.name);
+        options += (options.empty() ? "" : ", ") + option_name(one);
+    });
+    for (const ModelRow& row : model_rows()) {
+        for_each_option(row.defaults, [&](const auto& one, const std::string&) {
+            const std::string option = option_name(one);
+            const bool is_new =
+                is_among(given, one.name) && !is_among(own, one.name) && !is_among(foreign, option);
+            if (is_new) foreign.push_back(option);
+        });
+    }
+    require(foreign.empty(), "train: {} has no {}; its options are {}", row_of(model).phrase,
+            fmt::join(foreign, ", "), options);
+}
+
+std::string models_text() {
+    std::string text;
+    for (const ModelRow& row : model_rows()) {
+        text += fmt::format("  {:<9}{}\n          ", row.name, row.summary);
+        for_each_option(row.defaults, [&](const auto& one, const std::string& value) {
+            text += fmt::format(" {} {}", option_name(one), value);
+        });
+        text += '\n';
+    }
+    return text;
+}
+
 Generator stream(std::uint64_t seed, Stream name) {
     return Generator(seed * 4 + static_cast<std::uint64_t>(name));
 }
@@ -176,7 +269,7 @@ OptimizerOptions optimizer_options(const TrainingConfig& config) {
     return options;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config) {
+std::unique_ptr<Optimizer> make_optimizer(const Module& model, const TrainingConfig& config) {
     return make_optimizer(model, config.optimizer, optimizer_options(config));
 }
 

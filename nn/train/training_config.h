@@ -7,7 +7,7 @@
 
 #include <tapestry/core/random.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/models/gpt_config.h>
+#include <tapestry/nn/models/model_registry.h>
 #include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/nn/train/loop.h>
 
@@ -19,8 +19,6 @@
 #include <vector>
 
 namespace tapestry {
-
-class GPT;
 
 /// Settings that go together (settings_of): nanoGPT's for a CPU, or what comes to the same
 /// loss in a fraction of the time.
@@ -59,6 +57,9 @@ struct TrainingConfig {
         {};  ///< directory of a model whose weights it begins with; empty: random ones
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
     GPTConfig model = {};
+    /// A model of another kind (nn/models/model_registry.h), which is trained instead; empty: a
+    /// GPT.
+    std::optional<ModelConfig> other_model = {};
     /// Replaces the dropout of a `start`; empty: keeps it.
     std::optional<double> start_dropout = {};
     std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
@@ -89,8 +90,24 @@ struct TrainingConfig {
     std::int64_t eval_batches = 50;    ///< batches per evaluation
     std::uint64_t seed = 1337;         ///< of all random numbers of the run
 
+    /// The configuration of the model that is trained, of whatever kind.
+    ModelConfig model_config() const { return other_model ? *other_model : ModelConfig(model); }
+    /// Changes it, and its kind.
+    void set_model(const ModelConfig& config);
+    /// Calls f(config) with it in its own type.
+    template <class F>
+    void visit_model(const F& f) {
+        other_model ? std::visit(f, *other_model) : f(model);
+    }
+    template <class F>
+    void visit_model(const F& f) const {
+        other_model ? std::visit(f, *other_model) : f(model);
+    }
+
+    /// The model's context, in tokens.
+    std::int64_t context() const { return common_settings(model_config()).context; }
     /// Tokens whose gradients one step averages.
-    std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
+    std::int64_t tokens_per_step() const { return batch * context() * accumulate; }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
     std::int64_t micro_batch_size() const;
     /// Micro-batches of a step: the leaves of its sum of gradients (gradient_sum.h).
@@ -172,7 +189,8 @@ void check_names(const TrainingConfig& config);
 /// than can be counted.
 void check_counts(const TrainingConfig& config);
 
-/// A JSON object: the fields by name, and in "model" those of the GPT. Throws as check_names does.
+/// A JSON object: the fields by name, in "model" those of the model, and in "kind"
+/// its kind, unless it is a GPT. Throws as check_names does.
 std::string to_json(const TrainingConfig& config);
 
 /// The reverse; fields that are missing have their defaults. Throws IoError in the name of `what`
@@ -195,6 +213,25 @@ TrainingConfig settings_of(Recipe recipe);
 /// Puts the settings of config.recipe, and of config.optimizer if that is given, into all fields
 /// but those whose names are `given`, the model's among them, and `recipe` itself.
 void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& given);
+
+// ---- kinds of model -----------------------------------------------------------------------------
+
+/// Whether a field of a model's configuration is an option of training. The vocabulary is the
+/// text's, and some fields only describe models that others have trained.
+bool is_model_option(std::string_view field);
+
+/// A configuration of this kind with its defaults, except for the fields `given`: these are copied
+/// from the first of `models` that has a field of that name. So kinds share the options of the
+/// command line. Throws ValueError for an unknown kind.
+ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>& models,
+                          const std::vector<std::string>& given);
+
+/// Throws ValueError, naming the options there are, if one of the fields `given` is of other kinds
+/// of model only.
+void check_model_options_given(const ModelConfig& model, const std::vector<std::string>& given);
+
+/// For help: each kind of model with its options and defaults.
+std::string models_text();
 
 // ---- random numbers -----------------------------------------------------------------------------
 
@@ -226,7 +263,7 @@ void set_optimizer(TrainingConfig& config, std::string_view name);
 OptimizerOptions optimizer_options(const TrainingConfig& config);
 
 /// Makes the configuration's optimiser for the model's parameters that are not frozen.
-std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config);
+std::unique_ptr<Optimizer> make_optimizer(const Module& model, const TrainingConfig& config);
 
 /// Whether this field of TrainingConfig is an option of other optimisers but not of this one.
 bool is_foreign_option(std::string_view optimizer, std::string_view field);

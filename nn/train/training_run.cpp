@@ -10,8 +10,8 @@
 #include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/step_record.h>
 #include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/step_record.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
 
@@ -138,9 +138,9 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
       state_(state_at_start(*directory_, session, options_)),
       metrics_(metrics_in(*directory_)),
       writer_(*directory_, session, metrics_),
-      step_least_(
-          step_flops(session.config().model, session.config().batch * session.config().accumulate) /
-          measure_flops(product_dtype(session.config().model))),
+      step_least_(step_flops(session.config().model_config(),
+                             session.config().batch * session.config().accumulate) /
+                  measure_flops(product_dtype(session.config().model_config()))),
       speed_(session.config().tokens_per_step(), step_least_),
       losses_(session.config()),
       schedule_(options_.checkpoints) {
@@ -197,7 +197,7 @@ void TrainingRun::Impl::open_report() {
             .sample =
                 [this] {
                     return session_.sample(
-                        std::min<std::int64_t>(120, session_.config().model.context));
+                        std::min<std::int64_t>(120, session_.config().context()));
                 },
             .warn =
                 [this](const std::string& message) {

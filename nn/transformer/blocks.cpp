@@ -1,26 +1,11 @@
 #include <tapestry/nn/transformer/blocks.h>
 
-#include <tapestry/autograd/recompute.h>
+#include <tapestry/nn/transformer/run_layers.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <fmt/format.h>
 
 namespace tapestry {
-namespace {
-
-// The cache or record of layer i, or null without a vector. An empty vector is resized to the
-// number of layers; any other size throws ShapeError.
-template <class T>
-T* of_layer(const char* what, std::vector<T>* all, std::size_t i, std::size_t layers) {
-    if (all == nullptr) return nullptr;
-    if (all->empty()) all->resize(layers);
-    require<ShapeError>(all->size() == layers, "{}: {} caches or records for {} layers", what,
-                        all->size(), layers);
-    return &(*all)[i];
-}
-
-}  // namespace
-
 MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config) {
     return {.dim = config.dim,
             .heads = config.heads,
@@ -87,21 +72,7 @@ TransformerStack::TransformerStack(const TransformerStackConfig& config, Generat
 
 Tensor TransformerStack::operator()(const Tensor& x, const TransformerStackInputs& inputs) const {
     const ModuleScope scope(name());
-    const bool plain = inputs.caches == nullptr && inputs.records == nullptr;
-    Tensor y = x;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-        const TransformerBlock& layer = *layers[i];
-        if (recompute_ && plain) {
-            const auto run = [&layer](const Tensors& t) {
-                return Tensors{layer(t[0], {.mask = t[1]})};
-            };
-            y = recompute(run, {y, inputs.mask})[0];
-            continue;
-        }
-        y = layer(y, {.mask = inputs.mask,
-                      .cache = of_layer("TransformerStack", inputs.caches, i, layers.size()),
-                      .record = of_layer("TransformerStack", inputs.records, i, layers.size())});
-    }
+    const Tensor y = run_layers("TransformerStack", layers, x, inputs, recompute_);
     return hooked(norm ? (*norm)(y) : y, x);  // [B, T, C]
 }
 

@@ -117,7 +117,7 @@ void bisect(const Place& p) {
 void replay_in(const std::string& directory) {
     const LoadedModel loaded = load_model(directory);
     RecordedOutcome then;
-    const RecordedStep step = read_step(directory, loaded.model->config(), then);
+    const RecordedStep step = read_step(directory, loaded.model->model_config(), then);
     Generator dropout(0);
     loaded.model->train();
     const ReplayedGradients replayed = replay_gradients(*loaded.model, step, dropout);

@@ -221,8 +221,8 @@ TEST_CASE("bench profile: a GPT's parameters stay what they are") {
     const auto next = [&] {
         return Batch{randint(0, 30, {3, 8}, generator), randint(0, 30, {3, 8}, generator)};
     };
-    const bench::GPTProfile profile =
-        bench::profile_gpt("mine", model, 3, next, {.steps = 2, .warm_up = 1});
+    const bench::ModelProfile profile =
+        bench::profile_model("mine", model, 3, next, {.steps = 2, .warm_up = 1});
     const auto after = model.parameters().front().to_vector<float>();
     double largest = 0;
     for (std::size_t i = 0; i < before.size(); ++i) {
@@ -239,7 +239,7 @@ TEST_CASE("bench profile: a GPT's parameters stay what they are") {
 
 TEST_CASE("bench profile: a GPT of any shape, or a trained one on a text") {
     const bench::ProfileOptions options{.steps = 2, .warm_up = 1};
-    const bench::GPTProfile random = bench::profile_on_random_tokens(small_gpt(), 3, options);
+    const bench::ModelProfile random = bench::profile_on_random_tokens(small_gpt(), 3, options);
     CHECK_EQ(random.what, "GPT on random tokens");
     CHECK_EQ(random.batch, 3);
     CHECK_EQ(random.profile.step_seconds.size(), 2);
@@ -254,9 +254,9 @@ TEST_CASE("bench profile: a GPT of any shape, or a trained one on a text") {
     config.vocab = 5;
     Generator generator(1);
     save_model(model, GPT(config, generator), CharTokenizer::from_text("abcd "));
-    const bench::GPTProfile trained = bench::profile_on_text(model, text, 2, options);
+    const bench::ModelProfile trained = bench::profile_on_text(model, text, 2, options);
     CHECK_EQ(trained.what, model);
-    CHECK_EQ(trained.config.vocab, 5);
+    CHECK_EQ(common_settings(trained.config).vocab, 5);
     CHECK(bench::to_text(trained, 3).find("vocabulary 5, batch 2, ") != std::string::npos);
     test::spill(text, "abc");
     test::check_message<ValueError>([&] { bench::profile_on_text(model, text, 2, options); },

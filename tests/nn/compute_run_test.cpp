@@ -112,12 +112,12 @@ TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report t
 
     // For sampling and as initial weights it is a model like any other.
     const LoadedModel read = load_model(place.out);
-    CHECK(read.model->head.weight.dtype() == DType::f32);
+    CHECK(as<GPT>(*read.model).head.weight.dtype() == DType::f32);
     TrainingConfig after = config_of(place);
     after.start = place.out.string();
     Session next(after);
-    CHECK(next.model().head.weight.to_vector<float>() ==
-          session->model().head.weight.to_vector<float>());
+    CHECK(as<GPT>(next.model()).head.weight.to_vector<float>() ==
+          as<GPT>(session->model()).head.weight.to_vector<float>());
     CHECK(std::isfinite(next.take_step().loss));
     export_hugging_face(place.scratch / "hf", session->model(), nullptr);
     CHECK(test::slurp(place.scratch / "hf/config.json").find("\"bfloat16\"") != std::string::npos);

@@ -52,6 +52,7 @@ void check_list(std::size_t without_field) {
 
 TEST_CASE("config fields: no member of a configuration is forgotten") {
     check_list<GPTConfig>(0);
+    check_list<LlamaConfig>(0);
     check_list<TransformerConfig>(0);
 }
 
@@ -187,11 +188,15 @@ TEST_CASE("config fields: docs/modules.md has the fields of models as they are l
                            gpt2 == nullptr ? "" : fmt::format(" `{}`", gpt2));
     });
     CHECK(page.find(gpt + "\n") != std::string::npos);
-    std::string transformer = "| field | meaning | default |\n|---|---|---|\n";
-    for_each_field<TransformerConfig>([&](const auto& one) {
-        transformer += fmt::format("| `{}` | {} | {} |\n", one.name, one.meaning,
-                                   value_text(TransformerConfig().*one.member));
-    });
-    INFO(transformer);
-    CHECK(page.find(transformer + "\n") != std::string::npos);
+    const auto has_table_of = [&page](const auto& defaults) {
+        std::string table = "| field | meaning | default |\n|---|---|---|\n";
+        for_each_field<std::decay_t<decltype(defaults)>>([&](const auto& one) {
+            table += fmt::format("| `{}` | {} | {} |\n", one.name, one.meaning,
+                                 value_text(defaults.*one.member));
+        });
+        INFO(table);
+        CHECK(page.find(table + "\n") != std::string::npos);
+    };
+    has_table_of(LlamaConfig());
+    has_table_of(TransformerConfig());
 }

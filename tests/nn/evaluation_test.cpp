@@ -67,8 +67,8 @@ TEST_CASE("evaluation: of all ids in a file, in order") {
     const std::string file = (place.scratch / "ids").string();
     spill(file, "1 2 3 4 5 6 7 8 9 10 1");
     const LoadedModel loaded = load_model(place.model);
-    const WindowLoss all =
-        evaluate_windows(*loaded.model, read_token_file(file, loaded.model->config().vocab));
+    const WindowLoss all = evaluate_windows(
+        *loaded.model, read_token_file(file, common_settings(loaded.model->model_config()).vocab));
     const Evaluation one = evaluate_on_tokens(place.model, file);
     CHECK_EQ(one.loss, all.loss);
     CHECK_EQ(to_text(one), fmt::format("loss {:.4f} nats per token (perplexity {:.3f}) over 10 "

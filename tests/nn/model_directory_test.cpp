@@ -51,7 +51,7 @@ struct Saved {
     }
 };
 
-std::vector<float> logits_of(const GPT& model) {
+std::vector<float> logits_of(const LanguageModel& model) {
     return model(tensor<std::int64_t>({{0, 1, 2, 3, 4, 0}})).to_vector<float>();
 }
 
@@ -70,13 +70,13 @@ TEST_CASE("model directory: what is loaded computes the same bits") {
         CHECK_EQ(logits_of(*loaded.model), logits_of(saved.model));
         CHECK_EQ(loaded.tokenizer->kind(), "char");
         CHECK_EQ(loaded.tokenizer->decode(std::vector<std::int64_t>{0, 1, 2, 3, 4}), "abcde");
-        const GPTConfig& c = loaded.model->config();
+        const GPT& model = as<GPT>(*loaded.model);
+        const GPTConfig& c = model.config();
         CHECK_EQ(c.layers, 2);
         CHECK_EQ(c.dropout, 0.25);
         CHECK_EQ(c.tied_head, tied);
         CHECK_EQ(c.bias, tied);
-        CHECK_EQ(loaded.model->head.weight.leaf() == loaded.model->token_embedding.weight.leaf(),
-                 tied);
+        CHECK_EQ(model.head.weight.leaf() == model.token_embedding.weight.leaf(), tied);
         for (const Tensor& parameter : loaded.model->parameters()) CHECK(parameter.requires_grad());
         CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 4);
     }
@@ -97,7 +97,7 @@ TEST_CASE("model directory: every setting is kept") {
             saved.model.eval();
             const LoadedModel loaded = load_model(saved.directory);
             CHECK_EQ(logits_of(*loaded.model), logits_of(saved.model));
-            const GPTConfig& c = loaded.model->config();
+            const GPTConfig& c = as<GPT>(*loaded.model).config();
             CHECK(c.activation == activation);
             CHECK(c.positions == positions);
             CHECK_EQ(c.hidden, 12);
@@ -202,8 +202,9 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("layers", 2.5, "config.json: \"layers\" has an invalid value: 2.5");
     with("layers", nullptr, "config.json: \"layers\" has an invalid value: null");
     with("bias", 1, "config.json: \"bias\" has an invalid value: 1");
-    with("model", "mlp",
-         "config.json: \"model\" is \"mlp\"; must be one of \"gpt\" and \"transformer\"");
+    with(
+        "model", "mlp",
+        "config.json: \"model\" is \"mlp\"; must be one of \"gpt\", \"llama\" and \"transformer\"");
     with("model", 7, "config.json: \"model\" has an invalid value: 7");
     with("heads", 3, "config.json: GPT: 3 heads do not divide dim 8 (remainder 2)");
     with("layers", 0, "GPT: layers must be positive, got 0");

@@ -248,7 +248,7 @@ TEST_CASE("resume: a directory that another used keeps that one's files until th
     CHECK_EQ(slurp(out / "model.safetensors"), weights);
     CHECK_EQ(metrics_of(out), metrics);
     CHECK_EQ(steps_in(out), std::vector<std::int64_t>{6, 9, 12});
-    CHECK_EQ(load_model(out).model->config().dim, 16);
+    CHECK_EQ(common_settings(load_model(out).model->model_config()).dim, 16);
     anew(4);
     CHECK_NE(slurp(out / "model.safetensors"), weights);
     CHECK_EQ(steps_in(out), std::vector<std::int64_t>{3});

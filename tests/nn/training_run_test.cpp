@@ -135,7 +135,7 @@ TEST_CASE("training run: a trap names what was not finite and keeps the step") {
     CHECK(said.find("; the run started with weights that are not finite") != std::string::npos);
     RecordedOutcome then;
     const LoadedModel loaded = load_model(place.out / "trap");
-    const RecordedStep step = read_step(place.out / "trap", loaded.model->config(), then);
+    const RecordedStep step = read_step(place.out / "trap", loaded.model->model_config(), then);
     loaded.model->train();
     const ReplayedGradients again = replay_gradients(*loaded.model, step, default_generator());
     CHECK_EQ(outcome_of(step, again).loss_bits, then.loss_bits);

@@ -126,9 +126,9 @@ Trial asked(const std::string& directory) {
     const Tokenizer& tokenizer = require_tokenizer(*loaded, directory);
     return {directory, [loaded, &tokenizer](std::uint64_t seed) {
                 const auto encode = [&](std::string_view story) { return tokenizer.encode(story); };
-                const std::int64_t context = loaded->model->config().context;
-                return figures_of(*loaded->model,
-                                  story_pieces(1000 + seed, kAsked, encode, context));
+                const GPT& model = as<GPT>(*loaded->model);
+                return figures_of(
+                    model, story_pieces(1000 + seed, kAsked, encode, model.config().context));
             }};
 }
 

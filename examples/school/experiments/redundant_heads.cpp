@@ -103,8 +103,9 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
 Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
                          std::uint64_t seed) {
     const TextData data(tokenizer.encode(examples::write_stories(1000 + seed, 100'000).text));
-    const std::int64_t context = std::min<std::int64_t>(loaded.model->config().context, kContext);
-    const AskedModel asked = asked_gpt(*loaded.model, data, context, 1);
+    GPT& model = as<GPT>(*loaded.model);
+    const std::int64_t context = std::min<std::int64_t>(model.config().context, kContext);
+    const AskedModel asked = asked_gpt(model, data, context, 1);
     Measured m;
     const Removals removals = remove_each(asked);
     for (const int quarters : {1, 2, 4}) add_removals(moment(quarters), removals, m);

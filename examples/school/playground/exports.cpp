@@ -301,7 +301,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* 
     return text_of([&] {
         const tapestry::LoadedModel loaded = tapestry::load_model(directory);
         const tapestry::Tokenizer& tokenizer = require_tokenizer(loaded, directory);
-        const auto gone = without(*loaded.model, heads);
+        const auto gone = without(tapestry::as<GPT>(*loaded.model), heads);
         auto generator = tapestry::stream(1, tapestry::Stream::samples);
         return tapestry::sample_text(*loaded.model, tokenizer, prompt,
                                      {.tokens = tokens, .temperature = temperature}, generator);
@@ -312,7 +312,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* 
 EMSCRIPTEN_KEEPALIVE const char* live_shape(const char* directory) {
     return text_of([&] {
         const tapestry::LoadedModel loaded = tapestry::load_model(directory);
-        const tapestry::GPTConfig& config = loaded.model->config();
+        const auto config = tapestry::common_settings(loaded.model->model_config());
         return fmt::format("{} {}", config.layers, config.heads);
     });
 }

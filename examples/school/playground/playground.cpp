@@ -144,7 +144,7 @@ void Playground::change(double lr, double dropout) {
     next->set_seconds_before(report_.latest().seconds);
     taken_away_.reset();  // its model is about to be destroyed
     session_ = std::move(next);
-    if (parts_.any()) taken_away_.emplace(session_->model(), parts_);
+    if (parts_.any()) taken_away_.emplace(as<GPT>(session_->model()), parts_);
     watch();
     note_change();
 }
@@ -161,7 +161,7 @@ void Playground::note_change() {
 }
 
 void Playground::take_away(const Parts& parts) {
-    std::optional<TakenAway> next(std::in_place, session_->model(), parts);
+    std::optional<TakenAway> next(std::in_place, as<GPT>(session_->model()), parts);
     taken_away_.swap(next);
     parts_ = parts;
 }
@@ -201,7 +201,7 @@ std::string Playground::look(const std::string& sentence) {
     const Tensor all = tensor(ids, {1, count + 1});
     const Tensor inputs = views::slice(all, 1, 0, count);
     const Tensor targets = views::slice(all, 1, 1, count + 1);
-    GPT& model = session_->model();
+    GPT& model = as<GPT>(session_->model());
     model.zero_grad();
     model.eval();
     const RuleBreaker broken(rule_);  // likewise before the Inspector
@@ -226,7 +226,7 @@ Ids Playground::ids_of(const std::string& sentence, std::int64_t least, std::int
 
 Tensors Playground::heads(const std::string& sentence) {
     const Ids ids = ids_of(sentence, 1, session_->config().model.context);
-    GPT& model = session_->model();
+    GPT& model = as<GPT>(session_->model());
     std::vector<AttentionRecord> records;
     model.eval();
     model(tensor(ids, {1, std::ssize(ids)}), {.records = &records});
@@ -249,7 +249,7 @@ Losses Playground::losses() {
     if (parts_.any()) {
         taken_away_.reset();
         losses.whole = session_->evaluate();
-        taken_away_.emplace(session_->model(), parts_);
+        taken_away_.emplace(as<GPT>(session_->model()), parts_);
     }
     return losses;
 }

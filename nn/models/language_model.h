@@ -1,0 +1,44 @@
+// A language model: what training on text, sampling, evaluating, inspecting and saving need of a
+// model, whatever its kind. Read next: model_registry.h, the kinds; gpt.h, the first of them.
+#pragma once
+
+#include <tapestry/nn/models/model_registry.h>
+#include <tapestry/nn/module/module.h>
+#include <tapestry/nn/transformer/blocks.h>
+
+namespace tapestry {
+
+/// A model that predicts the next token of a sequence from those before it.
+class LanguageModel : public Module {
+public:
+    using Module::Module;
+
+    /// ids i64 [B, T] -> logits [B, T, V], T <= context. With inputs.caches the ids continue those
+    /// of earlier calls, which count towards the context. Throws ShapeError for more tokens than
+    /// the context, IndexError for ids outside the vocabulary.
+    virtual Tensor operator()(const Tensor& ids,
+                              const TransformerStackInputs& inputs = {}) const = 0;
+
+    /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
+    Tensor loss(const Tensor& ids, const Tensor& targets) const;
+
+    /// Its configuration, which make_model() takes.
+    virtual ModelConfig model_config() const = 0;
+
+    /// Sets the compute type of later calls. Does not change parameters; a model with bf16
+    /// parameters always computes in bf16.
+    virtual void compute_in(ComputeType type) = 0;
+};
+
+/// The model as one of this kind, for what only that has: as<GPT>(session.model()).head. Throws
+/// ValueError for another kind.
+template <class Model, class Given>
+auto& as(Given& model) {
+    auto* found =
+        dynamic_cast<std::conditional_t<std::is_const_v<Given>, const Model, Model>*>(&model);
+    require(found != nullptr, "the model is {}, which cannot be used here",
+            row_of(model.model_config()).phrase);
+    return *found;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,126 @@
+#include <tapestry/nn/models/llama/llama.h>
+
+#include <tapestry/core/storage.h>
+#include <tapestry/nn/module/check_ids.h>
+#include <tapestry/nn/transformer/run_layers.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
+
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+const LlamaConfig& checked(const LlamaConfig& config) {
+    check_positive("Llama", config);
+    require(config.deviation >= 0 && std::isfinite(config.deviation),
+            "Llama: deviation must be finite and >= 0, got {}", config.deviation);
+    require(config.norm_eps >= 0, "Llama: the norms' epsilon must be >= 0, got {}",
+            config.norm_eps);
+    require(config.dim % config.heads == 0, "Llama: {} heads do not divide dim {} (remainder {})",
+            config.heads, config.dim, config.dim % config.heads);
+    return config;
+}
+
+MultiHeadAttentionConfig attention_config(const LlamaConfig& config) {
+    return {.dim = config.dim,
+            .heads = config.heads,
+            .kv_heads = config.kv_heads,
+            .causal = true,
+            .dropout = config.dropout,
+            .bias = false,
+            .positions = Positions::rotary,
+            .rotary = {.base = config.rotary_base, .pairs = RotaryPairs::halves}};
+}
+
+FeedForwardConfig feed_forward_config(const LlamaConfig& config) {
+    return {.dim = config.dim,
+            .hidden = hidden_width(config),
+            .activation = Activation::swiglu,
+            .bias = false};
+}
+
+}  // namespace
+
+LlamaBlock::LlamaBlock(const LlamaConfig& config, Generator& generator)
+    : Module("LlamaBlock"),
+      attention_norm(config.dim, config.norm_eps),
+      attention(attention_config(config), generator),
+      feed_forward_norm(config.dim, config.norm_eps),
+      feed_forward(feed_forward_config(config), generator),
+      residual_dropout(config.dropout, generator) {
+    register_module("attention_norm", attention_norm);
+    register_module("attention", attention);
+    register_module("feed_forward_norm", feed_forward_norm);
+    register_module("feed_forward", feed_forward);
+    register_module("residual_dropout", residual_dropout);
+}
+
+Tensor LlamaBlock::operator()(const Tensor& x, const TransformerBlockInputs& inputs) const {
+    const ModuleScope scope(name());
+    const AttentionInputs with{.mask = inputs.mask, .cache = inputs.cache, .record = inputs.record};
+    const Tensor h = x + residual_dropout(attention(attention_norm(x), with));  // [B, T, C]
+    return hooked(h + residual_dropout(feed_forward(feed_forward_norm(h))), x);
+}
+
+LlamaStack::LlamaStack(const LlamaConfig& config, Generator& generator)
+    : Module("LlamaStack"), recompute_(config.recompute) {
+    for (std::int64_t i = 0; i < config.layers; ++i) {
+        layers.push_back(std::make_unique<LlamaBlock>(config, generator));
+        register_module(fmt::format("{}", i), *layers.back());
+    }
+}
+
+Tensor LlamaStack::operator()(const Tensor& x, const TransformerStackInputs& inputs) const {
+    const ModuleScope scope(name());
+    return hooked(run_layers("LlamaStack", layers, x, inputs, recompute_), x);
+}
+
+Llama::Llama(const LlamaConfig& config, Generator& generator)
+    : LanguageModel("Llama"),
+      token_embedding(checked(config).vocab, config.dim, generator),
+      blocks(config, generator),
+      final_norm(config.dim, config.norm_eps),
+      head(config.dim, config.vocab, false, generator),
+      config_(config) {
+    register_module("token_embedding", token_embedding);
+    register_module("blocks", blocks);
+    register_module("final_norm", final_norm);
+    register_module("head", head);
+    if (config.tied_head) head.weight = token_embedding.weight;
+    initialise(generator);
+    if (config.weights != ComputeType::bf16) return;
+    to(DType::bf16);
+    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
+    config_.compute = ComputeType::bf16;
+}
+
+void Llama::initialise(Generator& generator) {
+    const double residual = config_.deviation / std::sqrt(2 * static_cast<double>(config_.layers));
+    for (auto& [name, parameter] : named_parameters()) {
+        if (parameter.rank() != 2) continue;  // the norms' weights stay 1
+        const bool writes = name.ends_with("output.weight") || name.ends_with("down.weight");
+        parameter.copy_(
+            normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator));
+    }
+}
+
+Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
+    const ModuleScope scope(name());
+    check_ids("Llama", "ids", ids);
+    const bool continued = inputs.caches != nullptr && !inputs.caches->empty();
+    const std::int64_t first = continued ? inputs.caches->front().length() : 0;
+    require<ShapeError>(first + ids.size(1) <= config_.context,
+                        "Llama: {} tokens are more than the context of {}", first + ids.size(1),
+                        config_.context);
+    Tensor x = token_embedding(ids);
+    if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
+    return hooked(head(final_norm(blocks(x, inputs))), ids);  // [B, T, V]
+}
+
+std::string Llama::settings() const {
+    return fmt::format("context {}, {} layers{}", config_.context, config_.layers,
+                       config_.tied_head ? ", tied head" : "");
+}
+
+}  // namespace tapestry

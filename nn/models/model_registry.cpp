@@ -1,0 +1,143 @@
+#include <tapestry/nn/models/model_registry.h>
+
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/llama/llama.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+namespace tapestry {
+
+// ---- configurations -----------------------------------------------------------------------------
+
+CommonSettings common_settings(const ModelConfig& config) {
+    return std::visit(
+        [](const auto& c) {
+            return CommonSettings{.vocab = c.vocab,
+                                  .context = c.context,
+                                  .layers = c.layers,
+                                  .heads = c.heads,
+                                  .dim = c.dim,
+                                  .dropout = c.dropout,
+                                  .compute = c.compute,
+                                  .weights = c.weights};
+        },
+        config);
+}
+
+double parameter_count(const ModelConfig& config) {
+    return std::visit([](const auto& c) { return parameter_count(c); }, config);
+}
+
+double training_bytes(const ModelConfig& config, std::int64_t batch, std::int64_t gradient_sets,
+                      std::int64_t moments) {
+    return std::visit(
+        [&](const auto& c) { return training_bytes(c, batch, gradient_sets, moments); }, config);
+}
+
+double step_flops(const ModelConfig& config, std::int64_t batch) {
+    return std::visit([&](const auto& c) { return step_flops(c, batch); }, config);
+}
+
+DType product_dtype(const ModelConfig& config) {
+    const CommonSettings c = common_settings(config);
+    const bool half = c.compute == ComputeType::bf16 || c.weights == ComputeType::bf16;
+    return half ? DType::bf16 : DType::f32;
+}
+
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// MemAvailable from /proc/meminfo in bytes; infinity if there is no such file.
+double system_memory() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    double kilobytes = 0;
+    std::string unit;
+    while (file >> name >> kilobytes >> unit) {
+        if (name == "MemAvailable:") return 1024 * kilobytes;
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return kUnlimited;
+}
+
+// The container's memory limit, beyond which the kernel kills processes. cgroups version 2 has
+// "max" or bytes, version 1 bytes.
+double container_memory() {
+    double least = kUnlimited;
+    for (const char* path :
+         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+        std::ifstream file(path);
+        double bytes = 0;
+        if (file >> bytes) least = std::min(least, bytes);
+    }
+    return least;
+}
+
+}  // namespace
+
+void check_memory(const ModelConfig& config, std::int64_t batch, std::int64_t gradient_sets,
+                  std::int64_t moments) {
+    const double needed = training_bytes(config, batch, gradient_sets, moments);
+    const double available = std::min(system_memory(), container_memory());
+    require(needed <= available,
+            "training this model would need about {:.1f} GB of memory, but only {:.1f} GB are "
+            "available; "
+            "choose smaller --layers, --dim, --context or --batch",
+            needed / 1e9, available / 1e9);
+}
+
+// ---- kinds --------------------------------------------------------------------------------------
+
+namespace {
+
+template <class Model, class Config>
+std::unique_ptr<LanguageModel> make(const ModelConfig& config, Generator& generator) {
+    return std::make_unique<Model>(std::get<Config>(config), generator);
+}
+
+}  // namespace
+
+const std::vector<ModelRow>& model_rows() {
+    static const std::vector<ModelRow> rows{
+        {.name = "gpt",
+         .title = "GPT",
+         .phrase = "a GPT",
+         .summary = "layer norms before attention and feed-forward network, as in GPT-2",
+         .defaults = GPTConfig{},
+         .make = make<GPT, GPTConfig>},
+        {.name = "llama",
+         .title = "Llama",
+         .phrase = "a Llama",
+         .summary = "RMS norms, rotary positions, SwiGLU, no biases",
+         .defaults = LlamaConfig{},
+         .make = make<Llama, LlamaConfig>}};
+    return rows;
+}
+
+std::vector<std::string> model_names() {
+    std::vector<std::string> names;
+    for (const ModelRow& row : model_rows()) names.emplace_back(row.name);
+    return names;
+}
+
+const ModelRow& model_row(std::string_view name) {
+    const auto& rows = model_rows();
+    const auto found = std::find_if(rows.begin(), rows.end(),
+                                    [&](const ModelRow& row) { return row.name == name; });
+    require(found != rows.end(), "unknown kind of model {}; must be one of {}", name,
+            fmt::join(model_names(), ", "));
+    return *found;
+}
+
+const ModelRow& row_of(const ModelConfig& config) { return model_rows()[config.index()]; }
+
+std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, Generator& generator) {
+    return row_of(config).make(config, generator);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,96 @@
+// The table of language models, a row for each kind. Training, checkpoints, model directories,
+// evaluating, sampling, inspecting, rewinding and the command line read it and name no kind:
+//
+//     auto model = make_model(LlamaConfig{.vocab = 65, .layers = 2});
+//
+// To add a kind, write its folder (nn/models/llama is an example): a configuration with its list of
+// fields and its cost, and a LanguageModel (language_model.h). Then add the configuration to
+// ModelConfig, here, and a row, in model_registry.cpp.
+#pragma once
+
+#include <tapestry/core/random.h>
+#include <tapestry/nn/models/gpt_config.h>
+#include <tapestry/nn/models/llama/llama_config.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tapestry {
+
+class LanguageModel;
+
+// ---- configurations -----------------------------------------------------------------------------
+
+/// The configuration of a language model of any kind. Each has the fields of CommonSettings, and
+/// the functions parameter_count, training_bytes and step_flops.
+using ModelConfig = std::variant<GPTConfig, LlamaConfig>;
+
+/// The settings that all kinds have.
+struct CommonSettings {
+    std::int64_t vocab = 0;                  ///< V, tokens in the vocabulary
+    std::int64_t context = 0;                ///< maximum number of tokens that it sees
+    std::int64_t layers = 0;                 ///< number of blocks
+    std::int64_t heads = 0;                  ///< of attention
+    std::int64_t dim = 0;                    ///< C, width of the model
+    double dropout = 0;                      ///< probability, in training
+    ComputeType compute = ComputeType::f32;  ///< type of activations
+    ComputeType weights = ComputeType::f32;  ///< type of the parameters
+};
+
+/// Those of a configuration.
+CommonSettings common_settings(const ModelConfig& config);
+
+/// Total number of parameters; a double, because a configuration from a file may be absurd.
+double parameter_count(const ModelConfig& config);
+
+/// Estimated peak memory of training, in bytes, as gpt_config.h explains.
+double training_bytes(const ModelConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
+                      std::int64_t moments = 2);
+
+/// Floating-point operations of the matrix products of one training step, as gpt_config.h explains.
+double step_flops(const ModelConfig& config, std::int64_t batch);
+
+/// Type of the operands of its matrix products.
+DType product_dtype(const ModelConfig& config);
+
+/// Checks before training whether it fits into memory, because the system kills a program that
+/// exceeds it.
+///
+/// Throws ValueError, with the amount needed, when training_bytes() estimates more memory than the
+/// system or the container can provide.
+void check_memory(const ModelConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
+                  std::int64_t moments = 2);
+
+// ---- kinds --------------------------------------------------------------------------------------
+
+/// A kind of language model.
+struct ModelRow {
+    const char* name;      ///< in config.json and on the command line: "gpt"
+    const char* title;     ///< in reports: "GPT"
+    const char* phrase;    ///< in messages: "a GPT"
+    const char* summary;   ///< for help
+    ModelConfig defaults;  ///< a configuration of this kind
+    /// Throws as the model's constructor does.
+    std::unique_ptr<LanguageModel> (*make)(const ModelConfig& config, Generator& generator);
+};
+
+/// All kinds, in the order of ModelConfig. The first is that of a training that names none.
+const std::vector<ModelRow>& model_rows();
+
+/// "gpt", "llama", ...: the names of all rows.
+std::vector<std::string> model_names();
+
+/// The row of this name. Throws ValueError, with the names that there are, if there is none.
+const ModelRow& model_row(std::string_view name);
+
+/// The row of a configuration.
+const ModelRow& row_of(const ModelConfig& config);
+
+/// A model with random weights. Throws as its constructor does.
+std::unique_ptr<LanguageModel> make_model(const ModelConfig& config,
+                                          Generator& generator = default_generator());
+
+}  // namespace tapestry
