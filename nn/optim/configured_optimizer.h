@@ -69,7 +69,7 @@ Config with_settings(const char* kind, Config config, const OptimizerState::Sett
 }
 
 /// `Self` has `static std::vector<std::string> moments(const Config&)`: the names of the tensors
-/// that are kept for a parameter. It may have a `check` of its own, for rules between settings.
+/// that are kept for a parameter. It may define `check`, for rules between settings.
 template <class Self, class Config>
 class ConfiguredOptimizer : public Optimizer {
 public:
@@ -77,7 +77,7 @@ public:
     const char* kind() const override { return kind_; }
 
 protected:
-    /// `weight_decay` is for groups without one of their own.
+    /// `weight_decay` is for groups that set none.
     ConfiguredOptimizer(const char* kind, ParameterGroups groups, const Config& config,
                         double weight_decay)
         : Optimizer(std::move(groups), config.lr, weight_decay), kind_(kind), config_(config) {
