@@ -128,7 +128,7 @@ const std::vector<Piece> kKinds{
     {"checkpoints/config.json", "which checkpoints/ does not have"},
     {"checkpoints/.lock", "the same"},
     {"rewind/model.safetensors", "which rewind/ does not have"},
-    {"trap/model.safetensors", "of a directory of its own"},
+    {"trap/model.safetensors", "of a separate directory"},
     {"step-00000010.safetensors", "a state out of place"},
     {"checkpoints/step-1000.safetensors", "too few digits"},
     {"checkpoints/step-0000001a.safetensors", "a letter"},

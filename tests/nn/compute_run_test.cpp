@@ -123,8 +123,7 @@ TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report t
     CHECK(test::slurp(place.scratch / "hf/config.json").find("\"bfloat16\"") != std::string::npos);
 }
 
-TEST_CASE(
-    "compute run: the instruction that multiplied is kept, and is another run's in bf16 alone") {
+TEST_CASE("compute run: the instruction that multiplied is recorded, and matters only in bf16") {
     const std::optional<Isa> half = half_isa();
     if (!half) return test::skip("this processor has no instruction for products of bf16");
     const test::SettingsGuard restored;
