@@ -257,7 +257,7 @@ void Teller::slot(std::string_view inside) {
     }
 }
 
-/// Tells `words`, which may hold slots of their own, and makes them the name of `part`.
+/// Tells `words`, which may contain slots, and makes them the name of `part`.
 void Teller::say(std::string_view part, std::string_view words) {
     std::size_t begin = stories_.text.size();
     tell(words);
