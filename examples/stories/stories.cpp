@@ -138,7 +138,7 @@ public:
 private:
     struct Entity {
         std::string noun;
-        std::size_t begin = 0, end = 0;  ///< Where it was last said; end is 0 if it was not.
+        std::size_t begin = 0, end = 0;  ///< Last mention; end is 0 if there was none.
     };
     struct Range {
         std::size_t begin = 0, end = 0;

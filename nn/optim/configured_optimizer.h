@@ -33,11 +33,11 @@ inline constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
 inline constexpr FieldTraits kFraction{.low = 0, .high = kBelowOne};
 /// A share in (0, 1).
 inline constexpr FieldTraits kOpenFraction{.low = kAboveZero, .high = kBelowOne};
-/// A finite number from 0 on.
+/// A finite number, at least 0.
 inline constexpr FieldTraits kNotNegative{.low = 0, .high = std::numeric_limits<double>::max()};
 
-/// Throws ValueError in the name of `kind` for a number outside of a setting's bounds, and for one
-/// with a fraction if `whole`.
+/// Throws ValueError, naming `kind`, for a number outside a setting's bounds, and for one with a
+/// fraction if `whole`.
 void check_setting(const char* kind, const char* name, double value, const FieldTraits& traits,
                    bool whole);
 

@@ -57,7 +57,7 @@ MuonGroups muon_groups(const Module& model, double weight_decay,
 /// Sources: Jordan et al. 2024; s: Liu et al. 2025, "Muon is Scalable for LLM Training".
 class Muon : public ConfiguredOptimizer<Muon, MuonConfig> {
 public:
-    /// Throws ValueError for one of `groups.matrices` that is none, and as AdamW does.
+    /// Throws ValueError if `groups.matrices` has a tensor that is not a matrix, and as AdamW does.
     explicit Muon(const MuonGroups& groups, const MuonConfig& config = {});
 
     /// AdamW's; a matrix has a momentum instead.

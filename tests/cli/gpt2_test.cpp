@@ -64,7 +64,7 @@ TEST_CASE("cli gpt2: PyTorch's loss of a file of tokens, with no tokenizer at ha
     CHECK_FALSE(fs::exists(place / "o"));
 }
 
-TEST_CASE("cli gpt2: files of tokens that are none") {
+TEST_CASE("cli gpt2: invalid files of tokens") {
     const Gpt2Place place;
     check_refused(place.tokens("1 2 377 4"),
                   "'ids': token 377 at position 2 is outside the "

@@ -26,7 +26,7 @@ struct TrapPlace : Place {
         put_model(*this / "start");
     }
 
-    // Sets numbers of a parameter of the initial model; all of them, or one.
+    // Sets all elements of a parameter of the initial model, or only one.
     void plant(const std::string& name, float value, std::int64_t only = -1) const {
         const fs::path path = *this / "start" / "model.safetensors";
         auto tensors = tapestry::read_safetensors(path).tensors;

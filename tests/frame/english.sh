@@ -5,6 +5,7 @@
 # changed.
 # Usage: english.sh SOURCE_DIR            checks
 #        english.sh --list FILE...        the places in these files, each with what to write instead
+#        english.sh --sample SOURCE_DIR SEED [N]    N (100) sentences of all parts, drawn at random, for an editor
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
@@ -136,6 +137,24 @@ if [[ ${1:-} == --list ]]; then
     exit
 fi
 
+files() { local folder=$1; shift; find "$folder" -name libraries -prune -o -type f \( "$@" \) -print | sort; }
+cpp() { files "$1" -name '*.h' -o -name '*.cpp'; }
+
+if [[ ${1:-} == --sample ]]; then
+    cd "$2"
+    mapfile -t documents < <(find . -maxdepth 1 -name '*.md' ! -name '*.zh.md' | sort
+        find docs -name '*.md' ! -name '*.zh.md' ! -path 'docs/course/*' ! -name experiments.md | sort)
+    mapfile -t sources < <(for room in core autograd ops nn examples tests; do cpp "$room"; done)
+    { paragraphs markdown "${documents[@]}"; paragraphs comments "${sources[@]}"; paragraphs messages "${sources[@]}"; } |
+        awk -F '\t' -v seed="$3" 'BEGIN { srand(seed) } {
+            n = split($2, sentences, /[.;] +/)
+            for (i = 1; i <= n; ++i) {
+                if (split(sentences[i], words, / +/) >= 5) printf "%.9f %s: %s\n", rand(), $1, sentences[i]
+            } }' | sort -n >"$scratch/sample"
+    head -n "${4:-100}" "$scratch/sample" | cut -d ' ' -f 2-
+    exit
+fi
+
 # First that the check finds what it looks for, in each kind of text, and nothing in plain English.
 cat >"$scratch/plain.md" <<'END'
 # The cache
@@ -173,8 +192,6 @@ expect 2 messages "$scratch/stilted.cpp"
 expect 1 comments "$scratch/stilted.sh"
 
 cd "$1"
-files() { local folder=$1; shift; find "$folder" -name libraries -prune -o -type f \( "$@" \) -print | sort; }
-cpp() { files "$1" -name '*.h' -o -name '*.cpp'; }
 failed=0
 check() { within "$@" || failed=1; }
 # English originals; the course and what experiments say of themselves keep the voice of their author.

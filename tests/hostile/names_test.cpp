@@ -97,7 +97,7 @@ const std::vector<Piece> kLetters{
     {"config.json.", "a dot behind"},
     {"\xD1\x81onfig.json", "a Cyrillic letter"},
     {"..\xEF\xBC\x8Fvictim\xEF\xBC\x8Fnotes.txt", "full-width slashes"},
-    {"\xE2\x80\xA4\xE2\x80\xA4/victim/notes.txt", "dots that are none"},
+    {"\xE2\x80\xA4\xE2\x80\xA4/victim/notes.txt", "characters that look like dots"},
     {"config.json\xE2\x80\x8B", "a space without width"},
     {"\xE2\x80\xAEnosj.gifnoc", "from right to left"},
     {"\\ud800config.json", "half a character"},

@@ -194,7 +194,7 @@ TEST_CASE("slope: what has no slope is not believed to have one") {
     }
 }
 
-TEST_CASE("slope: branches that the function tells of") {
+TEST_CASE("slope: branches that the function reports") {
     const auto relu = [](double x, double slope) {
         Line line(
             [x](double t) {

@@ -91,7 +91,7 @@ TEST_CASE("compute run: the same bits interrupted or not, from one thread and pr
     }
 }
 
-TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report tells of them") {
+TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report shows it") {
     const Place place(true);
     train(place, 1, 2, false);
     for (const auto& entry : read_safetensors(place.out / "model.safetensors").tensors) {

@@ -204,7 +204,7 @@ TEST_CASE("manifest: every flipped bit and every lost byte is reported, with the
     SavedFiles(scratch.path()).check({"tokenizer.json"});
 }
 
-TEST_CASE("manifest: one that is none") {
+TEST_CASE("manifest: an invalid one") {
     const Scratch scratch;
     CHECK_FALSE(read_manifest(scratch.path()).has_value());
     spill(scratch / kManifestName, "{\"format\":2,\"stage\":\"\",\"files\":{}}");

@@ -250,7 +250,7 @@ TEST_CASE("bisect: what metrics.jsonl has is found there, exactly") {
     check_message<ValueError>([&] { first("loss > 0", 40); }, "no step comes after step 40");
 }
 
-TEST_CASE("bisect: what it has not is found by taking steps again") {
+TEST_CASE("bisect: numbers that metrics.jsonl lacks are found by replaying steps") {
     const RewindPlace place;
     place.train(place.config());
     const RunHistory history(place.out);
