@@ -95,7 +95,7 @@ DigitFile read_digits(const std::filesystem::path& path) {
         const std::string line_name = fmt::format("{}: line {}", path.string(), number + 1);
         const std::vector<double> row = numbers_in_line(line, line_name);
         const auto [low, high] = std::minmax_element(row.begin(), row.end() - 1);
-        require(*low >= 0, "{}: pixel {} is negative", line_name, *low);
+        require(*low >= 0, "{}: pixel must be >= 0, got {}", line_name, *low);
         brightest = std::max(brightest, *high);
         (held_out(line, 5) ? test : train).push_back(row);
     }

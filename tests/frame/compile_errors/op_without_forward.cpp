@@ -1,5 +1,5 @@
 // -std=c++20
-// an Op overrides both forward(const Tensors&) const and backward(const Tensors&): this one lacks
+// an Op must override both forward(const Tensors&) const and backward(const Tensors&)
 #include <tapestry/autograd/tape.h>
 using namespace tapestry;
 struct TwiceOp : Op {
