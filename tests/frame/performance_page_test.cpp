@@ -223,7 +223,7 @@ TEST_CASE("README.md: its figures are those of docs/performance.json") {
     const auto ms = [&](const char* who) { return three_digits(1e3 * median(step, who)); };
     const std::string ratio = two_digits(median(step, "torch") / median(step, "ours"));
     const auto seconds = [&](const char* who) { return fmt::format("{:.1f}", median(fast, who)); };
-    const std::array<std::pair<const char*, std::vector<std::string>>, 2> quotes{{
+    const std::array<std::pair<std::string, std::vector<std::string>>, 2> quotes{{
         {"README.md",
          {fmt::format("takes {} ms; PyTorch 2.6 needs {} ms", ms("ours"), ms("torch")),
           ratio + " times as long",
@@ -232,9 +232,10 @@ TEST_CASE("README.md: its figures are those of docs/performance.json") {
          {fmt::format("用 {} ms", ms("ours")), fmt::format("用 {} ms", ms("torch")),
           "的 " + ratio + " 倍", seconds("ours") + " 秒", seconds("torch") + " 秒"}},
     }};
-    for (const auto& [name, sentences] : quotes) {
+    for (const auto& quote : quotes) {
+        const std::string& name = quote.first;
         const std::string text = on_one_line(slurp(source_dir() / name));
-        for (const std::string& sentence : sentences) {
+        for (const std::string& sentence : quote.second) {
             CHECK_MESSAGE(text.find(sentence) != std::string::npos,
                           name << " should say \"" << sentence << "\"");
         }
