@@ -29,7 +29,8 @@ paragraphs() {
         function split_comment(line,    i, c, quoted) {
             before_comment = line
             comment = ""
-            for (i = 1; i <= length(line); ++i) {
+            if (!index(line, slashes ? "//" : "#")) return
+            for (i = index(line, "\"") ? 1 : index(line, slashes ? "//" : "#"); i <= length(line); ++i) {
                 c = substr(line, i, 1)
                 if (c == "\\") { ++i; continue }
                 if (c == "\"") quoted = !quoted
