@@ -29,8 +29,8 @@ public:
 
     std::string name() const { return std::string(name_); }  ///< "layer_norm"
 
-    /// Computes the outputs given to record() once more, from other inputs of the same shapes and
-    /// dtypes. Deterministic: dropout reuses its mask.
+    /// Recomputes the outputs given to record(), from other inputs of the same shapes and dtypes.
+    /// Deterministic: dropout reuses its mask.
     virtual Tensors forward(const Tensors& inputs) const = 0;
 
     /// `grads[i]`: the gradient of output i, undefined if none arrived. Returns one tensor per

@@ -3,7 +3,7 @@
 //     RecycledVector<int> places;                     // a std::vector
 //     const auto op = make_recycled<AddOp>(a, b);     // a std::shared_ptr
 //
-// A training step makes some hundred small objects, and the next step makes them again. A freed
+// A training step makes hundreds of small objects, and the next step makes them again. A freed
 // block stays with the thread that freed it, in a list by size, and serves that thread's next
 // request of that size: after a few steps nothing is requested from the system. The thread that
 // frees a block need not be the one that allocated it; the memory that a thread keeps is limited

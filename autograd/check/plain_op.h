@@ -1,4 +1,4 @@
-// Plain functions as an op on a tape: then everything written for tensors applies to them.
+// Wraps a plain function as an op on a tape, so everything written for tensors applies to it.
 // Internal to autograd/check.
 #pragma once
 

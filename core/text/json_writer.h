@@ -49,7 +49,7 @@ public:
         enclosed('{', write, '}');
     }
 
-    /// Members: a name and its value, as member() takes them, in turn.
+    /// An object of alternating names and values, as member() takes them.
     template <class T, class... Rest>
     void object(std::string_view name, const T& x, const Rest&... rest) {
         object([&] { members(name, x, rest...); });
@@ -69,7 +69,7 @@ public:
         value(x);
     }
 
-    /// Several of them: a name and its value in turn.
+    /// Several members: alternating names and values.
     template <class T, class... Rest>
     void members(std::string_view name, const T& x, const Rest&... rest) {
         member(name, x);

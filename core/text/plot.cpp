@@ -64,7 +64,7 @@ std::vector<double> log_ticks(double low, double high) {
     return ticks.size() < 2 ? linear_ticks(low, high) : ticks;
 }
 
-// Few whole numbers that lie apart, as the 1, 2, 4, 8 of what is doubled, are the ticks themselves.
+// If the values are few whole numbers and not too close, like 1, 2, 4, 8, they are the ticks.
 std::vector<double> ticks_at(const Plot& plot, const Scale& scale) {
     constexpr std::size_t kMost = 8;
     constexpr double kApart = 30;  // on the paper

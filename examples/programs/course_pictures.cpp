@@ -2,7 +2,7 @@
 //
 //     course_pictures examples/school/pictures/course.txt docs/course/pictures
 //
-// The test `course_pictures` compares what is there with what it draws.
+// The test `course_pictures` checks that the directory is up to date.
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/pictures/course.h>
 

@@ -1,5 +1,5 @@
 // dates: from "friday 20 november 2026" to "2026-11-20", with the encoder-decoder Transformer or
-// the recurrent networks that preceded it. See dates.h for the dates, translate.h for the training.
+// the recurrent networks that preceded it. The dates are in dates.h, the training in translate.h.
 #include <tapestry/examples/programs/task_command.h>
 #include <tapestry/examples/school/tasks/dates.h>
 

@@ -13,8 +13,7 @@ namespace {
     const bool asks = std::strcmp(argv[1], "--help") == 0;
     const char* name = program_invocation_short_name;
     std::fprintf(asks ? stdout : stderr,
-                 "%s: takes no arguments; see examples/programs/%s.cpp for what it shows\n", name,
-                 name);
+                 "%s: takes no arguments; examples/programs/%s.cpp explains it\n", name, name);
     std::exit(asks ? 0 : 2);
 }
 

@@ -50,10 +50,10 @@ int main(int argc, char** argv) {
     std::string out = "-", truth;
     cli::Options options("write_stories",
                          "Writes children's stories, and what each of their pronouns refers to.");
-    options.seed(seed, "another seed, other stories");
-    options.count("--bytes", bytes, "at least so many, in whole stories");
-    options.text("--out", out, "file for the text; - is the standard output");
-    options.text("--truth", truth, "file for the references, as JSON lines");
+    options.seed(seed, "Seed for the stories");
+    options.count("--bytes", bytes, "Minimum size of the text, rounded up to whole stories");
+    options.text("--out", out, "File for the text; - for the standard output");
+    options.text("--truth", truth, "File for the references, as JSON lines");
     options.run([&] {
         const auto stories = examples::write_stories(seed, static_cast<std::size_t>(bytes));
         write_file(out, stories.text);

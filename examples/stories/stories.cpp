@@ -138,7 +138,7 @@ public:
 private:
     struct Entity {
         std::string noun;
-        std::size_t begin = 0, end = 0;  ///< Where it was last said; end is 0 if it was not.
+        std::size_t begin = 0, end = 0;  ///< Last mention; end is 0 if there was none.
     };
     struct Range {
         std::size_t begin = 0, end = 0;
@@ -257,7 +257,7 @@ void Teller::slot(std::string_view inside) {
     }
 }
 
-/// Tells `words`, which may hold slots of their own, and makes them the name of `part`.
+/// Tells `words`, which may contain slots, and makes them the name of `part`.
 void Teller::say(std::string_view part, std::string_view words) {
     std::size_t begin = stories_.text.size();
     tell(words);

@@ -1,10 +1,10 @@
 // Children's stories from a seeded grammar, with the referent of every pronoun known.
 //
 // The small character GPT is trained on this text. Because the generator itself decides what each
-// pronoun means, a trained attention map can be held against the truth: "The animal didn't cross
+// pronoun means, a trained attention map can be compared with the truth: "The animal didn't cross
 // the street because it was too tired" says it = animal, "... too wide" says it = street.
 //
-// Read next: stories_data.h (the notation and the plots), then stories.cpp (what tells them).
+// Read next: stories_data.h (the notation and the plots), then stories.cpp (which tells them).
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace tapestry::examples {
 
-/// Half-open byte ranges in the text. The antecedent is the last explicit mention, before the
-/// pronoun, of what the pronoun refers to: a name, a noun without its article, or a group in full
-/// ("Tom and his mom"). A name inside a group is a mention of its own.
+/// Half-open byte ranges in the text. The antecedent is the last explicit mention of the pronoun's
+/// referent before the pronoun: a name, a noun without its article, or a group in full ("Tom and
+/// his mom"). A name inside a group also counts as a mention.
 struct Reference {
     std::size_t pronoun_begin, pronoun_end, antecedent_begin, antecedent_end;
 };
@@ -25,9 +25,9 @@ struct Reference {
 /// a noun with its adjective.
 enum class Relation { subject, object, modifier };
 
-/// Half-open byte ranges of the later and of the earlier one. Objects stand right behind their verb
-/// but for "the"; marked are the verbs of the sentences with two meanings, and adjectives of colour
-/// and kind.
+/// Half-open byte ranges of the later and of the earlier one. Objects follow their verb directly,
+/// except for "the". Only the verbs of the sentences with two meanings and adjectives of colour and
+/// kind are marked.
 struct Dependency {
     Relation relation;
     std::size_t begin, end, earlier_begin, earlier_end;

@@ -1,10 +1,10 @@
-// Winograd schemas: a sentence whose pronoun means one noun or the other, by its last words alone.
+// Winograd schemas: a sentence whose pronoun means one noun or the other, depending only on its
+// last words.
 //
-// Each is a scene: what came before, the sentence, and two ways to go on. `first` makes the pronoun
-// mean x, `second` makes it mean y; each is one reason and the end that follows from it, so that
-// the text itself teaches what tired animals and wide streets are. Notation and cast are those of
-// stories_data.h; in kPeople, x and y are two children of one gender.
-// Read next: stories.cpp.
+// Each is a scene: what came before, the sentence, and two endings. `first` makes the pronoun mean
+// x, `second` makes it mean y; each is a reason and its consequence, so the text itself teaches
+// what tired animals and wide streets are. Notation and cast are those of stories_data.h; in
+// kPeople, x and y are two children of one gender. Read next: stories.cpp.
 #pragma once
 
 #include <string_view>

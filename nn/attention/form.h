@@ -17,7 +17,7 @@
 
 namespace tapestry {
 
-/// How a head combines its queries, keys and values. Derive from this for a form of your own.
+/// How a head combines its queries, keys and values. Derive from this to define your own.
 class AttentionForm : public Module {
 public:
     /// q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] -> [B, H, T, E]. A form that does not support

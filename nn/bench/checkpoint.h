@@ -1,5 +1,5 @@
 // What saving checkpoints costs a training run: the same run with checkpoints at an interval and
-// without, alternating, each in a directory of its own.
+// without, alternating, each in its own directory.
 #pragma once
 
 #include <tapestry/nn/models/gpt_config.h>
@@ -10,25 +10,24 @@
 
 namespace tapestry::bench {
 
-/// What to train, and how often to save it.
+/// The model to train, and how often to save it.
 struct CheckpointBench {
     GPTConfig model{.vocab = 65};  ///< model to train, on random tokens
     std::int64_t batch = 12;       ///< sequences per step
     std::int64_t steps = 300;      ///< steps of each run
-    std::int64_t rounds = 3;       ///< of one training with checkpoints and one without
+    std::int64_t rounds = 3;       ///< each with one run with checkpoints and one without
     double interval = 1;           ///< seconds between checkpoints
-    /// Where they are written; removed at the end. Of another disk other numbers are to be
-    /// expected.
+    /// Directory for the checkpoints, which are removed at the end. The results depend on its disk.
     std::filesystem::path directory = std::filesystem::temp_directory_path();
 };
 
 /// One training run.
 struct CheckpointTraining {
-    double seconds = 0;         ///< of all its steps; that the last checkpoint takes is not in it
-    double median = 0;          ///< of a step, what it waits included
-    double longest = 0;         ///< of all but the first few
-    double waited = 0;          ///< that steps stood still for checkpoints
-    double writer_seconds = 0;  ///< of CPU, by the thread that writes
+    double seconds = 0;            ///< of all its steps, without the last checkpoint
+    double median = 0;             ///< of a step, including waits
+    double longest = 0;            ///< of all but the first few
+    double waited = 0;             ///< that steps waited for checkpoints
+    double writer_seconds = 0;     ///< of CPU, by the thread that writes
     std::int64_t checkpoints = 0;  ///< checkpoints that were written
 };
 

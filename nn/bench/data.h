@@ -15,7 +15,7 @@ struct DataOptions {
     std::int64_t vocab = 4096;  ///< of the byte pairs
     std::int64_t batch = 12;    ///< sequences per batch
     std::int64_t context = 64;  ///< ids per sequence
-    double seconds = 1;         ///< for each row; each is measured five times at least
+    double seconds = 1;         ///< for each row; each is measured at least five times
 };
 
 /// The speeds found, each as the seconds of one pass.
@@ -27,7 +27,7 @@ struct DataRow {
     Times byte_pairs = {};   ///< encoding
     Times batch = {};        ///< one batch of byte pair ids
 
-    /// Bytes of text per second, for one of the times that cover the whole text.
+    /// Bytes of text per second; `times` must be one that covers the whole text.
     double bytes_per_second(const Times& times) const { return bytes / times.median; }
 };
 

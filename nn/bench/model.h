@@ -66,13 +66,13 @@ private:
 /// The same steps on a quiet machine, and with a core kept busy.
 struct BusyOptions {
     StepOptions step;         ///< per round, quiet and busy alike
-    std::int64_t rounds = 3;  ///< of quiet steps, then busy ones
+    std::int64_t rounds = 3;  ///< each of quiet steps, then busy ones
 };
 
 /// The same steps on a quiet and on a busy machine.
 struct BusyRow {
-    Times quiet;                  ///< seconds of a step, alone
-    Times busy;                   ///< seconds of a step, beside others
+    Times quiet;                  ///< seconds of a step, nothing else running
+    Times busy;                   ///< seconds of a step while a core is kept busy
     std::int64_t parameters = 0;  ///< number of the model's parameters
 };
 
@@ -92,9 +92,9 @@ struct SamplingOptions {
 
 /// The speed of writing tokens.
 struct SamplingRow {
-    Times token = {};            ///< seconds that one takes
+    Times token = {};            ///< seconds per token
     double bytes = 0;            ///< of weights that each has to read
-    double read_speed = 0;       ///< bytes per second at which the machine reads as many
+    double read_speed = 0;       ///< bytes per second that the machine reads of as many
     std::size_t peak_bytes = 0;  ///< peak of the memory in tensors
     /// Tokens per second when every token computes all keys and values again.
     double tokens_per_second_without_cache = 0;

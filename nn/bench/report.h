@@ -36,7 +36,6 @@ std::string to_text(const CheckpointRow& row);
 /// Tables by operation and by module; module paths are cut to `depth` parts, or not at all if 0.
 std::string to_text(const ModelProfile& profile, int depth);
 
-// One JSON object each. Threads and instruction set are those in use now.
 /// One JSON object. Threads and instruction set are those in use now.
 std::string to_json(const std::vector<GemmRow>& rows, DType dtype, const MachinePeak& peak);
 std::string to_json(const std::vector<Measurement>& rows, const AttentionOptions& options,

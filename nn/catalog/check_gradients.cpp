@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostCurves = 5;
 
-// How the command says it.
+// The command that checks the same.
 std::string command(const char* option, const std::string& name, const CheckOptions& o, int order) {
     const CheckOptions usual;
     std::string text = fmt::format("tapestry gradcheck {} {} --order {}", option, name, order);

@@ -31,7 +31,7 @@ Tensor random(const Shape& shape, std::uint64_t seed) {
 }
 
 // Modules with dropout keep drawing from the generator they were made with: it must outlive them.
-// Each thread checks modules of its own.
+// Each thread checks its own modules.
 Generator& fresh_generator() {
     static thread_local Generator generator(5);
     generator.set_state(5, 0);
@@ -43,7 +43,7 @@ Tensor ids(const Shape& shape, std::int64_t limit, std::uint64_t seed) {
     return randint(0, limit, shape, generator);
 }
 
-// Parameters in f64 and moved by noise; `inputs` become leaves, too.
+// Converts the parameters to f64 and adds noise to them; makes the inputs leaves.
 template <class M, class F>
 CheckedModule checked(std::shared_ptr<M> module, Tensors inputs, F f) {
     module->to(DType::f64);

@@ -1,5 +1,5 @@
 // One small example of every module, ready for its gradients to be checked: parameters in f64, away
-// from where they start (biases of 0 and norms of 1 hide mistakes), and a function of them.
+// from their initial values (biases of 0 and norms of 1 hide mistakes), and a function of them.
 #pragma once
 
 #include <tapestry/nn/module/module.h>

@@ -64,7 +64,7 @@ OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int
     whole.load_state(empty);
 }
 
-// The state of the same optimiser, of the parts alone.
+// The state of the same optimiser, for the parts only.
 OptimizerState OptimizerSlice::cut(const OptimizerState& whole) const {
     OptimizerState own = whole;
     own.tensors.clear();
@@ -103,7 +103,7 @@ ParameterGroups OptimizerSlice::groups(const OptimizerState& of) const {
     return groups;
 }
 
-// Of the parts, in the order of the groups.
+// The origins of the parts, in the order of the groups.
 std::vector<Optimizer::Part> OptimizerSlice::origins(const OptimizerState& of) const {
     std::vector<Optimizer::Part> origins;
     for (const auto& group : of.groups) {
@@ -130,7 +130,7 @@ void OptimizerSlice::step(const Tensor& gradient, double lr, double grad_scale) 
     optimizer_->zero_grad();
 }
 
-// One after the other, each of the slice's numbers: [n].
+// The slice's moments, one after the other, each [n].
 Tensors OptimizerSlice::own_moments() const {
     Tensors moments(moments_.size());
     if (!optimizer_) return moments;
@@ -147,7 +147,7 @@ Tensors OptimizerSlice::own_moments() const {
     return moments;
 }
 
-// The whole one's after so many more steps.
+// The whole optimiser's state after `steps` more steps.
 OptimizerState OptimizerSlice::without_moments(std::int64_t steps) const {
     OptimizerState state = begun_;
     state.steps += steps;

@@ -3,7 +3,7 @@
 // no bit, and each of P processes keeps a P-th of the moments.
 // Source: Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
 // Models", stage 1.
-// Internal to nn/data_parallel. Read next: data_parallel.h, whose it is.
+// Internal to nn/data_parallel. Read next: data_parallel.h, which uses it.
 #pragma once
 
 #include <tapestry/nn/data_parallel/flat_parameters.h>
@@ -16,7 +16,7 @@ namespace tapestry {
 
 class OptimizerSlice {
 public:
-    /// Whether it can be cut: its row in the table (nn/optim/optimizer_registry.h) says so.
+    /// Whether the optimiser is elementwise (nn/optim/optimizer_registry.h) and so can be cut.
     static bool is_for(const Optimizer& optimizer);
 
     /// Takes over from `whole`, whose moments are forgotten there. Throws ValueError unless it can
@@ -29,7 +29,7 @@ public:
     /// Puts all processes' slices together in `whole`, of process 0. All call it.
     void collect(Communicator& communicator, Optimizer& whole) const;
 
-    /// What the moments take here.
+    /// Size of this process's moments.
     std::size_t bytes() const;
 
 private:
@@ -41,9 +41,9 @@ private:
 
     const FlatParameters& flat_;
     std::vector<FlatParameters::Part> parts_;
-    OptimizerState begun_;                  // the whole one's: its moments are let go
+    OptimizerState begun_;                  // of the whole; its moments are released
     std::vector<std::string> names_;        // of all parameters, in their order
-    std::vector<std::string> moments_;      // "m", "v": what is kept of each parameter
+    std::vector<std::string> moments_;      // "m", "v": names of each parameter's moments
     Tensors views_;                         // of the parts
     std::unique_ptr<Optimizer> optimizer_;  // null for an empty slice
     std::int64_t taken_ = 0;

@@ -105,7 +105,7 @@ struct InspectedParameter {
     ValueStatistics values;                        ///< its elements in numbers
     Log2Histogram value_histogram;                 ///< of the magnitudes of its elements
     std::optional<ValueStatistics> gradient = {};  ///< its gradient in numbers, if it has one
-    /// Of the magnitudes of its gradient; empty without one.
+    /// Magnitudes of its gradient's elements; empty if it has none.
     Log2Histogram gradient_histogram = {};
     std::string dead_end = {};  ///< why it has no gradient; empty if it has one
 };
@@ -132,7 +132,7 @@ public:
     const std::vector<WalkStep>& walk() const { return walk_; }
     /// The attention entries, in order, for sequence 0 of the batch.
     const std::vector<AttentionTrace>& attention() const { return attention_; }
-    /// Of the step's first cross-entropy, if there was one.
+    /// Predictions of the step's first cross-entropy, if there was one.
     const std::optional<PredictionTrace>& predictions() const { return predictions_; }
     /// How its tokens' vectors led to these predictions; empty without predictions.
     const TokenPath& token_path() const { return token_path_; }

@@ -1,6 +1,5 @@
 // A model's predictions behind its loss: for every position with a class to predict (the next
-// token,
-// a masked word, an image's class), the likeliest classes and the target's probability,
+// token, a masked word, an image's class), the likeliest classes and the target's probability,
 //     p = softmax(logits),   loss = -ln p(right),
 // and the same for each layer on its own.
 #pragma once
@@ -25,7 +24,7 @@ namespace tapestry {
 // This does not depend on the model: layers are recognized by their paths ("blocks.3",
 // "decoder.0"), and the rest is what was recorded after the last one.
 
-/// The predictions that each layer alone would make.
+/// Computes the predictions that each layer would make if it were the last.
 class LogitLens {
 public:
     /// Call for every entry as it is recorded. Copies numbers to ordinary memory; keeps only

@@ -16,7 +16,9 @@ struct SentenceLook {
     std::vector<AttentionTrace> attention{};  ///< with weights and their description only
     std::vector<Prediction> rows{};           ///< as in PredictionTrace
 
-    bool empty() const { return attention.empty() && rows.empty(); }  ///< whether nothing was seen
+    bool empty() const {
+        return attention.empty() && rows.empty();
+    }  ///< whether there is nothing to show
 };
 
 /// Runs the forward pass of `loss`; computes no gradient and does not change the model.

@@ -37,8 +37,7 @@ public:
         ++steps_;
     }
 
-    // Over recent steps, evaluations excluded.
-    /// Of the whole run, over recent steps, evaluations excluded.
+    /// All processes together, over recent steps, evaluations excluded.
     double tokens_per_second() const { return recent_ > 0 ? tokens_ / recent_ : 0; }
     /// Over recent steps, evaluations excluded.
     double seconds_per_step() const { return recent_; }

@@ -45,7 +45,7 @@ struct RotaryConfig {
 };
 
 /// Rotates x [..., T, D], D even, whose rows are at positions first .. first + T - 1: the pair
-/// (x_2i, x_2i+1) at position pos by the angle pos / base^(2 i / D), so that the product of a query
+/// (x_2i, x_2i+1) at position pos by the angle pos / base^(2 i / D). Then the product of a query
 /// and a key depends only on their distance. Builds the table for this call. Throws ShapeError for
 /// odd D or rank < 2, ValueError for a base that is not positive and finite or a negative first.
 /// Source: Su et al. 2021, "RoFormer", equation 34.

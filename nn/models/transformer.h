@@ -38,7 +38,7 @@ struct TransformerConfig {
     bool share_embeddings = false;  ///< one table for source and target, which share a vocabulary
     bool tied_head = true;          ///< the head's weight is the target embedding's
     std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
-    /// Of the loss: share of a target's probability that is spread over all tokens.
+    /// Share of a target's probability that the loss spreads over all tokens.
     double label_smoothing = 0.1;
 };
 

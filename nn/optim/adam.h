@@ -12,13 +12,12 @@ struct AdamConfig {
     double lr = 1e-3;      ///< learning rate
     double beta1 = 0.9;    ///< share of the mean of the gradients that stays, in [0, 1)
     double beta2 = 0.999;  ///< share of the mean of their squares that stays, in [0, 1)
-    double eps = 1e-8;     ///< added to the root, so that nothing is divided by 0
-    /// Of all parameters in groups without one of their own. If not given, 0 for Adam and 0.01 for
-    /// AdamW, as PyTorch's.
+    double eps = 1e-8;     ///< added to the root to avoid division by 0
+    /// Weight decay of groups that set none. Default: 0 for Adam and 0.01 for AdamW, as in PyTorch.
     std::optional<double> weight_decay = {};
-    /// Of parameters of bf16, which are rounded by chance, as their moments are. What is drawn
-    /// follows from this seed, a parameter's name, its step and the number's place: threads and
-    /// parts change nothing. At most 2^53.
+    /// Seed for rounding bf16 parameters and their moments stochastically. The random numbers
+    /// depend only on it, the parameter's name, its step and the element's index, not on threads or
+    /// parts. At most 2^53.
     std::uint64_t rounding_seed = 0;
 };
 
@@ -78,10 +77,10 @@ public:
 struct RMSpropConfig {
     double lr = 1e-2;         ///< learning rate
     double alpha = 0.99;      ///< how slowly the running mean of the squares forgets
-    double eps = 1e-8;        ///< added to the root, so that nothing is divided by 0
+    double eps = 1e-8;        ///< added to the root to avoid division by 0
     double momentum = 0;      ///< of the steps; 0: none
     bool centered = false;    ///< divide by the deviation: the squares' mean less the mean's square
-    double weight_decay = 0;  ///< added to the gradient; of groups without one of their own
+    double weight_decay = 0;  ///< added to the gradient; of groups that set none
 };
 
 template <>
@@ -119,8 +118,8 @@ struct LionConfig {
     double lr = 1e-4;     ///< a third to a tenth of AdamW's
     double beta1 = 0.9;   ///< of the mean whose sign is the step
     double beta2 = 0.99;  ///< of the mean that is kept
-    /// Shrinks the parameter itself, as AdamW's; of groups without one of their own. For the same
-    /// strength as AdamW's it is as many times larger as the learning rate is smaller.
+    /// Weight decay of groups that set none. Shrinks the parameter itself, as AdamW's does; for the
+    /// same effect, multiply AdamW's by the factor by which the learning rate is smaller.
     double weight_decay = 0;
 };
 

@@ -33,11 +33,11 @@ inline constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
 inline constexpr FieldTraits kFraction{.low = 0, .high = kBelowOne};
 /// A share in (0, 1).
 inline constexpr FieldTraits kOpenFraction{.low = kAboveZero, .high = kBelowOne};
-/// A finite number from 0 on.
+/// A finite number, at least 0.
 inline constexpr FieldTraits kNotNegative{.low = 0, .high = std::numeric_limits<double>::max()};
 
-/// Throws ValueError in the name of `kind` for a number outside of a setting's bounds, and for one
-/// with a fraction if `whole`.
+/// Throws ValueError, naming `kind`, for a number outside a setting's bounds, and for one with a
+/// fraction if `whole`.
 void check_setting(const char* kind, const char* name, double value, const FieldTraits& traits,
                    bool whole);
 
@@ -69,7 +69,7 @@ Config with_settings(const char* kind, Config config, const OptimizerState::Sett
 }
 
 /// `Self` has `static std::vector<std::string> moments(const Config&)`: the names of the tensors
-/// that are kept for a parameter. It may have a `check` of its own, for rules between settings.
+/// that are kept for a parameter. It may define `check`, for rules between settings.
 template <class Self, class Config>
 class ConfiguredOptimizer : public Optimizer {
 public:
@@ -77,7 +77,7 @@ public:
     const char* kind() const override { return kind_; }
 
 protected:
-    /// `weight_decay` is for groups without one of their own.
+    /// `weight_decay` is for groups that set none.
     ConfiguredOptimizer(const char* kind, ParameterGroups groups, const Config& config,
                         double weight_decay)
         : Optimizer(std::move(groups), config.lr, weight_decay), kind_(kind), config_(config) {

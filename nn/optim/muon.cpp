@@ -34,8 +34,8 @@ bool is_of_linear(const Tensor& parameter) {
     return place && place->module->kind == "Linear";
 }
 
-// Of all iterations, without multiplying the wide y each time: y y^T becomes p (y y^T) p, p being
-// the factor, which is symmetric and goes with all its powers.
+// The product of all iterations' factors, without multiplying the wide y each time: y y^T becomes
+// p (y y^T) p, where p is the factor, which is symmetric and commutes with y y^T.
 template <class F>
 Tensor product_of_factors(Tensor square, const F& factor, std::int64_t iterations) {
     Tensor all = factor(square);
@@ -61,7 +61,7 @@ Tensor orthogonalised(const Tensor& x, std::int64_t iterations) {
     const bool tall = x.size(0) > x.size(1);
     Tensor y = mul(tall ? transpose(x, 0, 1) : x, 1 / length);  // [r, c], r <= c
     const Tensor identity = mul(eye(y.size(0), x.dtype()), kA);
-    const auto factor = [&](const Tensor& square) {  // what y is to be multiplied by
+    const auto factor = [&](const Tensor& square) {  // by which y is multiplied
         return identity + kB * square + kC * matmul(square, square);
     };
     if (y.size(1) >= 2 * y.size(0)) {
@@ -110,7 +110,7 @@ void Muon::move_matrix(Slot& slot, double grad_scale) const {
                 {.lr = lr_of(slot) * length, .weight_decay = weight_decay_of(slot) / length});
 }
 
-// The matrices side by side, each on one thread, as it would be alone.
+// Updates the matrices in parallel, one thread each: the same bits as one after the other.
 void Muon::update(const std::vector<Slot*>& slots, double grad_scale) {
     const AdamUpdate adam{.beta1 = config().beta1,
                           .beta2 = config().beta2,

@@ -6,14 +6,14 @@
 
 namespace tapestry {
 
-/// x [R, C] with its singular values brought near 1 and its singular vectors kept, which is what
-/// U V^T of x = U S V^T would be, by products alone: after division by the Frobenius norm
-/// `iterations` times
-///     x <- a x + b (x x^T) x + c (x x^T)^2 x,   a, b, c = 3.4445, -4.7750, 2.0315,
-/// whose values end between 0.7 and 1.2 after five, if they began above a thousandth of the
-/// largest. A constant; zeros stay zeros. Throws ShapeError unless x is a matrix, ValueError for
-/// less than one iteration. Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in
-/// neural networks".
+/// x [R, C] with its singular vectors kept and its singular values brought near 1: approximately
+/// U V^T of x = U S V^T, computed with matrix products only. Divides by the Frobenius norm, then
+/// repeats `iterations` times
+///     x <- a x + b (x x^T) x + c (x x^T)^2 x,   a, b, c = 3.4445, -4.7750, 2.0315.
+/// Five iterations bring singular values above a thousandth of the largest to between 0.7 and 1.2.
+/// The result is a constant; zeros stay zeros. Throws ShapeError unless x is a matrix, ValueError
+/// for less than one iteration. Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers
+/// in neural networks".
 Tensor orthogonalised(const Tensor& x, std::int64_t iterations = 5);
 
 /// The settings of Muon.
@@ -23,8 +23,8 @@ struct MuonConfig {
     std::int64_t iterations = 5;  ///< of orthogonalised()
     double beta1 = 0.9;           ///< this and the next two: AdamW's, of all others
     double beta2 = 0.999;         ///< share of the mean of the squares that stays, in [0, 1)
-    double eps = 1e-8;            ///< added to the root, so that nothing is divided by 0
-    double weight_decay = 0.01;   ///< of groups without one of their own
+    double eps = 1e-8;            ///< added to the root to avoid division by 0
+    double weight_decay = 0.01;   ///< of groups that set none
 };
 
 template <>
@@ -39,7 +39,7 @@ struct FieldsOf<MuonConfig> {
     }
 };
 
-/// Who is moved how.
+/// The parameters that each of Muon's two rules updates.
 struct MuonGroups {
     ParameterGroups matrices;  ///< by Muon
     ParameterGroups others;    ///< by AdamW
@@ -50,14 +50,14 @@ struct MuonGroups {
 MuonGroups muon_groups(const Module& model, double weight_decay,
                        std::string_view hidden = "blocks");
 
-/// Of a matrix with the gradient g:
+/// Updates a matrix with the gradient g by
 ///     m <- momentum m + g,    p <- p (1 - lr weight_decay) - lr s orthogonalised(g + momentum m),
-/// s = 0.2 sqrt(max(R, C)): the steps are as long as AdamW's, so that rates and decays of the one
-/// are right for the other, too. All other parameters are AdamW's.
+/// s = 0.2 sqrt(max(R, C)): the steps are as long as AdamW's, so both work with the same learning
+/// rates and decays. AdamW updates all other parameters.
 /// Sources: Jordan et al. 2024; s: Liu et al. 2025, "Muon is Scalable for LLM Training".
 class Muon : public ConfiguredOptimizer<Muon, MuonConfig> {
 public:
-    /// Throws ValueError for one of `groups.matrices` that is none, and as AdamW does.
+    /// Throws ValueError if `groups.matrices` has a tensor that is not a matrix, and as AdamW does.
     explicit Muon(const MuonGroups& groups, const MuonConfig& config = {});
 
     /// AdamW's; a matrix has a momentum instead.

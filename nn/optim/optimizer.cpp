@@ -78,7 +78,7 @@ void Optimizer::set_lr(double lr) {
 
 namespace {
 
-// Does a module have this leaf as a parameter, with a gradient that nobody will use?
+// Whether this leaf is a module's parameter with a gradient that no optimiser will use.
 bool is_untrained(const Leaf& leaf) {
     return leaf.optimizers == 0 && leaf.requires_grad && leaf.grad.defined() && leaf.place &&
            leaf.place->tensor != nullptr && leaf.place->tensor->leaf().get() == &leaf;
@@ -105,7 +105,7 @@ void Optimizer::check_parameters() const {
         const std::shared_ptr<Leaf>& leaf = slot.parameter.leaf();
         const bool elsewhere =
             slot.place && slot.place->tensor && slot.place->tensor->leaf() != leaf;
-        if (elsewhere || leaf.use_count() == 1) [[unlikely]] {  // nobody else can compute with it
+        if (elsewhere || leaf.use_count() == 1) [[unlikely]] {  // no other tensor shares it
             fail(
                 "optimizer: parameter \"{}\" {} was replaced (assigned to, or converted by "
                 "Module::to) after this optimizer was made; make it afterwards",

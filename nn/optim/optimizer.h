@@ -71,8 +71,8 @@ public:
 /// Two groups: tensors of rank 2 and above decay, norms' weights and biases (rank 0 and 1) do not.
 std::vector<ParameterGroup> decay_groups(const Module& model, double weight_decay);
 
-/// The state of an optimiser as a value: what its next step depends on, beside parameters and
-/// gradients. Optimizer::state() gives it out, Optimizer::load_state() takes it back.
+/// The state of an optimiser as a value: all that its next step depends on except parameters
+/// and gradients. Optimizer::state() returns it, Optimizer::load_state() restores it.
 struct OptimizerState {
     using Settings = std::map<std::string, double>;  ///< numbers by name
     /// One group of parameters.
@@ -108,10 +108,10 @@ public:
     /// One step along the gradients that the tapes have put into grad(), multiplied by grad_scale
     /// (clipping in the same pass over memory). Parameters without a gradient stay as they are.
     ///
-    /// Throws ValueError, before anything has changed: without parameters; for one that has been
-    /// replaced since the optimiser was made (an assignment, Module::to); and when, beside its own
-    /// parameters, one of a module got a gradient that no living optimiser holds: it was forgotten,
-    /// it is to be frozen, or its module was never registered.
+    /// Throws ValueError, before anything has changed, if the optimiser has no parameters; if one
+    /// has been replaced since the optimiser was made (by an assignment or Module::to); or if a
+    /// module's parameter that no living optimiser holds got a gradient: it was forgotten, should
+    /// be frozen, or its module was never registered.
     void step(double grad_scale = 1);
 
     /// Clears the gradients of its parameters.
@@ -126,33 +126,31 @@ public:
     /// The parameters of all groups.
     Tensors parameters() const;
 
-    /// What a parameter is a part of: another's numbers from `first` on. Steps that draw random
-    /// numbers (of bf16) then draw those that the whole would.
+    /// The position of a parameter that is a part of a larger one: its elements from `first` on.
+    /// Steps that round stochastically (bf16) then draw the same random numbers as the whole would.
     struct Part {
         std::string of;          ///< name of the whole parameter
         std::int64_t first = 0;  ///< index of the part's first number in it
     };
-    /// Of the parameters, in their order. Throws ValueError for more or fewer than there are.
+    /// Sets the parts, one per parameter, in order. Throws ValueError for another number of them.
     void set_parts(const std::vector<Part>& parts);
 
-    /// All that makes the next step what it is, gradients and parameters excepted; in memory of its
-    /// own.
+    /// A copy of all that the next step depends on except gradients and parameters.
     OptimizerState state() const;
     /// The same without copies: its moments change with the next step.
     OptimizerState shared_state() const;
 
-    /// Goes on from there: moments, counts, learning rate and all settings are those of `state`, as
-    /// with PyTorch's load_state_dict. Throws ValueError, and changes nothing, unless it is one of
-    /// the same kind of optimiser, of parameters of these names, shapes and dtypes, in the same
-    /// groups.
+    /// Replaces moments, counts, learning rate and all settings by those of `state`, as PyTorch's
+    /// load_state_dict does. Throws ValueError, and changes nothing, unless `state` is of the same
+    /// kind of optimiser, with parameters of the same names, shapes and dtypes in the same groups.
     void load_state(const OptimizerState& state);
 
 protected:
     using Settings = OptimizerState::Settings;  ///< settings of this kind, by name
 
-    /// `weight_decay` is for groups that have none of their own. Frozen parameters are left out.
-    /// Throws ValueError for a parameter that did not ask for its gradient, stands in two groups or
-    /// has another one's name, and for settings out of range.
+    /// `weight_decay` is for groups that set none. Frozen parameters are left out. Throws
+    /// ValueError for a parameter that does not require a gradient, is in two groups or has the
+    /// name of another, and for settings out of range.
     Optimizer(ParameterGroups groups, double lr, double weight_decay);
 
     /// A parameter, and what is remembered of it.
@@ -161,7 +159,7 @@ protected:
         Tensor parameter;   ///< the member itself
         std::size_t group;  ///< index of its group
         Part part;          ///< the whole of itself, unless set_parts() says otherwise
-        std::shared_ptr<const ParameterPlace> place;  ///< in its module, if it stands in one
+        std::shared_ptr<const ParameterPlace> place;  ///< in its module, if it has one
         std::int64_t steps = 0;  ///< it had a gradient in, the one that is being taken included
         Tensors moments;         ///< as many as moment_names_in(group), zeros before the first step
     };
@@ -185,10 +183,10 @@ protected:
     /// Replaces them. Throws ValueError for those out of range.
     virtual void set_settings(const Settings& settings) = 0;
 
-    /// What is kept of each parameter with these settings: "m", "v".
+    /// The names of each parameter's moments with these settings: "m", "v".
     virtual std::vector<std::string> moment_names(const Settings& settings) const = 0;
 
-    /// The same of the parameters of one group, for an optimiser that does not treat all alike.
+    /// The same for the parameters of one group; override it if groups differ.
     virtual std::vector<std::string> moment_names_in(std::size_t /*group*/,
                                                      const Settings& settings) const {
         return moment_names(settings);

@@ -4,8 +4,8 @@
 //     auto optimizer = make_optimizer(model, "lion", {{"lr", 3e-4}});
 //
 // To add an optimiser, write its class (configured_optimizer.h) and its row
-// (optimizer_registry.cpp). If it has an option that none had before, nn/train/training_config.h
-// gives that a field with its meaning and bounds, too.
+// (optimizer_registry.cpp). If it has a new option, also add a field for it,
+// with its meaning and bounds, to nn/train/training_config.h.
 #pragma once
 
 #include <tapestry/nn/optim/optimizer.h>
@@ -27,18 +27,18 @@ struct OptimizerRow {
     const char* name;           ///< on the command line: "adamw"
     const char* summary;        ///< for help
     OptimizerOptions defaults;  ///< for training a GPT; exactly the options that it has
-    /// Whether a number's step depends on that number's own gradient and state alone. Then its step
-    /// can be cut anywhere, and each of several processes takes a slice of it.
+    /// Whether a number's step depends on that number's own gradient and state. Then its step can
+    /// be cut anywhere, and each of several processes takes a slice of it.
     bool elementwise;
-    /// Whether it rounds parameters of bf16 by chance. Rounded to nearest, small steps are lost.
+    /// Whether it rounds bf16 parameters stochastically; to nearest, small steps would be lost.
     bool rounds_bf16;
     std::type_index type;  ///< of its class
     /// Matrices of the model decay by options.at("weight_decay"), other parameters do not.
     std::unique_ptr<Optimizer> (*make)(const Module& model, const OptimizerOptions& options);
     /// For these groups, with the class's own defaults; null unless elementwise.
     std::unique_ptr<Optimizer> (*make_for)(const ParameterGroups& groups);
-    /// The names of the tensors that it keeps for a parameter, under these options: at most so
-    /// many.
+    /// The names of the tensors that it keeps for a parameter, under these options; the most
+    /// that it can have.
     std::vector<std::string> (*moments)(const OptimizerOptions& options);
 };
 

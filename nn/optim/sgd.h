@@ -10,7 +10,7 @@ struct SGDConfig {
     double lr = 1e-2;         ///< learning rate
     double momentum = 0;      ///< share of the buffer that stays, in [0, 1); 0: no buffer
     bool nesterov = false;    ///< needs momentum
-    double weight_decay = 0;  ///< of groups without one of their own
+    double weight_decay = 0;  ///< of groups that set none
 };
 
 template <>

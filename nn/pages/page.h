@@ -28,7 +28,7 @@ struct PageImage {
     std::int64_t first = 1;  ///< tokens before the patches: the class token
 };
 
-/// What a page shows besides the step.
+/// A page's heading, labels and other contents apart from the step.
 struct PageOptions {
     std::string title;                 ///< heading
     std::string subtitle = {};         ///< line below it

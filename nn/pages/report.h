@@ -105,7 +105,7 @@ private:
     std::vector<ProcessAccount> processes_;
 };
 
-/// Whether a run goes on, or how it ended.
+/// Whether a run continues, or how it ended.
 enum class TrainingState {
     running,      ///< steps follow
     finished,     ///< all steps were taken

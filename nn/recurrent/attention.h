@@ -25,8 +25,8 @@ struct AdditiveMemory {
 /// scores [B, T, S] = v^T tanh(W_q q + W_k k),   weights = softmax(scores) over S,
 /// context [B, T, V] = weights values,
 /// for queries [B, T, Q], keys [B, S, K] and values [B, S, V]. A query that may attend to nothing
-/// gets zeros. Time and memory are B T S A, for the tanh of every query with every key, where the
-/// dot product (DotAttention) is a matrix product.
+/// gets zeros. Time and memory grow with B T S A, because every query meets every key in a tanh;
+/// the dot product (DotAttention) is one matrix product.
 /// Source: Bahdanau et al. 2014, "Neural Machine Translation by Jointly Learning to Align and
 /// Translate", section 3.1 and appendix A.1.2.
 class AdditiveAttention : public Module {

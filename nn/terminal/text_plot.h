@@ -36,11 +36,11 @@ struct TextPlotOptions {
     std::string x_label = {};  ///< "step"
 };
 
-/// The curves over one another, the later ones in front, each with a mark of its own, in the order
-/// `*o+x#@%&` and then a to z. Where several points of a curve fall in one column, their mean is
-/// drawn (of the logarithms, with log_y). Both axes have ticks at round numbers, of which the
-/// outermost bound the y axis. Throws ValueError for an x that is not finite, as many x as y not,
-/// no point that can be drawn, more than 34 curves, a width below 24 or a height below 4.
+/// The curves over one another, the later ones in front, each with its own mark, in the order
+/// `*o+x#@%&` and then a to z. If several points of a curve fall in one column, their mean is drawn
+/// (of the logarithms, with log_y). Both axes have ticks at round numbers; the outermost bound the
+/// y axis. Throws ValueError for an x that is not finite, different numbers of x and y, no point
+/// that can be drawn, more than 34 curves, a width below 24 or a height below 4.
 std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOptions& options = {});
 
 }  // namespace tapestry

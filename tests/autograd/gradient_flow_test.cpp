@@ -11,7 +11,7 @@ using test::scalar_leaf;
 using test::values;
 using test::Values;
 
-TEST_CASE("gradients add up wherever a value is used more than once") {
+TEST_CASE("gradients add up if a value is used more than once") {
     const Tensor x = leaf({3});
     SUBCASE("a leaf, many times in one op and over many") {
         Tape tape;
@@ -59,7 +59,7 @@ TEST_CASE("gradients of leaves share no memory with one another or with the cota
     }
 }
 
-TEST_CASE("gradients that arrive as views become memory of their own") {
+TEST_CASE("gradients that arrive as views are copied to separate memory") {
     const Tensor x = leaf({1, 2, 3});
     const Tensor y = leaf({4, 5});
     Tape tape;

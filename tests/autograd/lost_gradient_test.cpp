@@ -115,7 +115,7 @@ TEST_CASE("lost gradient: w = w - lr * g") {
         Tape tape;
         check_refused(tape, sum(square(w * x)), kThroughConstant);
     }
-    SUBCASE("beside a leaf that stays: the next question for its gradient") {
+    SUBCASE("next to a leaf that stays: the next time its gradient is requested") {
         {
             Tape tape;
             tape.backward(sum(square(w * x + b)));
@@ -201,7 +201,7 @@ TEST_CASE("lost gradient: right loops hear nothing") {
         descend(tape.gradient(sum(square(w * example)), {w})[0]);
         CHECK(tape.entries().size() > 0);
     }
-    SUBCASE("inputs that require a gradient, whose gradient stands in the loss") {
+    SUBCASE("inputs that require a gradient, with their gradient in the loss") {
         for (int step = 0; step < 3; ++step) {
             const Tensor t = x.clone().set_requires_grad();
             Tape tape;

@@ -38,7 +38,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("observer: told of what is recorded and walked, the one made first is told first") {
+TEST_CASE("observer: notified of records and of the walk, in order of construction") {
     Notes notes;
     const Tensor x = leaf({1, 2});
     Tape tape;
@@ -96,7 +96,7 @@ TEST_CASE("observer: it is shown the numbers, with the op on its tape") {
     CHECK_EQ(eye.seen, std::vector<Values>{{1, 10}, {6, -40}});
 }
 
-TEST_CASE("observer: gradients it changes go on changed, one observer after the other") {
+TEST_CASE("observer: gradients it changes stay changed, one observer after the other") {
     struct Adds final : TapeObserver {
         explicit Adds(double by) : by_(by) {}
         void walked(Op& op, const Tensors&, Tensors& outgoing) override {
@@ -115,7 +115,7 @@ TEST_CASE("observer: gradients it changes go on changed, one observer after the 
     CHECK_EQ(values(x.grad()), Values{224});
 }
 
-TEST_CASE("observer: it may run ops and differentiate, and is told of those, too") {
+TEST_CASE("observer: it may run ops and differentiate, and is notified of those as well") {
     struct Curious final : TapeObserver {
         void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
             ++told;
@@ -142,7 +142,7 @@ TEST_CASE("observer: it may run ops and differentiate, and is told of those, too
     CHECK_EQ(values(tape.gradient(y, {x})[0]), Values{6});
 }
 
-TEST_CASE("observer: observers may come and go while they are told") {
+TEST_CASE("observer: observers may come and go while they are notified") {
     Notes notes;
     struct Host final : TapeObserver {
         explicit Host(Notes& to) : notes(to) {}
@@ -218,8 +218,7 @@ TEST_CASE("observer: a leaf is complete as soon inside of what is recomputed") {
     for (std::size_t i = 0; i < names.size(); ++i) CHECK_EQ(order.notes[i].find(names[i]), 0);
 }
 
-TEST_CASE(
-    "observer: what is asked of gradient() is complete for nobody; a loss that is a leaf is") {
+TEST_CASE("observer: gradient() reports no completed leaf; backward() of a leaf does") {
     const Tensor a = leaf({2});
     Order order({{"a", a}});
     Tape tape;

@@ -106,7 +106,7 @@ TEST_CASE("op: a rule that throws leaves tapes and paths as they were") {
     CHECK_EQ(values(x.grad()), Values{2, 4});
 }
 
-TEST_CASE("op: a rule is told which gradients are needed") {
+TEST_CASE("op: a rule knows which gradients are needed") {
     struct AskOp final : Op {
         explicit AskOp(std::vector<bool>* asked) : Op("ask"), asked_(asked) {}
         Tensors forward(const Tensors&) const override { return {tensor<double>({0})}; }

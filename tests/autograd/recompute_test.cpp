@@ -296,7 +296,7 @@ TEST_CASE("recompute: hooks are called once, with the whole gradient") {
     CHECK(results(true) == results(false));
 }
 
-TEST_CASE("recompute: what runs again stands under the path of its module") {
+TEST_CASE("recompute: what runs again has the path of its module") {
     const Tensor x = leaf({1, 2});
     std::vector<std::string> paths;
     Tape tape;

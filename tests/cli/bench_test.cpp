@@ -245,7 +245,7 @@ TEST_CASE("cli bench: what makes no sense is refused") {
     refused({"everything"}, "The following argument was not expected: everything");
 }
 
-TEST_CASE("cli train: how much of the peak, beside tokens/s and in the last metrics") {
+TEST_CASE("cli train: share of the peak, after tokens/s and in the last metrics") {
     const Place place;
     spill(place / "t.txt", simple_text());
     const Outcome outcome = place.run(tiny_training());

@@ -53,7 +53,7 @@ TEST_CASE("cli curve: what a training wrote, several of them, logarithms, the us
     CHECK_EQ(widest, 80);
 }
 
-TEST_CASE("cli curve: a training that is still running") {
+TEST_CASE("cli curve: a run that has not ended") {
     const Place place;
     const auto steps = [&](const std::string& text) {
         put_metrics(place, "m", text);

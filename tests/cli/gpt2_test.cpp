@@ -64,7 +64,7 @@ TEST_CASE("cli gpt2: PyTorch's loss of a file of tokens, with no tokenizer at ha
     CHECK_FALSE(fs::exists(place / "o"));
 }
 
-TEST_CASE("cli gpt2: files of tokens that are none") {
+TEST_CASE("cli gpt2: invalid files of tokens") {
     const Gpt2Place place;
     check_refused(place.tokens("1 2 377 4"),
                   "'ids': token 377 at position 2 is outside the "
@@ -86,7 +86,7 @@ TEST_CASE("cli gpt2: files of tokens that are none") {
                   "excludes");
 }
 
-TEST_CASE("cli gpt2: what it writes is UTF-8, whatever bytes it draws") {
+TEST_CASE("cli gpt2: what it writes is UTF-8 for any bytes sampled") {
     const Gpt2Place place;
     for (const char* seed : {"1", "2", "3"}) {
         const Outcome outcome =
@@ -101,7 +101,7 @@ TEST_CASE("cli gpt2: what it writes is UTF-8, whatever bytes it draws") {
     check_done(place.run({"sample", "--model", "g", "--tokens", "3"}));
 }
 
-TEST_CASE("cli gpt2: a training goes on from its weights, in our format, and out again") {
+TEST_CASE("cli gpt2: training continues from its weights, in our format, and exports again") {
     const Gpt2Place place;
     const auto train = [&](const std::string& from, const Arguments& more) {
         return place.run(Arguments{"train", "--model", from, "--text", "t.txt", "--steps", "40",
@@ -135,7 +135,7 @@ TEST_CASE("cli gpt2: a training goes on from its weights, in our format, and out
     CHECK_FALSE(fs::exists(place / "x"));
 }
 
-TEST_CASE("cli gpt2: a model of characters goes on, goes out, and says the same") {
+TEST_CASE("cli gpt2: a character model continues, is exported, and writes the same") {
     const Gpt2Place place;
     put_model(place / "m");
     const Outcome exported = place.run({"export", "--model", "m", "--out", "e"});

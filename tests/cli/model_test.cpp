@@ -70,7 +70,7 @@ TEST_CASE("cli: a model directory that is missing, or lacks a file") {
     }
 }
 
-TEST_CASE("cli: config.json that is none") {
+TEST_CASE("cli: an invalid config.json") {
     const Spoilt spoilt;
     const auto file = spoilt.model / "config.json";
     for (const char* text : {"", "{", "hello", "{\"vocab\": }", "\xFF\xFE"}) {
@@ -118,7 +118,7 @@ TEST_CASE("cli: config.json with settings that no model has") {
     spoilt.config("tied_head", false, "\"head.weight\" is missing");
 }
 
-TEST_CASE("cli: tokenizer.json that is none, or another model's") {
+TEST_CASE("cli: a tokenizer.json that is invalid, or another model's") {
     const Spoilt spoilt;
     const auto file = spoilt.model / "tokenizer.json";
     spill(file, "");

@@ -80,7 +80,7 @@ TEST_CASE("options: what was given, and what the rest is by default") {
     CHECK(value_of(values, "--quiet").is_flag);
 }
 
-TEST_CASE("options: the chosen subcommand runs, whatever its depth") {
+TEST_CASE("options: the chosen subcommand runs, at any depth") {
     Options o("program", "");
     int first = 0, second = 0;
     o.subcommand("first", "").run([&] { return ++first; });

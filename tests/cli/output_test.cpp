@@ -60,7 +60,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("cli: --out that is no directory") {
+TEST_CASE("cli: --out is not a directory") {
     const Place place;
     spill(place / "t.txt", simple_text());
     spill(place / "file", "mine");
@@ -102,7 +102,7 @@ TEST_CASE("cli: --out that may not be written") {
 }
 
 // Another user's file in a world-writable directory, and the permissions of a private file.
-TEST_CASE("cli: what may not be written is not replaced, and what nobody else may read stays so") {
+TEST_CASE("cli: read-only files are not replaced, and private files stay private") {
     if (::geteuid() != 0) return skip("only root can become nobody");
     const Place place;
     spill(place / "t.txt", simple_text());

@@ -56,7 +56,7 @@ TEST_CASE("cli resume: killed at any moment, the same model in the end") {
     CHECK(again.out.find("nothing to do: all 400 steps are done") != std::string::npos);
 }
 
-TEST_CASE("cli resume: with every optimiser, killed and gone on with, the same model") {
+TEST_CASE("cli resume: with every optimiser, killed and resumed, the same model") {
     for (const std::string& name : tapestry::optimizer_names()) {
         CAPTURE(name);
         const ResumePlace place;

@@ -125,7 +125,7 @@ TEST_CASE("cli bisect: where something happened first, and what opens it") {
                   "bisect: no step comes after step 60; the last is 60");
 }
 
-TEST_CASE("cli fork: a run goes on differently, and is one run to whoever looks") {
+TEST_CASE("cli fork: a run continues differently, and looks like one run") {
     const RewindPlace place;
     place.train();
     const Outcome outcome = place.run(

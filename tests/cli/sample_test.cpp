@@ -54,7 +54,7 @@ TEST_CASE("cli sample: a prompt is continued") {
     CHECK(place.sample({"--prompt", "was it?\nIt"}).starts_with("was it?\nIt"));
 }
 
-TEST_CASE("cli sample: weights of fewer bits write, alike with any number of threads") {
+TEST_CASE("cli sample: narrower weights write the same text with any number of threads") {
     const ModelPlace place;
     for (const char* type : {"bf16", "int8"}) {
         const Arguments weights{"--weights", type, "--prompt", "The"};

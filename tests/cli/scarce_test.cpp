@@ -63,7 +63,7 @@ TEST_CASE("cli train: too many layers are refused before they are built") {
     CHECK_FALSE(std::filesystem::exists(place / "m"));
 }
 
-TEST_CASE("cli train: a training that learned nothing says so") {
+TEST_CASE("cli train: a run that learned nothing reports it") {
     const ScarcePlace place;
     const Outcome bad = place.run(tiny_training({"--lr", "30", "--warmup", "0", "--clip", "0"}));
     INFO(bad.out);

@@ -26,7 +26,7 @@ TEST_CASE("cli: what is printed to a closed stream goes into no file") {
     CHECK(samples(place, "m"));
 }
 
-TEST_CASE("cli: an error that cannot be told ends the command as it would otherwise") {
+TEST_CASE("cli: an error that cannot be printed ends the command in the same way") {
     const StreamsPlace place;
     CHECK_EQ(place.run({"sample", "--model", "none"}, {.stderr_to = "/dev/full"}).code, 2);
     // A report that cannot be written is reported as well, and does not end the run.
@@ -44,7 +44,7 @@ TEST_CASE("cli train: a reader that goes away ends it as an interrupt does") {
     CHECK(samples(place, "m"));
 }
 
-TEST_CASE("cli train: a stdout that fills up is told at the end, the model saved") {
+TEST_CASE("cli train: a full stdout is reported at the end, and the model is saved") {
     const StreamsPlace place;
     check_refused(place.run(tiny_training(), {.stdout_to = "/dev/full"}), "could not be written");
     CHECK(samples(place, "m"));

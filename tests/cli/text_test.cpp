@@ -48,7 +48,7 @@ TEST_CASE("cli: texts that cannot be learned from") {
     bad.refused("not UTF-8 at byte 1");
 }
 
-TEST_CASE("cli: a byte order mark is no part of the text") {
+TEST_CASE("cli: a byte order mark is not part of the text") {
     const Place place;
     spill(place / "t.txt", "\xEF\xBB\xBF" + simple_text());
     check_done(place.run(tiny_training({"--steps", "1"})));

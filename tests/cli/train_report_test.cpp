@@ -146,7 +146,7 @@ TEST_CASE("cli train: the report is renewed while the training runs, and says ho
     CHECK_EQ(last.at("status").at("step"), place.metrics().back().at("step"));
 }
 
-TEST_CASE("cli train: a training that diverges says so in its report") {
+TEST_CASE("cli train: the report of a diverged run shows that it diverged") {
     const ReportPlace place;
     const Outcome outcome = place.run(
         tiny_training({"--steps", "500", "--lr", "1000", "--warmup", "0", "--eval-every", "0"}));

@@ -208,7 +208,7 @@ TEST_CASE("cli train: a model that is there stays until there is a better one") 
     CHECK(samples(place, "m"));
 }
 
-TEST_CASE("cli train: a training that diverges saves nothing of it") {
+TEST_CASE("cli train: a run that diverges saves nothing") {
     const TrainingPlace place;
     for (const char* decay : {"0.1", "1000"}) {
         put_model(place / "m");
@@ -239,7 +239,7 @@ TEST_CASE("cli train: positions, shared keys and norms of attention, and writing
                   "rotary: numbers are rotated in pairs, but a share of 0.03 of a head's");
 }
 
-TEST_CASE("cli train: a recipe, and what is given besides") {
+TEST_CASE("cli train: a recipe, and options that override it") {
     const TrainingPlace place;
     const Outcome outcome = place.run(
         tiny_training({"--recipe", "fast", "--steps", "4", "--bias", "yes", "--eval-every", "2"}));

@@ -26,7 +26,7 @@ struct TrapPlace : Place {
         put_model(*this / "start");
     }
 
-    // Sets numbers of a parameter of the initial model; all of them, or one.
+    // Sets all elements of a parameter of the initial model, or only one.
     void plant(const std::string& name, float value, std::int64_t only = -1) const {
         const fs::path path = *this / "start" / "model.safetensors";
         auto tensors = tapestry::read_safetensors(path).tensors;
@@ -153,7 +153,7 @@ TEST_CASE("cli trap: backward, and the loss is train's own, dropout as it fell t
     CHECK(outcome.out.find(", then " + between(said, "the loss is ", " and")) != std::string::npos);
 }
 
-TEST_CASE("cli trap: what an update made is told apart from what the step made") {
+TEST_CASE("cli trap: NaN from an update is distinguished from NaN in the step") {
     // Values are 0, so the huge number in the projection after them is harmless until weight decay
     // multiplies it by 1 - 1000 * 1000.
     const auto planted = [](const TrapPlace& place) {
@@ -200,7 +200,7 @@ TEST_CASE("cli trap: rewind takes the same step again, and finds the same") {
     check_refused(place.run({"rewind", "m", "--step", next}), "has steps 1 to ");
 }
 
-TEST_CASE("cli trap: with it or without, a training that goes well is the same") {
+TEST_CASE("cli trap: it does not change a run that goes well") {
     const TrapPlace place;
     const Arguments noisy{"--steps", "10", "--dropout", "0.1", "--eval-every", "4"};
     check_done(place.run(place.training(noisy)));
@@ -221,7 +221,7 @@ TEST_CASE("cli trap: no room for the step does not hide the finding") {
     check_refused(outcome, "; not saved: ", 1);
 }
 
-TEST_CASE("cli replay: what is no recorded step is refused") {
+TEST_CASE("cli replay: refuses a directory without a recorded step") {
     const TrapPlace place;
     const auto refused = [&](const std::string& words) {
         check_refused(place.run({"replay", "start"}), words);

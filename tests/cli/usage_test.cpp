@@ -139,7 +139,7 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     CHECK_EQ(place.names().size(), 0);
 }
 
-TEST_CASE("cli: numbers that are none, or absurd") {
+TEST_CASE("cli: invalid or absurd numbers") {
     const Place place;
     spill(place / "t.txt", simple_text());
     put_model(place / "m");

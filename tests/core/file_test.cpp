@@ -264,7 +264,7 @@ TEST_CASE("file: an exception of the writer's keeps the previous file") {
     CHECK_EQ(scratch.names(), Names{"kept"});
 }
 
-TEST_CASE("file: a temporary left by a killed process is no obstacle") {
+TEST_CASE("file: a temporary file left by a killed process does not matter") {
     const Scratch scratch;
     std::string name;
     write_file_atomically(scratch / "a", [&](OutputFile&) { name = scratch.names().at(0); });
@@ -306,7 +306,7 @@ TEST_CASE("directory: why its names cannot be read, all or some of them") {
     CHECK(error == std::errc::not_a_directory);
 }
 
-TEST_CASE("directory: what is there, what is not, and what cannot be told") {
+TEST_CASE("directory: what is there, what is not, and what cannot be determined") {
     const Scratch scratch;
     std::filesystem::create_directory_symlink("nowhere", scratch / "link");
     CHECK(is_there(scratch.path()));

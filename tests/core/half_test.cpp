@@ -86,7 +86,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("half: what lies beyond, what is nothing, and what is no number") {
+TEST_CASE("half: infinities, zeros and NaN") {
     for (const Format& format : kFormats) {
         CAPTURE(format.name);
         const auto there = [&](double x) { return format.widen(format.narrow(x)); };
@@ -105,7 +105,7 @@ TEST_CASE("half: what lies beyond, what is nothing, and what is no number") {
     }
 }
 
-TEST_CASE("half: elements are rounded from whatever type as the number itself would be") {
+TEST_CASE("half: elements of any type are rounded as single numbers are") {
     int wrong = 0;
     const auto check = [&wrong](float x) {
         wrong += Bf16(x).bits == bf16_bits(x) ? 0 : 1;  // the fast path against the slow one

@@ -36,13 +36,13 @@ struct Calls : JsonHandler {
 
 }  // namespace
 
-TEST_CASE("json writer: names and values in turn are members") {
+TEST_CASE("json writer: alternating names and values are members") {
     JsonWriter json;
     json.object("a", 1, "b", "two", "c", [&] { json.object([&] { json.members("d", true); }); });
     CHECK_EQ(json.text(), R"({"a":1,"b":"two","c":{"d":true}})");
 }
 
-TEST_CASE("json writer: what it writes is what was told") {
+TEST_CASE("json writer: it writes what it was given") {
     JsonWriter json;
     json.object([&] {
         json.member("text", "a \"b\" \\ \n \x01 \xC3\xA9 <");

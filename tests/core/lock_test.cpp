@@ -28,7 +28,7 @@ TEST_CASE("lock: a second one is refused with the number of the first's process"
     CHECK(DirectoryLock(scratch.path()).is_held());
 }
 
-TEST_CASE("lock: one whose process was killed does not stand in the way") {
+TEST_CASE("lock: one whose process was killed does not block") {
     const test::Scratch scratch;
     int ready[2];
     REQUIRE_EQ(::pipe(ready), 0);
@@ -51,7 +51,7 @@ TEST_CASE("lock: one whose process was killed does not stand in the way") {
     ::close(ready[1]);
 }
 
-TEST_CASE("lock: what else may stand there") {
+TEST_CASE("lock: other things in its place") {
     const test::Scratch scratch;
     spill(scratch / ".lock", std::string("12\n\0\0", 5));  // as after a power failure
     CHECK(DirectoryLock(scratch.path()).is_held());

@@ -32,7 +32,7 @@ std::vector<Range> chunks_of(std::int64_t n, std::int64_t grain) {
 
 }  // namespace
 
-TEST_CASE("parallel: the same chunks whatever the threads") {
+TEST_CASE("parallel: the same chunks for any number of threads") {
     for (const std::int64_t n : {-1, 0, 1, 9, 10, 11, 100, 1003}) {
         std::vector<Range> expected;
         for (std::int64_t i = 0; i < n; i += 10) expected.emplace_back(i, std::min(n, i + 10));

@@ -106,7 +106,7 @@ TEST_CASE("planned memory: after three turns of another kind there is another pl
     CHECK(memory.report().bytes == kMost + (1 << 16));
 }
 
-TEST_CASE("planned memory: who keeps a block for longer has it, and nobody else") {
+TEST_CASE("planned memory: a block that is kept for longer is not given away") {
     PlannedMemory memory;
     Kept kept;
     std::vector<Block> mine;
@@ -131,7 +131,7 @@ TEST_CASE("planned memory: who keeps a block for longer has it, and nobody else"
     CHECK(memory.report().left == 0);
 }
 
-TEST_CASE("planned memory: blocks outlive the plan, and are let go on another thread") {
+TEST_CASE("planned memory: blocks outlive the plan, and are released on another thread") {
     const std::size_t before = memory_statistics().current;
     Kept kept;
     {

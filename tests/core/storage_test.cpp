@@ -6,7 +6,7 @@ using namespace tapestry;
 using tapestry::test::check_throws;
 using tapestry::test::kAddressSanitizer;
 
-TEST_CASE("storage: 64-byte aligned, whatever the size") {
+TEST_CASE("storage: 64-byte aligned at any size") {
     for (const std::size_t bytes :
          std::vector<std::size_t>{0, 1, 63, 64, 65, 511, 513, 1000, 4097, 100000, 1 << 21}) {
         const Storage a(bytes);
@@ -88,7 +88,7 @@ TEST_CASE("storage: absurd requests") {
     CHECK(memory_statistics().current == before.current);
 }
 
-TEST_CASE("storage: empty tensors have memory of their own") {
+TEST_CASE("storage: empty tensors have separate memory") {
     const Tensor x = empty({0, 3});
     CHECK(x.defined());
     CHECK(x.numel() == 0);
@@ -97,7 +97,7 @@ TEST_CASE("storage: empty tensors have memory of their own") {
     CHECK(x.to_vector<float>().empty());
 }
 
-TEST_CASE("storage: blocks that nobody asks for any more do not pile up") {
+TEST_CASE("storage: blocks that are no longer requested do not pile up") {
     if (kAddressSanitizer) return;
     release_cached_memory();
     const std::size_t largest = std::size_t{80} << 20;

@@ -132,7 +132,7 @@ TEST_CASE("utf8: a terminal is sent text as it is, but for what commands it") {
     }
 }
 
-TEST_CASE("utf8: a string within a line begins no line of its own") {
+TEST_CASE("utf8: a string within a line cannot begin a new line") {
     CHECK_EQ(utf8::printable("a b\n$ \t\x1B\xFF\u4E2D"), "a b\\n$ \\t\\u{1B}\\xFF\u4E2D");
     CHECK_EQ(utf8::printable(""), "");
 }
@@ -168,7 +168,7 @@ TEST_CASE("utf8: a stream hands on whole characters") {
     CHECK_EQ(stream.push("\xED\xA0\x80"), "\uFFFD");  // a surrogate
 }
 
-TEST_CASE("utf8: a path in a message, whatever its bytes, and of a long one the beginning") {
+TEST_CASE("utf8: a path of any bytes in a message, cut if it is long") {
     CHECK_EQ(shown("a b/é.txt"), "'a b/é.txt'");
     CHECK_EQ(shown(std::filesystem::path("a\n\xE9")), "'a\\n\\xE9'");
     const std::string name(299, 'x');

@@ -49,7 +49,7 @@ TEST_CASE("playground: SHA-256 of known texts") {
              "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
-TEST_CASE("playground: unchanged it is the training of its configuration") {
+TEST_CASE("playground: unchanged, it is the run of its configuration") {
     const test::Scratch scratch;
     const std::string text = examples::write_stories(3, 20'000).text;
     Playground playground(text, config_in(scratch));
@@ -107,7 +107,7 @@ TEST_CASE("playground: what it cannot read") {
     CHECK_THROWS_AS(playground.sample("\xe6\xbc\xa2", 3, 1), ValueError);
 }
 
-TEST_CASE("playground: what it saves `tapestry train` goes on with, and the reverse, bit for bit") {
+TEST_CASE("playground: `tapestry train` resumes what it saved, and the reverse, bit for bit") {
     const test::Scratch scratch;
     const TrainingConfig config = config_in(scratch);
     const std::string text = examples::write_stories(3, 20'000).text;

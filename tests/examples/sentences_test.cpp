@@ -45,7 +45,7 @@ TEST_CASE("sentences: patterns are filled, sentences packed") {
     CHECK_THROWS_AS(pack(questions, table, 2), ValueError);
 }
 
-TEST_CASE("who bit whom: two animals meet in one part alone, in both orders") {
+TEST_CASE("who bit whom: two animals meet in only one part, in both orders") {
     const auto animals = [](bool held_out) {
         std::set<Words> pairs;
         for (const Question& q : bites(held_out)) {
@@ -71,7 +71,7 @@ TEST_CASE("who bit whom: without positions one can but guess, after 100 steps") 
     CHECK(scores.without.share() < 0.6);
 }
 
-TEST_CASE("pronouns: riddles say where their nouns are, and nouns meet in one part alone") {
+TEST_CASE("pronouns: riddles mark their nouns, and nouns meet in only one part") {
     for (const Language language : {Language::english, Language::chinese}) {
         const auto test = riddles(language, true);
         std::set<Words> met;
@@ -109,7 +109,7 @@ TEST_CASE("pronouns: nine in ten held-out ones after 200 steps, and a head looks
     }
 }
 
-TEST_CASE("bank: nouns that are held out never stand beside it where the model learns") {
+TEST_CASE("bank: held-out nouns never occur with it in training sentences") {
     Generator generator(1);
     std::set<std::string> seen;
     for (int i = 0; i < 2000; ++i) {

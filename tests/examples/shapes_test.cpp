@@ -78,7 +78,7 @@ TEST_CASE("shapes: the same seed draws the same, all kinds, light in the dark") 
     CHECK_EQ(text.size(), 16 * (2 + 32 + 1));
 }
 
-TEST_CASE("shapes: most are told apart after 200 steps") {
+TEST_CASE("shapes: most are distinguished after 200 steps") {
     TaskOptions options = kShapesOptions;
     options.steps = 200;
     options.batch = 32;

@@ -64,7 +64,7 @@ TEST_CASE("a verdict needs the whole interval on one side") {
     CHECK_EQ(text_of(between(0.9, 1.1)), "between 0.9 and 1.1");
 }
 
-TEST_CASE("trials: every seed of each, in order, whoever runs first") {
+TEST_CASE("trials: every seed of each, in order, regardless of which runs first") {
     const auto square = [](std::uint64_t seed) -> Measured {
         const auto x = static_cast<double>(seed);
         return {{{"square", x * x}}, {{"line", {x, 2 * x}}}};

@@ -105,7 +105,7 @@ TEST_CASE("the page of experiments is what its JSON says") {
     CHECK(figures == drawn);
 }
 
-TEST_CASE("what the course quotes stands on the page of experiments, in both languages") {
+TEST_CASE("what the course quotes is on the page of experiments, in both languages") {
     const std::vector<Quoted> all =
         read_quoted(read_file(test::source_dir() / "tests" / "experiments" / "quoted.txt"));
     CHECK(all.size() > 20);

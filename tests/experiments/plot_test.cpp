@@ -91,7 +91,7 @@ TEST_CASE("plot: what is not finite leaves a gap") {
     CHECK_EQ(count(svg(plot), "<circle"), 4 + 1);  // and the legend's
 }
 
-TEST_CASE("plot: bars stand on zero, side by side, under their names") {
+TEST_CASE("plot: bars start at zero, side by side, above their names") {
     Plot plot{.title = "t", .x = {.names = {"a", "b"}}, .y = {.low = -1, .high = 1}};
     plot.series.push_back({.x = {0, 1}, .y = {1, -1}, .mark = Mark::bars});
     plot.series.push_back({.x = {0, 1}, .y = {0.5, 0.5}, .mark = Mark::bars});
@@ -104,7 +104,7 @@ TEST_CASE("plot: bars stand on zero, side by side, under their names") {
     CHECK(has(text, ">b</text>"));
 }
 
-TEST_CASE("plot: text is escaped, and follows light and dark without asking anybody") {
+TEST_CASE("plot: text is escaped, and follows light and dark without a script") {
     Plot plot = line({0, 1}, {0, 1});
     plot.title = "a < b & \"c\"";
     const std::string text = svg(plot);
@@ -171,7 +171,7 @@ TEST_CASE("plot: few whole numbers on a logarithmic axis are its ticks") {
     CHECK(has(svg(plot), ">5</text>"));
 }
 
-TEST_CASE("plot: two dashed series have dashes of their own, small ticks powers of ten") {
+TEST_CASE("plot: two dashed series have different dashes, small ticks powers of ten") {
     Plot plot = line({0, 1}, {1e-5, 1});
     plot.y = {.label = "share", .log = true};
     for (int i = 0; i < 2; ++i) {

@@ -82,7 +82,7 @@ bool rounds_to(double value, const std::string& figure) {
 
 using namespace tapestry::experiments;
 
-TEST_CASE("quoted figures: a figure is found as a number of its own, and rounds") {
+TEST_CASE("quoted figures: a figure is found as a separate number, and rounds") {
     CHECK(contains_figure("it is 0.41, or", "0.41"));
     CHECK(contains_figure("0.41.", "0.41"));
     CHECK_FALSE(contains_figure("it is 0.412", "0.41"));

@@ -22,7 +22,7 @@ bool has(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("experiments run: a page with its pictures beside it") {
+TEST_CASE("experiments run: a page with its pictures next to it") {
     const Scratch scratch;
     const auto page = scratch / "page.md";
     const std::string told =

@@ -24,7 +24,8 @@ std::string flaw_of(const Call& call, const Place& place) {
         call.run(place);
     } catch (const Error&) {
     } catch (const std::exception& error) {
-        return fmt::format("{} threw what is no tapestry::Error: {}", call.name, error.what());
+        return fmt::format("{} threw something other than tapestry::Error: {}", call.name,
+                           error.what());
     }
     return {};
 }

@@ -135,7 +135,7 @@ void check_private(const fs::path& entry) {
     if (is_private(entry)) return;
     for (const char* name : {"ids.bin", "tokenizer.json", "data.json"}) {
         if (!is_private(entry / name)) {
-            throw std::logic_error((entry / name).native() + ": kept for everybody to read");
+            throw std::logic_error((entry / name).native() + ": readable by all users");
         }
     }
 }

@@ -113,7 +113,7 @@ TEST_CASE("hostile: what else lies in the cache's folder stays") {
         contents("mine, under an entry's name"));
     set_back_times(place.cache());
     fs::remove_all(entry);
-    place.check_harmless("other things beside the entries");  // makes an entry, and room for it
+    place.check_harmless("other things next to the entries");  // makes an entry, and room for it
     for (const std::string name :
          {"mine/deep/notes.txt", "mine/large.bin", "notes.txt", "to the victim/notes.txt"}) {
         CAPTURE(name);

@@ -174,7 +174,7 @@ TEST_CASE("interrupted: a command that writes there finishes it") {
 }
 
 // Training that is refused leaves it for the next run.
-TEST_CASE("interrupted: a training that is refused does not touch it") {
+TEST_CASE("interrupted: a run that is refused does not change it") {
     const AttackPlace place(Kind::run);
     for (const Layout layout : kLayouts) {
         place.prepare({});

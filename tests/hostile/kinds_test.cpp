@@ -100,7 +100,7 @@ TEST_CASE("hostile: files of Hugging Face's models") {
     try_attacks(Kind::hugging_face, attacks);
 }
 
-TEST_CASE("hostile: settings of our own configurations") {
+TEST_CASE("hostile: settings of Tapestry's configurations") {
     std::vector<Attack> attacks{
         setting("config.json", "tokenizer", "../victim/tokenizer.json", kPath),
         setting("config.json", "model", "../victim/config.json", kPath),

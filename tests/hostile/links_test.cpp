@@ -63,7 +63,7 @@ TEST_CASE("hostile: files that are links out of the directory") {
 }
 
 // A resumed run appends to its metrics in place.
-TEST_CASE("hostile: metrics that are somebody else's") {
+TEST_CASE("hostile: metrics that belong to another user") {
     std::vector<Attack> attacks = of_the_victim("metrics.jsonl");
     attacks.push_back({"staged metrics are a hard link", "they are moved, and appended to",
                        [](const Target& target) {
@@ -79,7 +79,7 @@ TEST_CASE("hostile: metrics that are somebody else's") {
     }
 }
 
-TEST_CASE("hostile: files that are no files") {
+TEST_CASE("hostile: files that are not regular files") {
     std::vector<Attack> attacks;
     for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl",
                              "report.html", kState, "best/model.safetensors"}) {
@@ -94,7 +94,7 @@ TEST_CASE("hostile: files that are no files") {
     try_attacks(Kind::run, attacks);
 }
 
-TEST_CASE("hostile: the lock is somebody else's") {
+TEST_CASE("hostile: the lock belongs to another user") {
     std::vector<Attack> attacks = of_the_victim(".lock");
     add(attacks,
         {with(".lock", "a link to nothing", link_to("../victim/new")),

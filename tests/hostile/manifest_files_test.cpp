@@ -17,7 +17,7 @@ Attack as_manifest(const std::string& name, const Replacement& replacement,
                    const std::string& refusal = kManifest) {
     return {
         .name = "the manifest is " + name,
-        .why = "whatever opens the directory reads it first",
+        .why = "every command reads it first",
         .prepare = [=](const Target& target) { put(target.directory / kManifest, replacement); },
         .refusal = refusal};
 }
@@ -40,7 +40,7 @@ std::string many_states() {
 
 }  // namespace
 
-TEST_CASE("hostile: a manifest that is no file") {
+TEST_CASE("hostile: a manifest that is not a file") {
     try_attacks(
         Kind::run,
         {as_manifest("a pipe", a_fifo), as_manifest("a folder", a_folder),
@@ -57,7 +57,7 @@ TEST_CASE("hostile: a manifest that is no file") {
          })});
 }
 
-TEST_CASE("hostile: a manifest that is no manifest") {
+TEST_CASE("hostile: a file that is not a manifest") {
     try_attacks(
         Kind::run,
         {as_manifest("empty", contents("")), as_manifest("a list", contents("[]")),
@@ -73,7 +73,7 @@ TEST_CASE("hostile: a manifest that is no manifest") {
          as_manifest("of nested objects", contents(nested("{\"files\":", "}"))),
          as_manifest("nested below its files",
                      contents(with_files("{\"a\":" + nested_lists() + "}"))),
-         as_manifest("nested beside its files", contents("{\"a\":" + nested_objects() + "}")),
+         as_manifest("nested next to its files", contents("{\"a\":" + nested_objects() + "}")),
          as_manifest("of ten thousand states", contents(many_states()), "")});
 }
 
@@ -97,8 +97,8 @@ Attack elsewhere(const std::string& folder, const std::string& name, const char*
 }  // namespace
 
 TEST_CASE("hostile: manifests in other folders") {
-    constexpr const char* kAbove = "the directory above may be anybody's";
-    constexpr const char* kBelow = "a folder is a directory of its own for whoever opens it";
+    constexpr const char* kAbove = "the directory above may belong to any user";
+    constexpr const char* kBelow = "a folder is a separate directory when opened";
     try_attacks(
         Kind::run,
         {elsewhere("..", "m/config.json", kAbove), elsewhere("..", "victim/notes.txt", kAbove),

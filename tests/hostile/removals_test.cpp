@@ -100,7 +100,7 @@ TEST_CASE("hostile: what a run did not write stays, and is named") {
 
 TEST_CASE("hostile: other files in a run's folders stay") { try_attacks(Kind::run, kOthers); }
 
-TEST_CASE("hostile: a run that takes a directory over removes what is listed, in it alone") {
+TEST_CASE("hostile: a run that replaces another removes what is listed, only in its directory") {
     std::vector<Attack> attacks;
     for (const std::string name :
          {"../victim/notes.txt", "checkpoints/../../victim/notes.txt",

@@ -77,7 +77,7 @@ std::vector<Attack> of_other_bytes(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("hostile: a staged file that is no file") {
+TEST_CASE("hostile: a staged file that is not a regular file") {
     try_attacks(Kind::run, as_staged("a pipe", a_fifo) + as_staged("a folder", a_folder) +
                                as_staged("a device", a_device) +
                                as_staged("a link to itself", link_to("config.json")) +
@@ -86,7 +86,7 @@ TEST_CASE("hostile: a staged file that is no file") {
                                as_staged("a terabyte", a_huge_file));
 }
 
-TEST_CASE("hostile: a staged file that is somebody else's") {
+TEST_CASE("hostile: a staged file that belongs to another user") {
     std::vector<Attack> attacks;
     for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl", kStates,
                              "best/model.safetensors", "best/tapestry-manifest.json"}) {

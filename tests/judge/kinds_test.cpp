@@ -253,7 +253,7 @@ TEST_CASE("complex numbers: the pullback of an analytic function is conj(f') g")
                              "check_gradient: the gradient has 1 numbers for 2 of z");
 }
 
-TEST_CASE("points: what is right at x alone is found at another one") {
+TEST_CASE("points: a gradient that is right only at x is found at another point") {
     const auto f = [](const Plain& x) { return x[0] * x[1] + x[2] * x[2]; };
     const auto mixed_up = [](const Plain& x) { return Plain{x[0], x[1], 2 * x[2]}; };
     const Plain x{1, 1, 3};

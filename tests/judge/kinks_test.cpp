@@ -95,7 +95,7 @@ TEST_CASE("kinks: a slope that is not between them is wrong") {
     }
 }
 
-TEST_CASE("kinks: beside one, the slope is that of one's own side, however near it is") {
+TEST_CASE("kinks: next to one, the slope is that of x's side, at any distance") {
     for (const double near : {1e-7, 1e-12}) {
         for (const double x : {near, -near}) {
             CAPTURE(x);
@@ -122,7 +122,7 @@ TEST_CASE("kinks: beside one, the slope is that of one's own side, however near 
 
 // With the kink at 4/9 of the largest of three steps, D(h), D(h/2) and D(h/4) converge by factors
 // of 4 like those of a smooth function, but to a wrong slope. Smaller steps drown in noise.
-TEST_CASE("kinks: beside one, where three quotients look smooth by chance") {
+TEST_CASE("kinks: next to one, where three quotients look smooth by chance") {
     const double x = 0.8;
     for (const int power : {-31, -37, -43}) {
         for (const double side : {1.0, -1.0}) {
@@ -141,7 +141,7 @@ TEST_CASE("kinks: beside one, where three quotients look smooth by chance") {
     }
 }
 
-TEST_CASE("kinks: beside one, neither the other side's slope is right nor one between them") {
+TEST_CASE("kinks: next to one, neither the other side's slope is right nor one between them") {
     for (const double x : {1e-7, -1e-7, 1e-12, -1e-12}) {
         for (const double factor : {0.5, 0.0, 1.0}) {
             const auto f = [factor](const Tensors& t) {
@@ -178,7 +178,7 @@ TEST_CASE("kinks: an index that is computed is a branch") {
     }
 }
 
-TEST_CASE("kinks: where the function jumps, the slope is that of one's own side") {
+TEST_CASE("kinks: at a jump, the slope is that of x's side") {
     const auto doubled_above_1 = [](const Tensors& x) {
         return where(gt(x[0], 1.0), x[0] * 2.0, x[0]);
     };

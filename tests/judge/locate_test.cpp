@@ -136,7 +136,7 @@ TEST_CASE("locate: a rule that goes round the tape is found at order 2") {
     CHECK_EQ(to_string(report.cause->mistake), to_string(Mistake::detached));
 }
 
-TEST_CASE("locate: nobody asks") {
+TEST_CASE("locate: not requested") {
     const GradcheckReport report = gradcheck([](const Tensors& x) { return tanh_times(x[0], 2); },
                                              {random({3})}, {.explain = false});
     CHECK_EQ(verdict_of(report), "FAIL");

@@ -65,7 +65,7 @@ TEST_CASE("mistakes: the numeric gradient is the Jacobian's transpose times the 
     CHECK_EQ(numeric_gradient(s), Values{3210, -100});
 }
 
-TEST_CASE("mistakes: numbers that are none, and nothing at all") {
+TEST_CASE("mistakes: NaN and infinity, and zeros everywhere") {
     Symptoms s = dense({2, 3}, {7});
     for (const double bad : {NAN, INFINITY}) {
         s.claimed[4] = bad;

@@ -74,7 +74,7 @@ std::vector<Known> smooth() {
     for (int power = -6; power <= 6; ++power) {
         const double x = 1.3 * std::pow(10, power);
         cases.push_back({"cube", [](double y) { return y * y * y; }, x, 3 * x * x});
-        cases.push_back({"sine of its own scale", [x](double y) { return std::sin(y / x); }, x,
+        cases.push_back({"sine scaled by its own x", [x](double y) { return std::sin(y / x); }, x,
                          std::cos(1) / x});
     }
     return cases;
@@ -194,7 +194,7 @@ TEST_CASE("slope: what has no slope is not believed to have one") {
     }
 }
 
-TEST_CASE("slope: branches that the function tells of") {
+TEST_CASE("slope: branches that the function reports") {
     const auto relu = [](double x, double slope) {
         Line line(
             [x](double t) {

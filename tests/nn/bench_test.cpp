@@ -183,7 +183,7 @@ TEST_CASE("bench sampling: the same tokens with the cache and without") {
     CHECK_EQ(row.of_peak() * row.read_speed, Approx(row.bytes_per_second()));
 }
 
-TEST_CASE("bench profile: a model of one's own, its batches and its optimiser") {
+TEST_CASE("bench profile: a custom model, its batches and its optimiser") {
     Generator generator(1);
     Linear model(3, 2, true, generator);
     SGD optimizer({{.parameters = model.parameters()}}, {});

@@ -318,7 +318,7 @@ TEST_CASE("bpe: its files there and back") {
     }
 }
 
-TEST_CASE("bpe: texts and ids that are none") {
+TEST_CASE("bpe: invalid texts and ids") {
     check_message<ValueError>([] { fixture().encode("caf\xE9 ", "prompt"); },
                               "prompt: not UTF-8 at byte 3: byte 0xE9 lacks its continuation");
     check_message<ValueError>([] { fixture().encode("\xED\xA0\x80"); },
@@ -331,7 +331,7 @@ TEST_CASE("bpe: texts and ids that are none") {
     check_message<IndexError>([] { fixture().decode(Ids{-1}); }, "decode: id -1 at position 0");
 }
 
-TEST_CASE("bpe: vocabularies that are none") {
+TEST_CASE("bpe: invalid vocabularies") {
     const auto with = [](const std::string& from, const std::string& to) {
         std::string vocab = vocab_with({"ab"});
         const std::size_t at = vocab.find(from);
@@ -381,7 +381,7 @@ TEST_CASE("bpe: vocabularies that are none") {
         "the id of 'a' is a list");
 }
 
-TEST_CASE("bpe: merges that are none") {
+TEST_CASE("bpe: invalid merges") {
     const std::string vocab = vocab_with({"ab", "abc"});
     const auto refused = [&](const std::string& merges, const std::string& words) {
         check_message<ValueError>(

@@ -45,7 +45,7 @@ TEST_CASE("check gradients: both orders of an op, or the one that is asked for")
                               "unknown module \"nosuch\"; must be one of linear");
 }
 
-TEST_CASE("check gradients: a module and a loss of one's own") {
+TEST_CASE("check gradients: a custom module and loss") {
     const CheckedGradients module = catalog::check_module("linear");
     REQUIRE_EQ(module.size(), 2);
     CHECK_EQ(module[0].check, "order 1");

@@ -95,7 +95,7 @@ TEST_CASE("checkpoint file: 50 steps, a new process and 50 more are the bits of 
     CHECK(test::slurp(scratch / "straight") != test::slurp(scratch / "half"));
 }
 
-TEST_CASE("checkpoint file: numbers that are no tensors come back as they were") {
+TEST_CASE("checkpoint file: numbers outside tensors come back as they were") {
     const Scratch scratch;
     Training training;
     training.take_steps(1);

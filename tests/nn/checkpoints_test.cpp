@@ -23,7 +23,7 @@ using Steps = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("retention: the latest to go on from, whatever was kept for rewinding between") {
+TEST_CASE("retention: the latest states to resume from, regardless of those kept for rewinding") {
     const std::vector<StoredCheckpoint> stored{
         {100, kResume}, {150, kRewind}, {200, kResume}, {250, kRewind}, {300, kResume}};
     CHECK_EQ(steps_of(superseded(stored, {.keep = 1, .rewind_every = 50})), Steps{});

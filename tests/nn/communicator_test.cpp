@@ -28,7 +28,7 @@ TEST_CASE("communicator: broadcast and gather, for any number of processes") {
     }
 }
 
-TEST_CASE("communicator: fewer threads than processes are an error, and nobody waits" *
+TEST_CASE("communicator: fewer threads than processes are an error, and none waits" *
           doctest::skip(test::kAddressSanitizer)) {
     const pid_t child = fork();
     REQUIRE_GE(child, 0);
@@ -72,7 +72,7 @@ TEST_CASE("communicator: messages keep their order, and what was sent is counted
     });
 }
 
-TEST_CASE("communicator: whoever waits for a process that has ended is told") {
+TEST_CASE("communicator: waiting for a process that has ended is an error") {
     std::string heard;
     const auto run = [&] {
         run_in_threads(3, [&](Communicator& c) {
@@ -131,7 +131,7 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
     CHECK_EQ(messages[0], "process 1 has ended");
 }
 
-TEST_CASE("communicator: who waits himself is not lost, however long it takes") {
+TEST_CASE("communicator: a waiting process is not lost, no matter how long it waits") {
     run_in_threads(3, [](Communicator& c) {
         c.set_timeout(6);  // on a busy machine a thread may not run for several seconds
         for (int i = 0; i < 35; ++i) {
@@ -195,7 +195,7 @@ TEST_CASE("communicator: who was away himself waits anew before he blames others
         "process 1 on alpha has not answered for 0.4 s; waited for: a part");
 }
 
-TEST_CASE("communicator: while all are being ended nobody is blamed") {
+TEST_CASE("communicator: while all are being ended, none is blamed") {
     Deserted c;
     c.set_timeout(0.2);
     c.ending = true;

@@ -91,7 +91,7 @@ TEST_CASE("compute run: the same bits interrupted or not, from one thread and pr
     }
 }
 
-TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report tells of them") {
+TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report shows it") {
     const Place place(true);
     train(place, 1, 2, false);
     for (const auto& entry : read_safetensors(place.out / "model.safetensors").tensors) {
@@ -123,8 +123,7 @@ TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report t
     CHECK(test::slurp(place.scratch / "hf/config.json").find("\"bfloat16\"") != std::string::npos);
 }
 
-TEST_CASE(
-    "compute run: the instruction that multiplied is kept, and is another run's in bf16 alone") {
+TEST_CASE("compute run: the instruction that multiplied is recorded, and matters only in bf16") {
     const std::optional<Isa> half = half_isa();
     if (!half) return test::skip("this processor has no instruction for products of bf16");
     const test::SettingsGuard restored;

@@ -135,7 +135,7 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
     CHECK_THROWS_AS(ConfigFile(R"({"seed": -1})", "c").get<std::uint64_t>("seed"), IoError);
 }
 
-TEST_CASE("parameter_count: what the model has, from its configuration alone") {
+TEST_CASE("parameter_count: the model's parameters, from its configuration only") {
     const GPTConfig small{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
     std::vector<GPTConfig> gpts(14, small);
     gpts[1].tied_head = false;

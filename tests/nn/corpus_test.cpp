@@ -66,7 +66,7 @@ TEST_CASE("tokenized text: a text and data made of it are the same") {
                               "training: needs either a text or data, got neither");
 }
 
-TEST_CASE("tokenized text: a training on a text goes on with data made of it, in the same epoch") {
+TEST_CASE("tokenized text: a run on a text continues with its tokenized data, in the same epoch") {
     const Sources sources;
     Session whole(sources.config());
     for (int i = 0; i < 50; ++i) whole.take_step();

@@ -81,7 +81,7 @@ TEST_CASE("data directory: what was written is read again") {
     }
 }
 
-TEST_CASE("data directory: Hugging Face's tokenizer.json beside the byte pairs") {
+TEST_CASE("data directory: Hugging Face's tokenizer.json next to the byte pairs") {
     const Written w(true);
     const Corpus data = load_data(w.directory);
     const Json file = Json::parse(slurp(w.directory / "tokenizer.huggingface.json"));

@@ -63,7 +63,7 @@ TEST_CASE("data loader: in order, the last batch kept or dropped") {
     CHECK_EQ(epoch_of(singles), std::vector<Ids>{{0}, {1}});
 }
 
-TEST_CASE("data loader: shuffled, every epoch has each example once in an order of its own") {
+TEST_CASE("data loader: shuffled, every epoch has each example once in a different order") {
     const DataLoaderOptions options{.batch_size = 16, .shuffle = true, .seed = 5};
     DataLoader loader(numbers(100), options), same(numbers(100), options);
     const Ids first = joined(epoch_of(loader)), second = joined(epoch_of(loader));
@@ -76,7 +76,7 @@ TEST_CASE("data loader: shuffled, every epoch has each example once in an order 
     CHECK_NE(joined(epoch_of(other)), first);
 }
 
-TEST_CASE("data loader: goes on from a position, after a break, and one batch at a time") {
+TEST_CASE("data loader: continues from a position, after a break, and one batch at a time") {
     const DataLoaderOptions options{.batch_size = 4, .shuffle = true, .seed = 1};
     DataLoader loader(numbers(10), options), later(numbers(10), options);
     std::vector<Ids> wanted;

@@ -46,7 +46,7 @@ UnitCounts counts_of(const Hidden& model, const std::function<Tensor(const Tenso
 
 }  // namespace
 
-TEST_CASE("dead units: counted by what comes to them and what they pass on") {
+TEST_CASE("dead units: counted by their inputs and outputs") {
     Generator generator(3);
     const Hidden model(generator);
     const auto check = [&](const char* name, const std::function<Tensor(const Tensor&)>& f) {
@@ -66,7 +66,7 @@ TEST_CASE("dead units: counted by what comes to them and what they pass on") {
     check("sigmoid", [](const Tensor& x) { return sigmoid(x); });
 }
 
-TEST_CASE("dead units: one row at work is enough, NaN is no death, and there need be no axis") {
+TEST_CASE("dead units: one active row is enough, NaN is not dead, and there need be no axis") {
     const Tensor came = tensor<float>({1, 1, 0, 1, 1, 0}, {2, 3});
     const Tensor went = tensor<float>({0, 1, 0, NAN, 0, 0}, {2, 3});
     const UnitCounts c = count_units(came, went);

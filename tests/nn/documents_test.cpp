@@ -62,7 +62,7 @@ std::string mixed_text(std::uint64_t seed, std::size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("documents: a plain file is one, whatever its size and wherever characters are cut") {
+TEST_CASE("documents: a plain file is one, of any size and with characters cut anywhere") {
     const test::Scratch scratch;
     const std::size_t block = std::size_t{1} << 20;
     for (const std::size_t before : {block - 1, block - 2, block - 3, block, 2 * block - 2}) {
@@ -184,7 +184,7 @@ TEST_CASE("documents: where memory ends the files cannot be found, and nothing w
     CHECK_LT(failures, 250);
 }
 
-TEST_CASE("words: a text can be cut at last_cut, whatever stands on either side") {
+TEST_CASE("words: a text can be cut at last_cut, with anything on either side") {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const std::string text = mixed_text(seed, 120);
         std::vector<std::size_t> begins;  // where the words of the whole text begin

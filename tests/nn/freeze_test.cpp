@@ -173,7 +173,7 @@ TEST_CASE("freeze: names of nothing, and what there is") {
     CHECK(frozen_parameters(model).empty());
 }
 
-TEST_CASE("train_only: everything else is frozen, whatever was before") {
+TEST_CASE("train_only: everything else is frozen, regardless of its state before") {
     GPT model = small_gpt(false);
     model.freeze("head");
     const Names frozen = train_only(model, {"blocks.1.attention", "head.weight"});

@@ -206,7 +206,7 @@ TEST_CASE("GPT: the gradient of the loss, for every parameter") {
     }
 }
 
-TEST_CASE("GPT: dropout acts in training alone") {
+TEST_CASE("GPT: dropout acts only in training") {
     GPTConfig config = kTiny;
     config.dropout = 0.3;
     Generator generator(1);

@@ -195,7 +195,7 @@ TEST_CASE("hugging face: other spellings of the same model") {
     SUBCASE("no model_type") {
         copy.config([](Json& json) { json.erase("model_type"); });
     }
-    SUBCASE("a head of its own that is the same") {
+    SUBCASE("an untied head with the same weights") {
         copy.config([](Json& json) { json["tie_word_embeddings"] = false; });
         copy.tensors.emplace_back("lm_head.weight", copy.tensors[0].second);
         copy.save();
@@ -356,7 +356,7 @@ TEST_CASE("hugging face: tensors that are missing, unknown, twice there, or of a
 TEST_CASE("hugging face: our model there and back has the same bits") {
     GPTConfig config = small_config();
     SUBCASE("as it is") {}
-    SUBCASE("a head of its own") { config.tied_head = false; }
+    SUBCASE("an untied head") { config.tied_head = false; }
     SUBCASE("another width, another activation, another epsilon") {
         config.hidden = 20;
         config.activation = Activation::gelu_erf;

@@ -90,7 +90,7 @@ TEST_CASE("Linear") {
     CHECK_THROWS_AS(layer(Tensor()), Error);
 }
 
-TEST_CASE("Linear: the same seed gives the same start, whatever else draws") {
+TEST_CASE("Linear: the same seed gives the same start, no matter what else draws") {
     Generator a(5), b(5), c(6);
     CHECK_EQ(Linear(7, 3, true, a).weight.to_vector<float>(),
              Linear(7, 3, true, b).weight.to_vector<float>());
@@ -265,7 +265,7 @@ TEST_CASE("EncoderLayer") {
     }
 }
 
-TEST_CASE("EncoderLayer: dropout acts in training alone, at each of its places") {
+TEST_CASE("EncoderLayer: dropout acts only in training, at each of its places") {
     Generator generator(1);
     EncoderLayer layer({.dim = 8,
                         .heads = 2,

@@ -70,8 +70,7 @@ TEST_CASE("live report: a page after the first step, then every few seconds with
     CHECK(w.warnings.empty());
 }
 
-TEST_CASE(
-    "live report: the last evaluation is looked at, whatever it takes; others as time allows") {
+TEST_CASE("live report: the last evaluation is always shown, others as time allows") {
     Watched w(std::chrono::milliseconds(60));
     w.report.before_evaluated_update(false);
     w.report.add({.step = 1, .val_loss = 2, .seconds = 0.01});

@@ -27,7 +27,7 @@ double falling(double t) { return 4.3 - 2.5 * std::min(1.0, 2 * t); }
 
 }  // namespace
 
-TEST_CASE("loss watch: a training that goes well is not told anything") {
+TEST_CASE("loss watch: no warnings for a run that goes well") {
     for (const std::int64_t steps : {20, 300, 5000}) {
         INFO(steps);
         CHECK_EQ(concern(steps, falling), "");

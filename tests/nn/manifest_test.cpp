@@ -86,7 +86,7 @@ TEST_CASE("manifest: files are as they were until the moment, and then all new")
 
 // A process killed between two renames leaves the new manifest and only some of the files in place.
 // files is in place.
-TEST_CASE("manifest: a commit that was killed on its way is finished by whoever comes next") {
+TEST_CASE("manifest: a commit that was killed half way is finished by the next process") {
     for (unsigned moved = 0; moved < 8; ++moved) {
         CAPTURE(moved);
         const Scratch scratch;
@@ -174,7 +174,7 @@ TEST_CASE("manifest: a file that grows, one that takes another name, a folder wi
                            "best/config.json': not what was");
 }
 
-TEST_CASE("manifest: every flipped bit and every lost byte is told, with the file") {
+TEST_CASE("manifest: every flipped bit and every lost byte is reported, with the file") {
     const Scratch scratch;
     commit_old(scratch.path());
     const std::string words = fmt::format("'{}': not what was saved: 5 bytes with checksum ",
@@ -204,7 +204,7 @@ TEST_CASE("manifest: every flipped bit and every lost byte is told, with the fil
     SavedFiles(scratch.path()).check({"tokenizer.json"});
 }
 
-TEST_CASE("manifest: one that is none") {
+TEST_CASE("manifest: an invalid one") {
     const Scratch scratch;
     CHECK_FALSE(read_manifest(scratch.path()).has_value());
     spill(scratch / kManifestName, "{\"format\":2,\"stage\":\"\",\"files\":{}}");
@@ -228,7 +228,7 @@ TEST_CASE("manifest: one that cannot be looked at is not taken for none") {
     check_message<IoError>([&] { Commit commit(scratch.path()); }, words);
 }
 
-TEST_CASE("manifest: what stands in a file's place is not overwritten against its permissions") {
+TEST_CASE("manifest: a commit keeps a file's permissions, and does not replace a directory") {
     const Scratch scratch;
     commit_old(scratch.path());
     fs::permissions(scratch / "config.json", fs::perms(0600));

@@ -27,7 +27,7 @@ TEST_CASE("metrics file: every line is there as soon as it is written") {
     CHECK_EQ(scratch.names().size(), 1);
 }
 
-TEST_CASE("metrics file: beside a model its own stay until the next is saved") {
+TEST_CASE("metrics file: a model's metrics stay until the next one is saved") {
     const test::Scratch scratch;
     spill(scratch / "config.json", "{}");
     spill(scratch / kMetricsName, "{\"step\":7,\"loss\":1}\n");
@@ -50,7 +50,7 @@ TEST_CASE("metrics file: beside a model its own stay until the next is saved") {
     CHECK_EQ(latest_metrics(scratch.path()), scratch / kMetricsName);
 }
 
-TEST_CASE("metrics file: goes on after what a checkpoint knows, and forgets the rest") {
+TEST_CASE("metrics file: continues after the checkpoint's lines, and drops the rest") {
     const test::Scratch scratch;
     FileDigest written;
     {
@@ -75,7 +75,7 @@ TEST_CASE("metrics file: goes on after what a checkpoint knows, and forgets the 
     CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{3, 1});
 }
 
-TEST_CASE("metrics file: the end of a run is no part of what its last checkpoint knows") {
+TEST_CASE("metrics file: the end of a run is not in its last checkpoint") {
     const test::Scratch scratch;
     const std::string steps = "{\"step\":1,\"loss\":3}\n", end = "{\"event\":\"end\"}";
     FileDigest written;

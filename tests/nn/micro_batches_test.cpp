@@ -121,7 +121,7 @@ TEST_CASE("micro-batches: the sum of n leaves is that of the tree, for every n")
     CHECK(summed(leaves(16), 2) != summed(leaves(16), 1));  // otherwise the test shows nothing
 }
 
-TEST_CASE("micro-batches: a subtree's sum is its leaves' alone, whoever adds them") {
+TEST_CASE("micro-batches: a subtree's sum depends only on its leaves, not on who adds them") {
     const std::vector<Numbers> all = leaves(13);
     const auto part = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
         return summed({all.begin() + begin, all.begin() + end}, 2);
@@ -291,7 +291,7 @@ TEST_CASE("micro-batches: a step is its leaves, each computed alone, summed in t
     CHECK_EQ(metrics.loss, (two(0) + two(2) + two(4)) / 6);
 }
 
-TEST_CASE("micro-batches: a session saved between steps goes on with the same bits") {
+TEST_CASE("micro-batches: a session saved between steps continues with the same bits") {
     const Place place;
     const auto file = place.scratch / "c.safetensors";
     Session whole(place.config(4));

@@ -140,7 +140,7 @@ TEST_CASE("model directory: models saved before there were more settings") {
     CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
 }
 
-TEST_CASE("model directory: saving again replaces; weights alone can be saved") {
+TEST_CASE("model directory: saving again replaces; only the weights can be saved") {
     Saved saved;
     const std::string before = slurp(saved.directory / "model.safetensors");
     save_model(saved.directory, saved.model, saved.tokenizer);
@@ -309,7 +309,7 @@ TEST_CASE("model directory: a file that is not what was saved is an error with i
     CHECK_EQ(saved.error(), "no error");
 }
 
-TEST_CASE("model directory: what lies beside it is no matter of the model's") {
+TEST_CASE("model directory: files next to it do not matter") {
     const Saved saved;
     for (const char* text : {"{}", "{\"format\":9}", ""}) {
         spill(saved.directory / ".." / kManifestName, text);

@@ -107,7 +107,7 @@ TEST_CASE("module file: what does not fit is named, all in one line, and nothing
     CHECK_EQ(numbers_of(own), before);
 }
 
-TEST_CASE("module file: not strict, what fits is taken and the rest is told") {
+TEST_CASE("module file: not strict, what fits is loaded and the rest reported") {
     const Scratch scratch;
     Sequential small, large;
     small.add<Linear>(2, 2);

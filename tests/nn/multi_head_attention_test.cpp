@@ -28,7 +28,7 @@ bool close(const Tensor& a, const Tensor& b) { return difference(a, numbers(b)) 
 
 }  // namespace
 
-TEST_CASE("MultiHeadAttention: to other vectors, of their own sizes") {
+TEST_CASE("MultiHeadAttention: to other vectors, of other sizes") {
     const Tensor x = random({2, 3, 4}, 1);
     const Tensor keys = random({2, 5, 6}, 2);
     const Tensor values = random({2, 5, 3}, 3);

@@ -195,7 +195,7 @@ TEST_CASE("Muon: a model's matrices are those of its blocks, and the rest is Ada
                               "Muon: iterations must be a whole number from 1 to 100, got 0");
 }
 
-TEST_CASE("Muon: its state goes on to the same bits, with any number of threads") {
+TEST_CASE("Muon: a restored state gives the same bits, with any number of threads") {
     Generator one(1), two(2);
     const GPT first(kTiny, one), second(kTiny, two);
     Muon optimizer(muon_groups(first, 0.1), {.lr = 0.02, .momentum = 0.9, .iterations = 4});

@@ -187,7 +187,7 @@ TEST_CASE("optimizer: the gradient's scale acts before moments and decay") {
     check_against(sgd, q, plain_sgd(0.05, 0.9, false, 0.1), 0.01);
 }
 
-TEST_CASE("optimizer: groups have rates and decays of their own; rates may change") {
+TEST_CASE("optimizer: groups have their own rates and decays; rates may change") {
     const Tensor p = parameter({3}, DType::f64), q = parameter({3}, DType::f64);
     const auto start = p.to_vector<double>();
     SGD optimizer({{.parameters = {p}}, {.parameters = {q}, .weight_decay = 0.5, .lr_factor = 0.1}},

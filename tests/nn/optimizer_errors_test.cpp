@@ -85,7 +85,7 @@ TEST_CASE("optimizer errors: a module that was converted, or is gone") {
     check_replaced(again, "\"first.weight\" [3, 2]");
 }
 
-TEST_CASE("optimizer errors: a tensor that nobody has any more") {
+TEST_CASE("optimizer errors: a tensor that has been replaced") {
     Tensor w = ones({2}).set_requires_grad();
     SGD optimizer({{.parameters = {{"w", w}}}}, {});
     w.set_grad(ones({2}));

@@ -64,7 +64,7 @@ void check_goes_on(const Config& config, const Config& other) {
 
 }  // namespace
 
-TEST_CASE("optimizer state: what another optimizer goes on from, to the last bit") {
+TEST_CASE("optimizer state: another optimizer continues from it, to the last bit") {
     check_goes_on<AdamW>(AdamConfig{.lr = 0.1, .beta1 = 0.7, .weight_decay = 0.3}, AdamConfig{});
     check_goes_on<Adam>(AdamConfig{.lr = 0.1, .eps = 1e-5}, AdamConfig{.lr = 0});
     check_goes_on<SGD>(SGDConfig{.lr = 0.1, .momentum = 0.9, .nesterov = true}, SGDConfig{});
@@ -76,7 +76,7 @@ TEST_CASE("optimizer state: what another optimizer goes on from, to the last bit
     check_goes_on<Lion>(LionConfig{.lr = 0.01, .beta1 = 0.7, .weight_decay = 0.3}, LionConfig{});
 }
 
-TEST_CASE("optimizer state: names, counts and settings; a copy of its own") {
+TEST_CASE("optimizer state: names, counts and settings; it is a copy") {
     const Small small;
     AdamW optimizer(decay_groups(small.model, 0.1), {.lr = 0.01, .beta2 = 0.99});
     CHECK_EQ(names_of(optimizer.state().tensors),

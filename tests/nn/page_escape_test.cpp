@@ -86,7 +86,7 @@ std::string report_page(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("page escape: a page of tapestry inspect, whatever the strings are") {
+TEST_CASE("page escape: a page of tapestry inspect, with any strings") {
     const Parts harmless = parts_of(inspect_page("x"));
     for (const std::string& text : kHostile) {
         CAPTURE(text);
@@ -100,7 +100,7 @@ TEST_CASE("page escape: a page of tapestry inspect, whatever the strings are") {
     }
 }
 
-TEST_CASE("page escape: a report, whatever the strings are") {
+TEST_CASE("page escape: a report, with any strings") {
     const Parts harmless = parts_of(report_page("x"));
     for (const std::string& text : kHostile) {
         CAPTURE(text);

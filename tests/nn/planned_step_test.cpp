@@ -119,7 +119,7 @@ TEST_CASE("planned step: micro-batches") {
     check_report(planned.step->planned_memory(), 9);
 }
 
-TEST_CASE("planned step: gradients that somebody keeps stay what they are") {
+TEST_CASE("planned step: gradients that are kept do not change") {
     Training planned(true), eager(false);
     std::vector<Tensor> kept;
     std::vector<std::vector<double>> wanted;

@@ -49,7 +49,7 @@ TEST_CASE("ALiBi: a line for each head, from the query on both sides") {
     CHECK_THROWS_AS(AlibiBias(0), ValueError);
 }
 
-TEST_CASE("ALiBi: attention adds it, beside any mask") {
+TEST_CASE("ALiBi: attention adds it, in addition to any mask") {
     MultiHeadAttention layer({.dim = 8, .heads = 2, .positions = Positions::alibi});
     MultiHeadAttention plain({.dim = 8, .heads = 2});
     test::randomise(layer);

@@ -89,8 +89,7 @@ std::vector<std::string> layers_of(const PredictionTrace& trace) {
 
 }  // namespace
 
-TEST_CASE(
-    "predictions: a GPT's, and those of each layer alone, as plain loops in doubles have them") {
+TEST_CASE("predictions: a GPT's and each layer's equal those of plain loops in doubles") {
     Generator generator(21);
     const GPT model(
         {.vocab = 13, .context = 8, .layers = 3, .heads = 2, .dim = 8, .deviation = 0.4},
@@ -176,7 +175,7 @@ TEST_CASE("predictions: a decoder's layers, not the encoder's; an image's classe
     CHECK_EQ(seen->layers[1].rows.size(), 2);
 }
 
-TEST_CASE("predictions: none without a cross-entropy; without layers those of the model alone") {
+TEST_CASE("predictions: none without a cross-entropy; without layers only the model's") {
     Generator generator(25);
     const Linear layer(4, 3, true, generator);
     const Tensor x = randn({2, 4}, generator);

@@ -48,7 +48,7 @@ TEST_CASE("progress: time as a clock has it") {
     CHECK_EQ(clock_text(7380), "2:03:00");
 }
 
-TEST_CASE("progress: of a training, elsewhere than on a terminal, a line where there is news") {
+TEST_CASE("progress: of a run, elsewhere than on a terminal, a line if there is news") {
     Written written;
     {
         TrainingProgress progress(20, written.to(false));
@@ -67,7 +67,7 @@ TEST_CASE("progress: of a training, elsewhere than on a terminal, a line where t
                  "0:00 left\n"});
 }
 
-TEST_CASE("progress: of a training, on a terminal one line, ten times a second") {
+TEST_CASE("progress: of a run, on a terminal one line, ten times a second") {
     Written written;
     {
         TrainingProgress progress(20, written.to(true));
@@ -87,7 +87,7 @@ TEST_CASE("progress: of a training, on a terminal one line, ten times a second")
     CHECK_EQ(written.lines[3], "\n");  // so later output starts on a new line
 }
 
-TEST_CASE("progress: of a training, on a terminal never so wide that it wraps") {
+TEST_CASE("progress: of a run, on a terminal never so wide that it wraps") {
     for (const int columns : {40, 80, 100}) {
         Written written;
         ProgressOutput output = written.to(true);
@@ -103,7 +103,7 @@ TEST_CASE("progress: of a training, on a terminal never so wide that it wraps") 
     }
 }
 
-TEST_CASE("progress: of files, on a terminal alone") {
+TEST_CASE("progress: of files, only on a terminal") {
     Written elsewhere;
     {
         ByteProgress progress(elsewhere.to(false));

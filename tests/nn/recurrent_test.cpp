@@ -236,7 +236,7 @@ TEST_CASE("recurrent: parameters have PyTorch's names, shapes and start") {
     CHECK_EQ(module->kind(), "LSTM");
 }
 
-TEST_CASE("recurrent: dropout between layers alone, in training alone") {
+TEST_CASE("recurrent: dropout acts only between layers, and only in training") {
     const Tensor x = random({2, 4, 3}, 1, DType::f32);
     const auto run = [&](Recurrent& module) { return module(x).output.to_vector<float>(); };
     const auto one = made(Cell::gru, {.input = 3, .hidden = 4, .dropout = 0.5});

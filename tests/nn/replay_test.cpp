@@ -71,7 +71,7 @@ void check_every_step(const fs::path& directory) {
 
 }  // namespace
 
-TEST_CASE("rewind: every step of a run that was killed, and went on with other settings") {
+TEST_CASE("rewind: every step of a run that was killed and resumed with other settings") {
     const RewindPlace place;
     place.train(place.config(), 12);
     TrainingConfig other = place.config();
@@ -119,7 +119,7 @@ TEST_CASE("rewind: a run that began with a model's weights") {
     check_every_step(place.out);
 }
 
-TEST_CASE("rewind: while the run goes on, and nothing of it is changed") {
+TEST_CASE("rewind: while the run continues, without changing it") {
     const RewindPlace place;
     Session session(place.config());
     TrainingRun* running = nullptr;
@@ -208,7 +208,7 @@ TEST_CASE("rewind: what differs is named") {
     CHECK_EQ(difference(then, now), "");
 }
 
-TEST_CASE("bisect: what is no condition") {
+TEST_CASE("bisect: invalid conditions") {
     for (const char* text :
          {"", "loss", "loss >", "loss > x", "loss > 1 2", "los > 1", "loss = 1", "> 1",
           "loss > nan", "update_ratio( > 1", "update_ratio() > 1", "loss(a) > 1",
@@ -250,7 +250,7 @@ TEST_CASE("bisect: what metrics.jsonl has is found there, exactly") {
     check_message<ValueError>([&] { first("loss > 0", 40); }, "no step comes after step 40");
 }
 
-TEST_CASE("bisect: what it has not is found by taking steps again") {
+TEST_CASE("bisect: numbers that metrics.jsonl lacks are found by replaying steps") {
     const RewindPlace place;
     place.train(place.config());
     const RunHistory history(place.out);

@@ -85,7 +85,7 @@ TEST_CASE("rewind text: what differs is named, and all steps are counted") {
     CHECK_EQ(all.with_gradients, 4);  // of steps 2, 6, 8 and 10
 }
 
-TEST_CASE("rewind text: a wait is told if it is one") {
+TEST_CASE("rewind text: a long wait is announced") {
     CHECK_EQ(wait_text({.state = 1000, .steps = 250, .seconds = 31.4}),
              "replaying 250 steps from step 1000; in the run they took 31 s\n");
     CHECK_EQ(wait_text({.state = 1000, .steps = 2, .seconds = 2.9}), "");

@@ -78,7 +78,7 @@ TEST_CASE("training curve: neighbours are merged when there is no more room") {
     CHECK_THROWS_AS(TrainingCurve(3), ValueError);
 }
 
-TEST_CASE("training curve: every value counts once, however many there are") {
+TEST_CASE("training curve: every value counts once, for any number of values") {
     TrainingCurve curve;
     double sum = 0;
     for (int step = 1; step <= 100000; ++step) {
@@ -249,7 +249,7 @@ TEST_CASE("report: a hundred thousand steps make a page of bounded size") {
     CHECK_LT(to_json(report, {}).size(), 400000);
 }
 
-TEST_CASE("report: what stands in the page") {
+TEST_CASE("report: the contents of the page") {
     TrainingReport report({.title = "</script><b>\u732b",
                            .command = "tapestry train",
                            .options = {{"--steps", "3", "Steps"}},

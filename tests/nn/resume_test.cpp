@@ -104,7 +104,7 @@ TEST_CASE("resume: killed again and again, at every step") {
     CHECK_EQ(steps_in(place.scratch / "parts"), std::vector<std::int64_t>{12});
 }
 
-TEST_CASE("resume: the clock, the best loss and all segments go on") {
+TEST_CASE("resume: the clock, the best loss and all segments continue") {
     const ResumePlace place;
     const fs::path out = place.out;
     place.train(out, place.config(), {.best = true}, 7);
@@ -165,7 +165,7 @@ TEST_CASE("resume: the best checkpoint stays where that is asked for, and nowher
     CHECK_EQ(steps_in(place.scratch / "with"), std::vector<std::int64_t>{3, 12});
 }
 
-TEST_CASE("resume: what differs needs leave, and is told with both values") {
+TEST_CASE("resume: a setting that differs must be allowed, and is reported with both values") {
     const ResumePlace place;
     const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
@@ -207,7 +207,7 @@ TEST_CASE("resume: what differs needs leave, and is told with both values") {
         "no error");
 }
 
-TEST_CASE("resume: a setting of the optimiser that was overridden is what it goes on with") {
+TEST_CASE("resume: an overridden setting of the optimiser is the one that it continues with") {
     const ResumePlace place;
     const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
@@ -312,7 +312,7 @@ TEST_CASE("resume: an unlisted state of a name that is needed") {
                                "does not list is in the way of this run; move it away");
         CHECK_EQ(slurp(out / name), "of no commit");
     }
-    SUBCASE("is set aside by the run that goes on, which a script may start again and again") {
+    SUBCASE("is set aside by the resumed run, which a script may start repeatedly") {
         spill(out / (name + ".unlisted"), "of an earlier time");
         place.train(out, place.config(), {});
         CHECK_EQ(steps_in(out), std::vector<std::int64_t>{12});
@@ -348,7 +348,7 @@ TEST_CASE("resume: another's best model costs the best model, and no checkpoint"
         "in use by another process");
 }
 
-TEST_CASE("resume: where somebody has removed the manifest it goes on from the latest state") {
+TEST_CASE("resume: without its manifest, a run continues from the latest state") {
     const ResumePlace place;
     const fs::path out = place.out;
     place.train(place.scratch / "whole", place.config(), {});
@@ -491,7 +491,7 @@ TEST_CASE("resume: a disk that stays full is an error, and the last checkpoint h
     check_same(place.scratch / "whole", out);
 }
 
-TEST_CASE("resume: what stands in the way of metrics is not written to") {
+TEST_CASE("resume: something else in the place of metrics is not written to") {
     const ResumePlace place;
     const fs::path out = place.out;
     fs::create_directories(out);

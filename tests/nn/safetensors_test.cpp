@@ -487,7 +487,7 @@ TEST_CASE("safetensors: tensors that overlap or leave holes") {
     });
 }
 
-TEST_CASE("safetensors: files that are none") {
+TEST_CASE("safetensors: invalid files") {
     const Scratch scratch;
     check_message<IoError>([&] { read_safetensors(scratch / "none"); },
                            "none': No such file or directory");

@@ -75,7 +75,7 @@ double surprise(const test::plain::Vector& logits, std::int64_t id) {
 
 }  // namespace
 
-TEST_CASE("Seq2Seq: logits, alignment and loss are those of each pair alone") {
+TEST_CASE("Seq2Seq: logits, alignment and loss do not depend on the batch's other pairs") {
     for (const Alignment alignment : kAlignments) {
         for (const RecurrentCell cell :
              {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm}) {
@@ -243,7 +243,7 @@ TEST_CASE("Seq2Seq: greedy records nothing on a tape") {
     CHECK(tape.entries().empty());
 }
 
-TEST_CASE("Seq2Seq: dropout acts in training alone") {
+TEST_CASE("Seq2Seq: dropout acts only in training") {
     Seq2SeqConfig config = tiny(Alignment::bahdanau);
     config.dropout = 0.4;
     const auto model = made(config);

@@ -147,7 +147,7 @@ TEST_CASE("session: from a model's weights, with its shape, and the dropout that
     CHECK_EQ(Session(config).config().model.dropout, 0.3);
 }
 
-TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bits") {
+TEST_CASE("session: saved after three steps, resumed elsewhere, the same bits") {
     const Trained t;
     const auto file = t.scratch / "c.safetensors";
     Session whole(t.config());
@@ -177,8 +177,7 @@ TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bi
                            "c.safetensors: configuration: not JSON");
 }
 
-TEST_CASE(
-    "session: the fast recipe, left after three steps and gone on with, gives the same bits") {
+TEST_CASE("session: the fast recipe, saved after three steps and resumed, gives the same bits") {
     const Trained t;
     TrainingConfig config = t.config();
     config.recipe = Recipe::fast;

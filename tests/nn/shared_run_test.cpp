@@ -78,7 +78,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("shared run: interrupted, and gone on with by another number of processes") {
+TEST_CASE("shared run: interrupted, and resumed by another number of processes") {
     for (const char* kind : {"adamw", "muon"}) {
         CAPTURE(kind);
         const auto config_in = [kind](const test::RunPlace& place) {

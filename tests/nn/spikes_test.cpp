@@ -21,7 +21,7 @@ StepMetrics usual(std::int64_t step) {
 
 }  // namespace
 
-TEST_CASE("spikes: a training that goes as it should has none") {
+TEST_CASE("spikes: a run that goes well has none") {
     Spikes spikes;
     for (std::int64_t step = 1; step <= 1000; ++step) spikes.add(usual(step));
     CHECK(spikes.all().empty());

@@ -6,7 +6,7 @@
 
 using namespace tapestry;
 
-TEST_CASE("streams: those that every training has keep their keys") {
+TEST_CASE("streams: those that every run has keep their keys") {
     CHECK_EQ(stream(1337, Stream::weights).seed(), 4 * 1337);
     CHECK_EQ(stream(1337, Stream::batches).seed(), 4 * 1337 + 1);
     CHECK_EQ(stream(1337, Stream::evaluation).seed(), 4 * 1337 + 2);
@@ -14,7 +14,7 @@ TEST_CASE("streams: those that every training has keep their keys") {
     CHECK_EQ(stream(~std::uint64_t{0}, Stream::weights).seed(), ~std::uint64_t{0} - 3);
 }
 
-TEST_CASE("streams: names, steps and indices have keys of their own, the same for ever") {
+TEST_CASE("streams: names, steps and indices have different keys, fixed for ever") {
     std::set<std::uint64_t> keys;
     std::size_t count = 0;
     for (const std::uint64_t seed : {0U, 1U, 1337U}) {

@@ -31,7 +31,7 @@ TEST_CASE("text: files are read as they are") {
     CHECK_EQ(read_text(scratch / "marked"), "one\xEF\xBB\xBF");  // only the first is a BOM
 }
 
-TEST_CASE("text: files that are no text") {
+TEST_CASE("text: files that are not text") {
     const Scratch scratch;
     check_message<IoError>([&] { read_text(scratch / "none"); }, "No such file or directory");
     check_message<IoError>([&] { read_text(scratch / "none"); }, "none'");

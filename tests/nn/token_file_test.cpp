@@ -27,7 +27,7 @@ TEST_CASE("token file: numbers between white space, each of the vocabulary") {
     check_message<IoError>([&] { read_token_file(file + "x", 13); }, "idsx");
 }
 
-TEST_CASE("drawn text: a row of the table that is no token of the tokenizer is U+FFFD") {
+TEST_CASE("sampled text: a row of the table without a token in the tokenizer is U+FFFD") {
     const CharTokenizer tokenizer = CharTokenizer::from_text("ab\u00e9");
     DrawnText drawn(tokenizer);
     std::string text;

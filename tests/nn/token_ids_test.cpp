@@ -50,7 +50,7 @@ TEST_CASE("token ids: the narrowest type that holds them") {
     }
 }
 
-TEST_CASE("token ids: in a file as in memory, in every type, whatever part is asked for") {
+TEST_CASE("token ids: the same in a file as in memory, in every type, for any part") {
     const test::Scratch scratch;
     for (const IdType type : {IdType::u8, IdType::u16, IdType::u32}) {
         const std::int64_t step = type == IdType::u8 ? 0 : type == IdType::u16 ? 1 : 50'000;

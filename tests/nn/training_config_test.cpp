@@ -75,7 +75,8 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
                           "c: \"steps\" has an invalid value: \"many\"");
 }
 
-TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
+TEST_CASE(
+    "training config: every member except the model, which has a separate list, has a field") {
     const TrainingConfig config;
     [[maybe_unused]] const auto& [recipe, text, data, test_fraction, start, model, other_model,
                                   start_dropout, train_only, batch, order, accumulate,

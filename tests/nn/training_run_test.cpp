@@ -158,7 +158,7 @@ TEST_CASE("training run: what is refused before any work") {
     CHECK_EQ(session.steps(), 0);
 }
 
-TEST_CASE("recipe: the configuration as it became, and the caller's lines besides") {
+TEST_CASE("recipe: the final configuration, and the caller's lines") {
     const ShortRunPlace place;
     TrainingConfig config = place.config();
     config.min_lr = 0.25;

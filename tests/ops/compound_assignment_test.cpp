@@ -85,7 +85,7 @@ TEST_CASE("compound assignment: a leaf is refused while a tape records") {
     CHECK(values(w) == Values{0, 1});
 }
 
-TEST_CASE("compound assignment: what a rule needs and has been changed in place is told") {
+TEST_CASE("compound assignment: changing what a rule needs in place is an error") {
     const Tensor w = leaf({1, 2});
     Tensor x = tensor<double>({3, 4});
     Tape tape;
@@ -97,7 +97,7 @@ TEST_CASE("compound assignment: what a rule needs and has been changed in place 
                          AutogradError);
 }
 
-TEST_CASE("compound assignment: a gradient that gets lost is told to whoever asks for it") {
+TEST_CASE("compound assignment: requesting a lost gradient is an error") {
     const Tensor w = leaf({1, 2});
     Tensor x = zeros({2}, DType::f64);
     Tape tape;

@@ -161,7 +161,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("half: elementwise ops are those of f32, rounded once, for every number there is") {
+TEST_CASE("half: elementwise ops are those of f32, rounded once, for every number") {
     for (const DType dtype : kHalves) {
         const Tensor x = all_numbers(dtype);
         CAPTURE(name_of(dtype));

@@ -61,8 +61,7 @@ TEST_CASE("losses: a mean over nothing is NaN") {
     }
 }
 
-TEST_CASE(
-    "binary_cross_entropy_with_logits: neither overflow nor a small loss lost beside a logit") {
+TEST_CASE("binary_cross_entropy_with_logits: no overflow, and no small loss lost next to a logit") {
     for (const Loss loss : {with_logits, with_logits_and_weight}) {
         CHECK_EQ(at(loss, 1e4, 1).loss, 0);
         CHECK_EQ(at(loss, 1e4, 0).loss, 1e4);

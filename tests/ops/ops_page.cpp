@@ -72,10 +72,9 @@ std::string hundred(const Phrasebook& phrasebook) {
     const auto there = std::count_if(subjects.begin(), subjects.end(),
                                      [](const Subject& subject) { return subject.is_there(); });
     std::string text = fmt::format(
-        "Of the {} that programs on a CPU call most often, {} are there. Functions that are nearly "
-        "one share a\nnumber, which counts if none of them is missing. What stands on the right "
-        "was "
-        "compiled and run by\nthe tests.\n",
+        "Of the {} functions that programs on a CPU call most often, {} are there. Functions that "
+        "are nearly the\nsame share a number, which counts if none of them is missing. The tests "
+        "compile and run the right column.\n",
         subjects.size(), there);
     std::string group;
     for (std::size_t i = 0; i < subjects.size(); ++i) {

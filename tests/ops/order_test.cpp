@@ -95,7 +95,7 @@ TEST_CASE("order: the extremes of i64") {
     CHECK(sort(tensor<bool>({true, false})).values.dtype() == DType::boolean);
 }
 
-TEST_CASE("topk: the head of the whole order, however the row comes and whatever k is") {
+TEST_CASE("topk: the beginning of the sorted row, for any row and k") {
     for (const DType dtype : {DType::f32, DType::f64, DType::i64}) {
         for (const std::int64_t n : {1, 63, 600, 3000}) {
             std::vector<Tensor> rows = orders_of(n, dtype);

@@ -49,7 +49,7 @@ private:
     void phrase(const std::string& line) {
         const std::size_t code_end = line.find(';'), comment = line.find("  // ");
         if (code_end == std::string::npos || comment == std::string::npos || comment < code_end) {
-            throw std::runtime_error("phrases: not a call with PyTorch's beside it: " + line);
+            throw std::runtime_error("phrases: expected a call and PyTorch's, found: " + line);
         }
         subject(line).phrases.push_back({line.substr(comment + 5), line.substr(4, code_end - 4)});
     }

@@ -22,7 +22,7 @@ Values gradient_of(Tensor x, F f, const Tensor& cotangent = {}) {
 
 }  // namespace
 
-TEST_CASE("prod: the gradient beside one zero, two and three") {
+TEST_CASE("prod: the gradient with one, two and three zeros") {
     const auto product = [](const Tensor& x) { return prod(x); };
     CHECK(gradient_of(tensor<double>({2, 0, 5}), product) == Values{0, 10, 0});
     CHECK(gradient_of(tensor<double>({2, 0, 0}), product) == Values{0, 0, 0});
@@ -37,7 +37,7 @@ TEST_CASE("prod: a product within range whose partial products are not") {
     CHECK(slopes[3] == doctest::Approx(1e30));
 }
 
-TEST_CASE("cumprod: the gradient beside zeros") {
+TEST_CASE("cumprod: the gradient with zeros") {
     const auto running = [](const Tensor& x) { return cumprod(x, 0); };
     const Tensor g = tensor<double>({1, 10, 100, 1000});
     // y = (a, ab, abc, abcd)
@@ -51,7 +51,7 @@ TEST_CASE("cumprod: the gradient beside zeros") {
     CHECK(gradient_of(tensor<double>({2, 3, 5, 0}), running, g) == by_hand(2, 3, 5, 0));
 }
 
-TEST_CASE("prod, cumprod: second derivatives beside zeros") {
+TEST_CASE("prod, cumprod: second derivatives with zeros") {
     const Tensor x = tensor<double>({{2, 0, -3}, {0, 0, 1.5}});
     const auto products = [](const Tensors& v) { return prod(v[0], {1}); };
     const auto of_columns = [](const Tensors& v) { return prod(v[0], {0}, true); };

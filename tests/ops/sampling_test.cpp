@@ -64,7 +64,7 @@ TEST_CASE("multinomial: all categories without replacement are all of them") {
     CHECK_EQ(drawn, arange(100).to_vector<std::int64_t>());
 }
 
-TEST_CASE("multinomial: goes on where the generator stands") {
+TEST_CASE("multinomial: continues from the generator's state") {
     Generator generator(9);
     const Tensor weights = ones({1000});
     const Row first = multinomial(weights, 5, true, generator).to_vector<std::int64_t>();

@@ -82,7 +82,7 @@ TEST_CASE("subscript: masks and numbers") {
     CHECK(values(cube[{0, gt(cube[0], 1), kNewAxis}]) == Values{2, 3, 4, 5});
 }
 
-TEST_CASE("subscript: numbers in a tensor count from the end as those beside it do") {
+TEST_CASE("subscript: indices in a tensor count from the end like plain numbers") {
     const Tensor x = counted({2, 3});
     const Tensor last = tensor<std::int64_t>({-1});
     CHECK(values(x[last]) == values(x[{Slice{1, 2}}]));

@@ -195,7 +195,7 @@ TEST_CASE("atan2: every corner, axis and infinity as C has them") {
     });
 }
 
-TEST_CASE("tanh: each derivative of a recorded gradient is one entry, whatever the order") {
+TEST_CASE("tanh: each derivative of a recorded gradient is one entry, at any order") {
     const Tensor x = tensor<double>({-0.7, 0, 1.3, 20}).set_requires_grad();
     Tape tape;
     const GradientOptions again{.create_graph = true};

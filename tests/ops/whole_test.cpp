@@ -76,7 +76,7 @@ TEST_CASE("whole numbers: one past 64 bits as an operand is refused") {
                              "with to()");
 }
 
-TEST_CASE("whole numbers: compared with numbers that are none") {
+TEST_CASE("whole numbers: compared with numbers that are not whole, or too large") {
     const auto is = [](const Tensor& result) { return result.item<bool>(); };
     for (const double beyond : {0x1p63, 1e300, std::numeric_limits<double>::infinity()}) {
         CHECK(is(lt(whole(kMost), beyond)));

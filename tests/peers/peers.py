@@ -1,7 +1,7 @@
 """What tests/peers/run measures of ours, in PyTorch, eager: the same sizes, losses and optimisers.
 Needs no other file of this folder, so that it can be copied to where PyTorch is.
 
-    peers.py [--threads N] step|attention|products|small OPTIONS
+    peers.py [--threads N] step|attention|products|small|versions OPTIONS
 
 prints one line of JSON: seconds, median and fastest, after a warm-up that does not count. What is
 measured is written as ours is (nn/bench, small_steps.cpp): arguments are made before, results are
@@ -246,6 +246,10 @@ SMALL = {
 }
 
 
+def versions(_):
+    return {"PyTorch": torch.__version__}
+
+
 def small(given):
     return counted(SMALL[given.name](), given.steps, 10, time.process_time)
 
@@ -269,6 +273,7 @@ def arguments():
          warm_up=5).add_argument("--spin", action="store_true")
     work(attention, batch=4, heads=6, context=1024, head_dim=64, seconds=0.2)
     work(products, dtype="f32", seconds=0.2).add_argument("products", nargs="+")
+    work(versions)
     options = work(small)
     options.add_argument("name", choices=SMALL)
     options.add_argument("steps", type=int)

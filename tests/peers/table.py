@@ -31,6 +31,18 @@ class Row:
     def shares(self, peaks):
         return self.flops and [self.flops / s / peaks[self.dtype] for s in self.of("ours")]
 
+    def values(self, peaks):
+        """The row of docs/performance.json; times in seconds."""
+        found = {"work": self.work}
+        for who in self.rounds:
+            if self.of(who):
+                found[who] = dict(zip(("median", self.second), self.of(who)))
+        if self.flops:
+            found["share"] = round(self.shares(peaks)[0], 3)
+        if self.others > DISTURBED:
+            found["others"] = round(self.others, 3)
+        return found
+
     def text(self, peaks):
         mark = f" ({100 * self.others:.0f}%)" if self.others > DISTURBED else ""
         return line_of([self.work + mark, time_text(self.of("ours")), time_text(self.of("torch")),

@@ -85,7 +85,7 @@ TEST_CASE("torch: MultiheadAttention, causal") {
     multi_head("self/causal_and_padding");
 }
 
-TEST_CASE("torch: MultiheadAttention, keys and values of their own") {
+TEST_CASE("torch: MultiheadAttention, separate keys and values") {
     multi_head("cross/values");
     multi_head("cross/sizes", {.key_dim = 5, .value_dim = 9});
     multi_head("cross/sizes_no_bias", {.key_dim = 5, .value_dim = 9, .bias = false});

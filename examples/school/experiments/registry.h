@@ -24,7 +24,7 @@ const Experiment& find_experiment(std::string_view name);
 struct RunOptions {
     std::string name = "all";  ///< name of an experiment, or "all"
     Setting setting = {};
-    /// Folder for the figures; empty: DIR/NAME for the page DIR/NAME.md, or else "experiments".
+    /// Folder for the figures; empty: DIR/NAME for the page DIR/NAME.md, otherwise "experiments".
     std::filesystem::path out = {};
     std::filesystem::path markdown = {};  ///< the page; empty: none
     std::filesystem::path json = {};      ///< all numbers; empty: none

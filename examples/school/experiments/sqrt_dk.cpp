@@ -1,7 +1,6 @@
-// Why divide by sqrt(d_k)? The scores of random vectors grow with d_k. What happens to the softmax,
-// its gradient, and the gradient that reaches q and W_Q, which are trained; and to training itself:
-// the same model with and without division, from the same initialization and from one that
-// compensates for it.
+// Why divide by sqrt(d_k)? The scores of random vectors grow with d_k. This measures the effect on
+// the softmax, its gradient, the gradient that reaches q and W_Q, and training: the same model with
+// and without division, from the same initialization and from one that compensates for it.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>

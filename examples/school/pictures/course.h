@@ -14,10 +14,10 @@ struct Picture {
     std::string script;
 };
 
-/// Those of a text like course.txt. Throws ValueError for a line `picture` that cannot be read.
+/// Parses a text like course.txt. Throws ValueError for an invalid `picture` line.
 std::vector<Picture> read_pictures(std::string_view text);
 
-/// The picture's SVG. Throws ValueError with what is wrong with it.
+/// The picture's SVG. Throws ValueError, naming the error, if the script is invalid.
 std::string draw(const Picture& picture, Language language);
 
 /// Functions that add the computed parts of pictures, by the picture's name.

@@ -50,7 +50,7 @@ green line value 38,309
     }
 }
 
-// The same pairs are added, whoever does it: by one worker, and by four.
+// The same pairs are added by one worker and by four.
 void sum_tree(Drawing& d) {
     const int colours[] = {kBlue, kOrange, kGreen, kPink};
     for (const int workers : {1, 4}) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kCell = 28;
 
-// A table of numbers; `shown` says what stands in it.
+// A table of numbers; `shown` returns the text of a cell.
 template <class Shown>
 void table(Drawing& d, Point corner, int rows, int columns, int colour, const Shown& shown) {
     for (int r = 0; r < rows; ++r) {

@@ -36,7 +36,7 @@ struct Rect {
     Point centre() const { return {x + width / 2, y + height / 2}; }
 };
 
-/// Numbers of colours (svg.h): kInk for what is neither one thing nor another.
+/// Numbers of colours (svg.h): kInk if none applies.
 inline constexpr int kBlue = 0, kOrange = 1, kGreen = 2, kPink = 3, kYellow = 4, kInk = 5;
 
 struct TextStyle {
@@ -74,7 +74,7 @@ public:
     ///     arrow   PLACE PLACE ...                  PLACE: a POINT, a box (its side that faces the
     ///     line    PLACE PLACE ...                  next place) or one of its sides: loss.top@0.2
     ///
-    /// Numbers count from `origin`. Throws ValueError for what it cannot read.
+    /// Coordinates are relative to `origin`. Throws ValueError for an invalid script.
     void draw(std::string_view script, Point origin = {});
 
     /// A box with words in its middle. Returns its place, for arrows.

@@ -95,7 +95,7 @@ struct Style {
     bool dashed = false;
     TextStyle text = {};
 
-    // False for a word that is no style.
+    // False if the word is not a style.
     bool read(std::string_view word) {
         static constexpr std::string_view kNames[] = {"blue", "orange", "green",
                                                       "pink", "yellow", "ink"};

@@ -64,7 +64,7 @@ std::vector<std::int64_t> numbers_in(std::string_view text) {
     for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
         std::int64_t number = 0;
         const auto read = std::from_chars(at, end, number);
-        tapestry::require(read.ec == std::errc{}, "'{}' is no list of numbers", text);
+        tapestry::require(read.ec == std::errc{}, "expected a list of numbers, got '{}'", text);
         all.push_back(number);
         at = read.ptr;
     }

@@ -45,7 +45,7 @@ OpenedRun open_run(const std::filesystem::path& directory, const std::string& te
     OpenedRun opened{
         .session = locked.resume(
             {.wanted = {.text = text}, .given = {"text"}, .overrides = {"isa", "version"}})};
-    require<IoError>(opened.session != nullptr, "{}: there is no checkpoint in it to go on from",
+    require<IoError>(opened.session != nullptr, "{}: has no checkpoint to continue from",
                      directory.string());
     opened.differs = opened.session->overridden();
     opened.run.state = *locked.resumed();
@@ -204,7 +204,7 @@ std::string Playground::look(const std::string& sentence) {
     GPT& model = as<GPT>(session_->model());
     model.zero_grad();
     model.eval();
-    const RuleBreaker broken(rule_);  // likewise before the Inspector
+    const RuleBreaker broken(rule_);  // before the Inspector, which then sees its effect
     Inspector inspector(model);
     {
         Tape tape;

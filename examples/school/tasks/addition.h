@@ -1,7 +1,7 @@
 // Addition: a GPT reads 845 and 367, as 845367, and writes 2121, which is 1212 backwards.
 // Backwards, because each digit then depends on two digits of the question and a carry that the
 // previous digit reveals; the first digit of 1212 would need the whole sum at once. After minGPT's
-// adder. Read digits.h for the training.
+// adder. Read next: digits.h, which trains it.
 #pragma once
 
 #include <tapestry/examples/school/tasks/digits.h>

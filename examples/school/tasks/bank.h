@@ -1,7 +1,7 @@
 // "Bank" and "bank": one entry of the vocabulary, two meanings. A masked language model reads
 // sentences in which only the other nouns show whether money or a river is meant; nothing tells it
 // that there are two banks. Afterwards we look at its vectors of "bank" in sentences whose nouns
-// never occurred with it in training: does each meaning form a cluster of its own?
+// never occurred with it in training: does each meaning form a separate cluster?
 #pragma once
 
 #include <tapestry/examples/school/tasks/sentences.h>

@@ -1,8 +1,8 @@
 // The bottleneck: what an encoder-decoder cannot pass through a single vector. Two models are
 // trained to reverse rows of letters of all lengths. Both read with the same LSTM; one writes from
 // the encoder's last state only, the other can also look back with Bahdanau's attention. Both learn
-// short rows. The longer the row, the more that one vector would have to hold.
-// Read next: translate.h for the training; nn/models/seq2seq.h for the models.
+// short rows. The longer the row, the more a single vector would have to hold.
+// Read next: translate.h, which trains them; nn/models/seq2seq.h, the models.
 #pragma once
 
 #include <tapestry/examples/school/tasks/translate.h>

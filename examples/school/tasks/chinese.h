@@ -1,5 +1,5 @@
 // From English into Chinese: "the teacher bought two old books at the market yesterday" is
-// 老师昨天在市场买了两本旧书. What English says last, Chinese says before the verb; counting takes
+// 老师昨天在市场买了两本旧书. Chinese puts time and place before the verb; counting takes
 // a measure word (本 for books, 匹 for horses); "old" is 老 for a horse and 旧 for a book. The
 // Transformer learns from pairs and writes by beam search, and its cross-attention is checked
 // against the truth: which English words each character comes from. Some adjective-noun pairs never

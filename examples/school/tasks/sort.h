@@ -1,6 +1,6 @@
 // Sorting: a GPT reads 504172 and writes 012457. After minGPT's demo, with ten digits instead of
-// three. Looking back at what it has written, it must find the smallest remaining digit; attention
-// does that in one layer, by counting. Read digits.h for the training.
+// three. For each digit it must find the smallest one that it has not written yet; attention
+// does that in one layer, by counting. Read next: digits.h, which trains it.
 #pragma once
 
 #include <tapestry/examples/school/tasks/digits.h>
