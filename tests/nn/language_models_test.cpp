@@ -151,10 +151,10 @@ TEST_CASE("language models: a run is resumed and rewound to the same bits") {
         CHECK_EQ(whole.sample(10).size(), 11);
 
         const RunHistory history(place.out);
-        const Rewinder rewinder(history);
-        const auto session = rewinder.session_before(5);
+        const Replayer replayer(history);
+        const auto session = replayer.session_before(5);
         CHECK_EQ(&row_of(session->config().model_config()), &row);
-        const RewoundStep step = take_again(*session, true);
+        const ReplayedStep step = replay_step(*session, true);
         CHECK_EQ(difference(history.step(5), step.metrics), "");
     }
 }
