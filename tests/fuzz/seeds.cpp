@@ -4,6 +4,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/tests/fuzz/calls.h>
 #include <tapestry/tests/fuzz/repair.h>
