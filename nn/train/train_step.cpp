@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/data_parallel/data_parallel.h>
+#include <tapestry/nn/data_parallel/leaf_weights.h>
 #include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/ops/arithmetic.h>
@@ -12,17 +13,33 @@
 
 namespace tapestry {
 
-double add_gradients(const BatchLoss& loss_of_batch, std::int64_t batches,
-                     const std::function<void()>& after_backward,
-                     const std::function<void()>& before_backward) {
+namespace {
+
+// Adds the gradient of weight * loss() / batches, and returns weight * loss(). The weight is known
+// when the loss is. A weight of 0 makes a mean over nothing, which is NaN, zero.
+double add_weighted(const BatchLoss& loss_of_batch, std::int64_t batches,
+                    const std::function<double(const CountedLoss&)>& weight_of,
+                    const std::function<void()>& after_backward,
+                    const std::function<void()>& before_backward) {
     Tape tape;
-    Tensor loss = loss_of_batch();
-    const double value = loss.item();
-    if (batches > 1) loss = loss * (1.0 / static_cast<double>(batches));
+    CountedLoss loss = loss_of_batch();
+    const double weight = weight_of(loss);
+    const double value = weight == 0 ? 0 : weight * loss.mean.item();
+    const double scale = weight / static_cast<double>(batches);
+    if (scale != 1) loss.mean = loss.mean * scale;
     if (before_backward) before_backward();
-    tape.backward(loss);
+    tape.backward(loss.mean);
     if (after_backward) after_backward();
     return value;
+}
+
+}  // namespace
+
+double add_gradients(const BatchLoss& loss, std::int64_t batches,
+                     const std::function<void()>& after_backward,
+                     const std::function<void()>& before_backward) {
+    const auto whole = [](const CountedLoss&) { return 1.0; };
+    return add_weighted(loss, batches, whole, after_backward, before_backward);
 }
 
 TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
@@ -67,19 +84,27 @@ void TrainStep::zero_grad() {
 double TrainStep::gradients(const BatchLoss& loss) {
     const Range own = share();
     sum_.emplace(parameters_, options_.micro_batches, own.begin);
+    LeafWeights weights(leaves(), parallel_ ? options_.communicator : nullptr);
+    const auto weight_of = [&](const CountedLoss& one) {
+        const double weight = weights.next(one.count);
+        if (weights.counted()) sum_->will_be_scaled();
+        return weight;
+    };
     std::vector<LeafMoves> moves;
     for (std::int64_t i = own.begin; i < own.end; ++i) {
         std::optional<NotedMoves> noted;  // without it, they are applied at once
         if (options_.micro_batches > 1) noted.emplace();
         std::unique_ptr<TapeObserver> sender;  // with several processes, in the last leaf
         const auto before = [&] {
-            if (parallel_ && i + 1 == own.end) sender = parallel_->send_from(*sum_);
+            if (i + 1 < own.end) return;
+            factor_ = weights.factor();
+            if (parallel_) sender = parallel_->send_from(*sum_, factor_);
         };
         const auto after = [&] {
             sender.reset();
             end(StepPhase::backward);
         };
-        sum_->add(add_gradients(loss, leaves(), std::ref(after), std::ref(before)));
+        sum_->add(add_weighted(loss, leaves(), weight_of, std::ref(after), std::ref(before)));
         if (noted) moves.push_back(noted->take());
     }
     double total = 0;
@@ -88,17 +113,17 @@ double TrainStep::gradients(const BatchLoss& loss) {
         for (const double one : sum_->losses()) total += one;
     } else {
         fold_statistics(moves);
-        total = sum_->finish();
+        total = sum_->finish(factor_);
         sum_.reset();
     }
     end(StepPhase::gradients);
-    return total / static_cast<double>(leaves());
+    return factor_ * total / static_cast<double>(leaves());
 }
 
 void TrainStep::reduce(double& loss) {
     if (options_.reduce) options_.reduce(loss, parameters_);
     if (parallel_) {
-        loss = parallel_->reduce(sum_->losses()) / static_cast<double>(leaves());
+        loss = factor_ * parallel_->reduce(sum_->losses()) / static_cast<double>(leaves());
         sum_.reset();
     }
     end(StepPhase::reduce);
