@@ -272,6 +272,29 @@ void check_is_free(const std::string& out) {
     }
 }
 
+// The directory for the data, locked before the texts are read: two tokenizations into one, or one
+// and a training run, would mix their files. Removed if nothing was written.
+class OutDirectory {
+public:
+    explicit OutDirectory(const std::string& path) : path_(path), made_(!is_there(path_)) {
+        make_directories(path_);
+        lock_.emplace(path_);
+        check_is_free(path);
+    }
+    ~OutDirectory() {
+        lock_.reset();
+        std::error_code ignored;
+        if (made_) fs::remove(path_, ignored);  // if it is empty
+    }
+    OutDirectory(const OutDirectory&) = delete;
+    OutDirectory& operator=(const OutDirectory&) = delete;
+
+private:
+    fs::path path_;
+    bool made_;
+    std::optional<DirectoryLock> lock_;
+};
+
 std::unique_ptr<Tokenizer> learned(const TokenizeOptions& options, const Texts& texts,
                                    TokenizedFiles& summary) {
     const auto reader = texts.open("counting");
@@ -301,6 +324,7 @@ std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const T
 TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options) {
     check_is_free(out);
     const Texts texts(options);
+    const OutDirectory directory(out);
     TokenizedFiles summary;
     const auto tokenizer = tokenizer_for(options, texts, summary);
     const auto start = std::chrono::steady_clock::now();

@@ -93,7 +93,8 @@ struct TokenizedFiles {
     double cut_share = 0;           ///< WordCounts::cut_share() of the text learned from
 };
 
-/// Writes the data into the directory `out`. Throws IoError if it has data already, and if the
+/// Writes the data into the directory `out`, which it locks. Throws IoError if it has data already,
+/// BusyError while another process writes into it, and if the
 /// tokenizer's directory has none; as text_files, DocumentReader, train_byte_pairs and write_data
 /// do.
 TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options);

@@ -139,7 +139,9 @@ std::vector<StoredCheckpoint> stored_checkpoints(const fs::path& directory) {
     return stored_checkpoints(SavedFiles(directory));
 }
 
-RunDirectory::RunDirectory(fs::path path) : path_(made(path)), lock_(path_) {}
+RunDirectory::RunDirectory(fs::path path) : path_(made(path)), lock_(path_) {
+    check_holds_no_data(path_);  // a tokenization may have ended before the lock
+}
 
 void RunDirectory::put_in_order() const { settle(path_); }
 

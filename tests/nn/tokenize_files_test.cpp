@@ -91,6 +91,28 @@ TEST_CASE("tokenize files: data is never written over, and nothing is left of ha
     check_message<IoError>([&] { tokenize_files(texts.out("other"), options); }, "missing.txt");
 }
 
+TEST_CASE("tokenize files: a second tokenization, or a run, in the same directory is refused") {
+    const Texts texts;
+    TokenizeOptions options = texts.options();
+    int tries = 0;
+    options.begun = [&](const std::string&) {
+        ++tries;
+        check_message<BusyError>([&] { tokenize_files(texts.out(), texts.options()); },
+                                 "in use by another process");
+        check_message<BusyError>([&] { RunDirectory{texts.out()}; }, "in use by another process");
+    };
+    tokenize_files(texts.out(), options);
+    CHECK_EQ(tries, 2);
+    CHECK_EQ(load_data(texts.out()).ids.size(), 13);
+    check_message<IoError>([&] { tokenize_files(texts.out(), texts.options()); },
+                           "already contains data");
+    CHECK_FALSE(std::filesystem::exists(texts.scratch / "data" / ".lock"));
+    // A directory that was made for nothing goes.
+    options.begun = [](const std::string&) { throw IoError("stop"); };
+    CHECK_THROWS_AS(tokenize_files(texts.out("other"), options), IoError);
+    CHECK_FALSE(std::filesystem::exists(texts.scratch / "other"));
+}
+
 TEST_CASE("tokenize files: fewer byte pairs than asked for are explained") {
     const test::Scratch scratch;
     std::string text;
