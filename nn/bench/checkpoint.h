@@ -18,8 +18,8 @@ struct CheckpointBench {
     std::int64_t rounds = 3;       ///< of one training with checkpoints and one without
     double interval = 1;           ///< seconds between checkpoints
     /// Where they are written; removed at the end. Of another disk other numbers are to be
-    /// expected.
-    std::filesystem::path directory = std::filesystem::temp_directory_path();
+    /// expected. Empty: the system's directory for temporary files ($TMPDIR or /tmp).
+    std::filesystem::path directory = {};
 };
 
 /// One training run.
