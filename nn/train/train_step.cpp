@@ -1,19 +1,61 @@
 #include <tapestry/nn/train/train_step.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/at_fork.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/nn/data_parallel/data_parallel.h>
 #include <tapestry/nn/data_parallel/leaf_weights.h>
 #include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/ops/arithmetic.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 
 namespace {
+
+// Refuses a step while another thread takes one of the same parameters: each would change what the
+// other reads. Optimisers of one model share its first parameter.
+class OneAtATime {
+public:
+    explicit OneAtATime(const Tensors& parameters)
+        : leaf_(parameters.empty() ? nullptr : parameters.front().leaf().get()) {
+        const std::lock_guard lock(mutex());
+        const bool taken = std::find(active().begin(), active().end(), leaf_) != active().end();
+        require<AutogradError>(leaf_ == nullptr || !taken,
+                               "train: another step of the same parameters has not ended; threads "
+                               "must train separate models, or take turns");
+        active().push_back(leaf_);
+    }
+    ~OneAtATime() {
+        const std::lock_guard lock(mutex());
+        active().erase(std::find(active().begin(), active().end(), leaf_));
+    }
+    OneAtATime(const OneAtATime&) = delete;
+    OneAtATime& operator=(const OneAtATime&) = delete;
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex& only = []() -> std::mutex& {
+            auto* const made = new std::mutex;
+            detail::hold_across_fork(*made);
+            return *made;
+        }();
+        return only;
+    }
+    static std::vector<const Leaf*>& active() {
+        static auto* const all = new std::vector<const Leaf*>;
+        return *all;
+    }
+
+    const Leaf* leaf_;
+};
 
 // Adds the gradient of weight * loss() / batches, and returns weight * loss(). The weight is known
 // when the loss is. A weight of 0 makes a mean over nothing, which is NaN, zero.
@@ -65,6 +107,8 @@ Range TrainStep::share() const { return parallel_ ? parallel_->share() : Range{0
 StepTraffic TrainStep::traffic() const { return parallel_ ? parallel_->traffic() : StepTraffic{}; }
 
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
+    const FloatingPointGuard standard;
+    const OneAtATime alone(parameters_);
     std::optional<PlannedMemory::Turn> turn;
     if (memory_) turn.emplace(*memory_);
     StepResult result;
@@ -82,6 +126,7 @@ void TrainStep::zero_grad() {
 }
 
 double TrainStep::gradients(const BatchLoss& loss) {
+    const FloatingPointGuard standard;
     const Range own = share();
     sum_.emplace(parameters_, options_.micro_batches, own.begin);
     LeafWeights weights(leaves(), parallel_ ? options_.communicator : nullptr);

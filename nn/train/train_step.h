@@ -88,7 +88,7 @@ public:
 
     /// Takes a step, all phases. `number`, counted from 1, is for error messages. Throws
     /// DivergedError when the loss or its gradient is not finite; the parameters are then
-    /// unchanged.
+    /// unchanged. Throws AutogradError while another thread takes a step of the same parameters.
     StepResult take(std::int64_t number, double lr, const BatchLoss& loss);
 
     /// Which of the step's accumulate * micro_batches losses this process computes, in order.
