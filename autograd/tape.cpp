@@ -1,9 +1,11 @@
 #include <tapestry/autograd/tape.h>
 
+#include <tapestry/autograd/leaf_lock.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/thread_exit.h>
 
 #include <algorithm>
@@ -205,6 +207,7 @@ void Tape::deliver(int slot, Walk& walk) {
     Tensor& arrived = walk.grads[static_cast<std::size_t>(slot)];
     if (!walk.into_leaves || leaf == nullptr || !arrived.defined()) return;
     Tensor grad = hooked(slot, std::exchange(arrived, Tensor()));
+    auto lock = lock_of(*leaf);
     // grad() may be changed in place (clipping), so it must not share its memory.
     const bool shared = !grad.owns_alone() || !grad.is_contiguous();
     if (shared && !leaf->grad.defined()) {  // if gradients are recorded, so is the copy
@@ -213,11 +216,13 @@ void Tape::deliver(int slot, Walk& walk) {
     add_to(leaf->grad, std::move(grad));
     if (leaf->place && leaf->optimizers == 0) walk.untrained = leaf;
     leaf->untrained.reset();
+    lock.unlock();
     TapeObserver::tell_completed(*leaf);
 }
 
 Tape::Walk Tape::walk(const Tensor& y, const RecycledVector<bool>& wanted, bool into_leaves,
                       const GradientOptions& options) {
+    const FloatingPointGuard standard;  // also for what rules compute outside loops
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
     if (start < 0) fail<AutogradError>("backward: the tensor {} {}", y.shape(), why_constant(y));

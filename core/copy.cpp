@@ -1,5 +1,6 @@
 #include <tapestry/core/copy.h>
 
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/loop.h>
 
 #include <algorithm>
@@ -44,6 +45,7 @@ bool same_layout(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 void copy_elements(const Tensor& source, Tensor& to) {
+    const FloatingPointGuard standard;  // conversions round
     check_target("copy", to);
     if (same_layout(source, to)) return;
     // Reading elements that have already been overwritten would make the result depend on the
@@ -68,6 +70,7 @@ void copy_elements(const Tensor& source, Tensor& to) {
 }
 
 void fill_elements(Tensor& to, double value) {
+    const FloatingPointGuard standard;
     check_target("fill", to);
     const Loop<1> loop(to.shape(), {to.strides()});
     visit_dtype(to.dtype(), [&](auto zero) {

@@ -1,5 +1,7 @@
 #include <tapestry/core/create.h>
 
+#include <tapestry/core/floating_point.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,6 +12,7 @@ namespace {
 // [n] with element i = value(i), converted from the type that `value` returns.
 template <class F>
 Tensor tabulated(std::int64_t n, DType dtype, F value) {
+    const FloatingPointGuard standard;
     Tensor result({n}, dtype);
     visit_dtype(dtype, [&](auto zero) {
         using T = decltype(zero);

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,13 +52,18 @@ public:
     ~Temporary() {
         // A failure cannot be reported here; the name shows what the file is.
         if (exists_) ::unlinkat(directory_, name_.c_str(), 0);
+        if (kept_ >= 0) ::close(kept_);
     }
     Temporary(const Temporary&) = delete;
     Temporary& operator=(const Temporary&) = delete;
 
     bool is_open() const { return file_.is_open(); }
     int number() const { return file_.number(); }
-    int close() { return file_.close(); }
+    // The lock stays until the file has its name or is gone.
+    int close() {
+        kept_ = ::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0);
+        return file_.close();
+    }
     int rename_to(const std::string& name) {
         if (::renameat(directory_, name_.c_str(), directory_, name.c_str()) != 0) return errno;
         exists_ = false;
@@ -76,14 +82,28 @@ private:
                 return ::openat(directory_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                                 mode);
             });
+            if (result >= 0 && !is_locked(result)) {  // taken for stale in between
+                ::close(std::exchange(result, -1));
+                errno = EEXIST;
+                continue;
+            }
             if (result >= 0 || errno != EEXIST) break;
         }
         return result;
     }
 
+    // A lock on an unfinished file tells all processes, also those in other containers, that it is
+    // in use. False if one that saw it before the lock has removed it, or is about to.
+    static bool is_locked(int file) {
+        if (::flock(file, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // no locks here
+        struct stat status {};
+        return ::fstat(file, &status) == 0 && status.st_nlink > 0;
+    }
+
     int directory_;
     std::string name_;
     FileDescriptor file_;
+    int kept_ = -1;  // the lock's, after close()
     bool exists_;
 };
 
@@ -301,6 +321,20 @@ void sync_directory(const fs::path& path) {
 
 namespace {
 
+// Removes the file if nobody writes it any more: whoever does has it locked. Without locks on this
+// file system, if the process in its name has ended.
+void remove_if_stale(int directory, const std::string& name, pid_t process) {
+    const FileDescriptor file(
+        ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (!file.is_open() || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    // Whoever has created it but not locked it yet will notice that it is gone.
+    const bool is_free = ::flock(file.number(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_free && errno == EWOULDBLOCK) return;
+    const bool has_ended = ::kill(process, 0) != 0 && errno == ESRCH;
+    if (is_free || has_ended) ::unlinkat(directory, name.c_str(), 0);
+}
+
 // The process ID in ".tapestry-4711-0.tmp"; nullopt for any other name.
 std::optional<pid_t> process_of_temporary(std::string_view name) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
@@ -317,13 +351,11 @@ std::optional<pid_t> process_of_temporary(std::string_view name) {
 }  // namespace
 
 void remove_stale_temporaries(const fs::path& directory) {
-    std::error_code ignored;
+    const FileDescriptor there(open_directory(directory));
+    if (!there.is_open()) return;
     for (const std::string& name : names_in(directory)) {
         const auto process = process_of_temporary(name);
-        if (!process || !fs::is_regular_file(fs::symlink_status(directory / name, ignored)))
-            continue;
-        const bool lives = ::kill(*process, 0) == 0 || errno != ESRCH;
-        if (!lives) fs::remove(directory / name, ignored);
+        if (process) remove_if_stale(there.number(), name, *process);
     }
 }
 

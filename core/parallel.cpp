@@ -54,6 +54,7 @@ void set_num_threads(int n) {
 
 void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
     if (chunks > SharedLoop::kMostChunks) return parallel_groups(chunks, f, context);
+    const FloatingPointGuard standard;
     const TurnScope outside(nullptr);  // which thread runs a chunk, and when, cannot be planned
     const int threads = chunks > 1 ? num_threads() : 1;
     if (ThreadPool* pool = threads > 1 ? ThreadPool::of_this_thread() : nullptr) {

@@ -5,6 +5,8 @@
 // one thread and with sixteen. The threads are in thread_pool.h.
 #pragma once
 
+#include <tapestry/core/floating_point.h>
+
 #include <cstdint>
 #include <type_traits>
 
@@ -38,11 +40,13 @@ void parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context);
 
 /// Calls f(chunk) for 0 <= chunk < chunks, spread over the threads; returns when all are done. Runs
 /// serially inside another such loop. Rethrows what f throws; if several chunks throw, the
-/// exception of the lowest.
+/// exception of the lowest. Every chunk runs under the standard's floating-point state.
 template <class F>
 void parallel_for_chunks(std::int64_t chunks, F&& f) {
-    if (chunks <= 1) {
-        if (chunks == 1) f(std::int64_t{0});
+    if (chunks <= 0) return;
+    if (chunks == 1) {
+        const FloatingPointGuard standard;
+        f(std::int64_t{0});
         return;
     }
     detail::parallel_chunks(

@@ -1,5 +1,6 @@
 #include <tapestry/core/storage.h>
 
+#include <tapestry/core/at_fork.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/recycling.h>
 #include <tapestry/core/turn_memory.h>
@@ -38,6 +39,8 @@ SizeClass size_class(std::size_t bytes) {
 
 class Allocator {
 public:
+    Allocator() { detail::hold_across_fork(mutex_); }
+
     std::byte* allocate(std::uint64_t bytes) {
         require<MemoryError>(bytes <= kMostBytes,
                              "memory: cannot allocate {} bytes, more than any system has", bytes);

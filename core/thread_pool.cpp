@@ -1,5 +1,6 @@
 #include <tapestry/core/thread_pool.h>
 
+#include <tapestry/core/at_fork.h>
 #include <tapestry/core/thread_exit.h>
 #include <tapestry/core/thread_shortage.h>
 
@@ -125,7 +126,10 @@ ThreadPool* ThreadPool::of_this_thread() {
 }
 
 ThreadPool::ThreadPool() {
-    [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
+    [[maybe_unused]] static const bool registered = [] {
+        hold_across_fork(told_mutex);
+        return pthread_atfork(nullptr, nullptr, forget_pool) == 0;
+    }();
 }
 
 ThreadPool::~ThreadPool() { stop(); }

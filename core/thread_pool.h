@@ -87,6 +87,7 @@ public:
 
     /// Runs chunks until none are left. `member` is 0 for the leader.
     void work(int member) noexcept {
+        const FloatingPointGuard standard;
         std::int64_t done = 0;
         for (std::int64_t chunk; (chunk = take(member)) >= 0; ++done) {
             try {

@@ -3,6 +3,7 @@
 #include <tapestry/ops/attention.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention_heads.h>
@@ -298,6 +299,7 @@ Tensor with_leading(const Tensor& x, const Shape& leading) {
 
 Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values,
                                     const AttentionOptions& options) {
+    const FloatingPointGuard standard;  // for the scale
     check_operands(queries, keys, values);
     const Leading leading = common_leading(queries, keys, values, options.grouped);
     const Tensor q = with_leading(queries, leading.heads);
@@ -316,6 +318,7 @@ Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, c
 
 Tensor attention_weights(const Tensor& queries, const Tensor& keys,
                          const AttentionOptions& options) {
+    const FloatingPointGuard standard;  // for the scale
     check_operands(queries, keys, keys);
     const Leading leading = common_leading(queries, keys, keys, options.grouped);
     const Tensor q = with_leading(queries, leading.heads);

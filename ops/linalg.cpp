@@ -8,6 +8,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
@@ -297,6 +298,7 @@ struct LogDetOp final : Op {
 }  // namespace
 
 Tensor det(const Tensor& a) {
+    const FloatingPointGuard standard;
     check_square("det", a);
     if (is_half(a.dtype())) return in_f32(det, a);
     Tensor y = of_pivots("det", a, [](const auto* pivots, std::int64_t n) {
@@ -308,6 +310,7 @@ Tensor det(const Tensor& a) {
 }
 
 Tensor logdet(const Tensor& a) {
+    const FloatingPointGuard standard;
     check_square("logdet", a);
     if (is_half(a.dtype())) return in_f32(logdet, a);
     Tensor y = of_pivots("logdet", a, [](const auto* pivots, std::int64_t n) {

@@ -3,6 +3,7 @@
 #include <tapestry/ops/matmul.h>
 
 #include <tapestry/core/copy.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
@@ -102,6 +103,7 @@ void multiply_halves(const kernels::GemmArguments<F16>& g, bool serial) {
 /// The same for all dtypes.
 template <class T>
 void multiply_stored(const kernels::GemmArguments<T>& g, bool serial) {
+    const FloatingPointGuard standard;  // few rows take no loop
     if constexpr (kIsHalf<T>) {
         multiply_halves(g, serial);
     } else {

@@ -6,6 +6,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
@@ -322,6 +323,7 @@ Tensor linear_between(const Tensor& x, int axis, std::int64_t size) {
 }  // namespace
 
 Tensor interpolate(const Tensor& x, const Size2d& size, Interpolation method) {
+    const FloatingPointGuard standard;
     check_floating("interpolate", x);
     require<ShapeError>(x.rank() == 4, "interpolate: needs an input [N, C, H, W], got {}",
                         x.shape());

@@ -5,6 +5,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
@@ -232,6 +233,7 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
     if (is_half(x.dtype())) {
         return in_f32([&](const Tensor& wide) { return var(wide, axes, correction, keepdim); }, x);
     }
+    const FloatingPointGuard standard;
     const AxisMask mask = axis_mask("var", axes, x.rank());
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
     const Tensor deviation = sub(x, mean(x, axes, true));
@@ -244,6 +246,7 @@ Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, boo
         return in_f32([&](const Tensor& wide) { return stddev(wide, axes, correction, keepdim); },
                       x);
     }
+    const FloatingPointGuard standard;
     const AxisMask mask = axis_mask("stddev", axes, x.rank());
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
     const Tensor deviation = sub(x, mean(x, axes, true));

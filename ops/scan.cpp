@@ -9,6 +9,7 @@
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
@@ -288,6 +289,7 @@ private:
 };
 
 Tensor prod_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
+    const FloatingPointGuard standard;
     const Tensor rows = reduced_axes_last(x, mask);
     Tensor y(result, x.dtype());
     visit_dtype(x.dtype(), [&](auto zero) {

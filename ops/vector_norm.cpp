@@ -3,6 +3,7 @@
 #include <tapestry/ops/reduction.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/check.h>
@@ -72,6 +73,7 @@ void norm_rows(T* y, const T* x, std::int64_t rows, std::int64_t n, double p) {
 }
 
 Tensor norm_over(const Tensor& x, double p, const AxisMask& mask, const Shape& result) {
+    const FloatingPointGuard standard;
     const Tensor rows = reduced_axes_last(x, mask);
     Tensor y(result, x.dtype());
     visit_floating("norm", x.dtype(), [&](auto zero) {

@@ -199,7 +199,8 @@ GradcheckReport check_points(const NamedTensors& leaves, const GradcheckOptions&
     points[0].verdict = worst.verdict;
     points[0].reason = worst.reason;
     int runs = worst.runs;
-    for (int i = 2; i <= options.points; ++i) {
+    bool is_over = !worst.limit.empty();  // the limits are of all points together
+    for (int i = 2; i <= options.points && !is_over; ++i) {
         PointReport& point = points.emplace_back();
         point.what = fmt::format("random point {}", i);
         GradcheckReport report = at_random_point(
@@ -207,6 +208,10 @@ GradcheckReport check_points(const NamedTensors& leaves, const GradcheckOptions&
         point.verdict = report.verdict;
         point.reason = report.reason;
         runs += report.runs;
+        is_over = !report.limit.empty();
+        if (is_over && i < options.points) {
+            point.what += fmt::format(" and the {} after it", options.points - i);
+        }
         if (report.verdict > worst.verdict) worst = std::move(report);
     }
     worst.points = std::move(points);

@@ -17,7 +17,7 @@ template <class Measured>
 struct Bench {
     Measured measured;
     std::int64_t batch = 12;  ///< for the benchmarks that need one
-    std::string directory = std::filesystem::temp_directory_path().string();
+    std::string directory = {};
     int threads = num_threads();
     bool json = false;
 };
@@ -117,7 +117,9 @@ void add_checkpoint(Options& parent) {
     o.count("--steps", s->measured.steps, "Steps of each training run", {3, 1'000'000'000});
     o.count("--rounds", s->measured.rounds, "Training runs of each kind, alternating");
     o.number("--interval", s->measured.interval, 0.001, 1e6, "Seconds between checkpoints");
-    o.text("--directory", s->directory, "Directory for the checkpoints during the measurement");
+    o.text("--directory", s->directory,
+           "Directory for the checkpoints during the measurement; default: $TMPDIR or /tmp")
+        .without_default();
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] {

@@ -25,6 +25,7 @@ int run_tokenize(TokenizeSettings& s) {
         if (interrupted()) throw Interrupted{};
         progress.show(done, all);
     };
+    s.options.files.skipped = [](const std::string& why) { warn("skipped " + why); };
     try {
         const TokenizedFiles files = tokenize_files(s.out, s.options);
         progress.finish();
@@ -47,6 +48,11 @@ void add_tokenize(Options& app) {
             "UTF-8 texts, JSON Lines (files called *.jsonl or *.ndjson), and directories of them")
         .required();
     o.text("--out", s->out, "Directory for the data").required();
+    o.texts("--include", s->options.files.include,
+            "Of directories only files whose name or path below it matches: '*.py', 'docs/*'");
+    o.texts("--exclude", s->options.files.exclude, "Of directories no files that match");
+    o.flag("--strict", s->options.files.strict,
+           "Fail at a file of a directory that is not UTF-8 text; otherwise it is skipped");
     o.text(
         "--tokenizer", s->options.tokenizer,
         "chars: the texts' characters; bpe: byte pairs, learned from the texts; or the directory "

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <exception>
@@ -26,6 +27,8 @@
 namespace tapestry::cli {
 namespace {
 
+constexpr double kForever = 1e9;  // seconds
+
 struct TrainSettings {
     RunRequest run;
     TrainingRunOptions options;
@@ -35,7 +38,8 @@ struct TrainSettings {
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 400;
     int threads = 1;
-    double timeout = 0;  ///< seconds before a silent process counts as lost
+    double timeout = 0;               ///< seconds before a silent process counts as lost
+    double wait_for_disk = kForever;  ///< seconds at the end of the run
     bool plan = false;
     bool show_samples = false;
     bool no_report = false;
@@ -44,17 +48,21 @@ struct TrainSettings {
 
 // ---- one process
 
-// Waits for space on the disk; false once the user has given up.
-bool wait_to_retry(const SaveProblem& problem) {
-    if (!problem.disk_is_full || interrupted()) return false;
-    warn(problem.message + "; retrying in 5 s (Ctrl-C gives up and keeps the last checkpoint)");
-    for (int i = 0; i < 50 && !interrupted(); ++i) {
+// Waits for space on the disk; false once the user has given up, or after `left` seconds, from
+// which it takes its own.
+bool wait_to_retry(const SaveProblem& problem, double& left) {
+    if (!problem.disk_is_full || interrupted() || left <= 0) return false;
+    const double seconds = std::min(5.0, left);
+    left -= seconds;
+    warn(fmt::format("{}; retrying in {:.3g} s (Ctrl-C gives up and keeps the last checkpoint)",
+                     problem.message, seconds));
+    for (int i = 0; i < 10 * seconds && !interrupted(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     return !interrupted();
 }
 
-void call_back(TrainingRunOptions& options, TrainingProgress& progress) {
+void call_back(TrainingRunOptions& options, TrainingProgress& progress, double wait_for_disk) {
     options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
         progress.show(metrics, speed);
         return !interrupted();
@@ -63,9 +71,9 @@ void call_back(TrainingRunOptions& options, TrainingProgress& progress) {
         progress.finish();
         warn(message);
     };
-    options.retry = [&progress](const SaveProblem& problem) {
+    options.retry = [&progress, left = wait_for_disk](const SaveProblem& problem) mutable {
         progress.finish();
-        return wait_to_retry(problem);
+        return wait_to_retry(problem, left);
     };
 }
 
@@ -89,7 +97,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
         return kSuccess;
     }
     TrainingProgress progress(session.config().steps, progress_output());
-    call_back(s.options, progress);
+    call_back(s.options, progress, s.wait_for_disk);
     s.options.earlier = std::move(begun.earlier);
     TrainingRun run(session, *begun.directory, std::move(s.options));
     announce(session, s.show_samples);
@@ -190,8 +198,9 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
     o.flag("--overwrite", s.run.overwrite, "Start a new run in OUT, replacing the one there")
         .excludes(o.option("--resume"));
     o.texts(
-        "--override", s.run.overrides,
-        "With --resume: settings that may differ from before (lr, batch, isa, version, data, ...)");
+         "--override", s.run.overrides,
+         "With --resume: settings that may differ from before (lr, batch, isa, version, data, ...)")
+        .needs(o.option("--resume"));
     Option fork = o.text("--fork", s.run.fork, "Continue the run in this directory in OUT");
     Option step =
         o.count("--step", s.run.step, "With --fork: step to continue after; 0: the beginning", {0});
@@ -203,6 +212,10 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
             return read_interval(text, checkpoints);
         });
     o.count("--keep", checkpoints.keep, "Number of checkpoints to keep");
+    o.number("--wait-for-disk", s.wait_for_disk, 0, kForever,
+             "Seconds to wait for space on a full disk at the end, then exit code 2 and the last "
+             "checkpoint; default: until there is space")
+        .without_default();
     o.flag("--best", checkpoints.best,
            "Also keep the model with the lowest validation loss, in OUT/best");
     o.number("--rewind-budget", s.rewind_megabytes, 0, 1e9,

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -347,13 +348,27 @@ int Options::parse_and_run(int argc, char** argv) {
     const int code = chosen().action_();
     // Flush: output may still be in a buffer.
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    require<IoError>(written || code != kSuccess, "the output could not be written");
-    return code;
+    if (written) return code;
+    return complain(name_, code == kSuccess ? kBadInput : code, "the output could not be written");
 }
+
+namespace {
+
+// A smaller stack would end the program by a signal, without a word.
+void check_stack() {
+    constexpr rlim_t kNeeded = 128 * 1024;
+    struct rlimit limit {};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
+    fail("the stack is limited to {} kB, and must have at least {} (ulimit -s)",
+         limit.rlim_cur / 1024, kNeeded / 1024);
+}
+
+}  // namespace
 
 int Options::main(int argc, char** argv, const std::function<void(Options&)>& declare) {
     open_standard_streams();
     try {
+        check_stack();
         if (declare) declare(*this);
         return parse_and_run(argc, argv);
     } catch (const DivergedError& error) {

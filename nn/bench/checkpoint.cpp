@@ -24,6 +24,18 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
     return std::chrono::duration<double>(b - a).count();
 }
 
+// Looked up where it is needed: $TMPDIR may name no directory.
+fs::path place_for(const fs::path& chosen) {
+    if (!chosen.empty()) return chosen;
+    std::error_code error;
+    const fs::path usual = fs::temp_directory_path(error);
+    require<IoError>(!error,
+                     "bench checkpoint: no directory for temporary files: {}; set TMPDIR "
+                     "or --directory",
+                     error.message());
+    return usual;
+}
+
 // A temporary directory, removed at the end.
 class Folder {
 public:
@@ -124,7 +136,7 @@ double CheckpointRow::longest_share(const std::vector<CheckpointTraining>& train
 CheckpointRow measure_checkpoints(const CheckpointBench& options) {
     require(options.steps >= 3, "bench checkpoint: steps must be at least 3, got {}",
             options.steps);
-    const Folder folder(options.directory);
+    const Folder folder(place_for(options.directory));
     write_text(folder / "text", options.model);
     GPTConfig model = options.model;
     const GPT measured(model);

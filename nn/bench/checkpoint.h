@@ -18,7 +18,8 @@ struct CheckpointBench {
     std::int64_t rounds = 3;       ///< each with one run with checkpoints and one without
     double interval = 1;           ///< seconds between checkpoints
     /// Directory for the checkpoints, which are removed at the end. The results depend on its disk.
-    std::filesystem::path directory = std::filesystem::temp_directory_path();
+    /// Empty: the system's directory for temporary files ($TMPDIR or /tmp).
+    std::filesystem::path directory = {};
 };
 
 /// One training run.

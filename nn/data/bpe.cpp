@@ -15,6 +15,40 @@ namespace {
 constexpr std::uint32_t kNoMerge = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
+// Finds the marks of a text from left to right; of those that begin at one place, the longest.
+class MarkFinder {
+public:
+    using Marks = std::vector<std::pair<std::string, std::int64_t>>;
+    struct Found {
+        std::size_t at, size;
+        std::int64_t id;
+    };
+
+    MarkFinder(std::string_view text, const Marks& marks)
+        : text_(text), marks_(marks), next_(marks.size()) {
+        for (std::size_t i = 0; i < marks.size(); ++i) next_[i] = text.find(marks[i].first);
+    }
+
+    std::optional<Found> next(std::size_t from) {
+        std::optional<Found> best;
+        for (std::size_t i = 0; i < next_.size(); ++i) {
+            const std::string& mark = marks_[i].first;
+            if (next_[i] < from) next_[i] = text_.find(mark, from);
+            const std::size_t at = next_[i];
+            if (at == std::string_view::npos) continue;
+            if (!best || at < best->at || (at == best->at && mark.size() > best->size)) {
+                best = {at, mark.size(), marks_[i].second};
+            }
+        }
+        return best;
+    }
+
+private:
+    std::string_view text_;
+    const Marks& marks_;
+    std::vector<std::size_t> next_;  // of each mark, the first place not yet passed
+};
+
 }  // namespace
 
 // Merges the bytes of words. The symbols of a word are a linked list, and the pairs that can be
@@ -136,6 +170,8 @@ BytePairTokenizer BytePairTokenizer::from_merges(const Merges& merges) {
         tokenizer.pairs_.push_back(pair);
     }
     tokenizer.end_of_text_ = tokenizer.add_token(std::string(kEndOfText));
+    tokenizer.marks_.emplace_back(kEndOfText, *tokenizer.end_of_text_);
+    tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
     return tokenizer;
 }
 
@@ -155,22 +191,61 @@ void BytePairTokenizer::encode_piece(const TextPiece& piece, std::vector<std::in
         fail("{}: not UTF-8 at byte {}: {}", piece.what, flaw->byte, flaw->what);
     }
     WordEncoder encoder(*this, ids);
-    while (true) {
-        const std::size_t end = end_of_text_ ? text.find(kEndOfText) : std::string_view::npos;
-        encode_words(text.substr(0, end), encoder);
-        if (end == std::string_view::npos) return;
-        encoder.append(*end_of_text_);
-        text.remove_prefix(end + kEndOfText.size());
+    MarkFinder finder(text, marks_);
+    std::size_t at = 0;
+    for (auto mark = finder.next(at); mark; mark = finder.next(at)) {
+        encode_words(text.substr(at, mark->at - at), encoder);
+        encoder.append(mark->id);
+        at = mark->at + mark->size;
     }
+    encode_words(text.substr(at), encoder);
 }
 
-// No such position is within "<|endoftext|>".
-std::size_t BytePairTokenizer::piece_end(std::string_view text) const { return last_cut(text); }
+// Looks back for a cut that holds whatever surrounds it, but not so far that a text without one
+// takes the square of its length; then the words are cut from the beginning.
+std::size_t BytePairTokenizer::piece_end(std::string_view text) const {
+    const std::size_t near = text.size() - std::min(text.size(), kLongestWord);
+    const std::size_t from = character_start(text, near);
+    const std::size_t cut = last_cut(text.substr(from));
+    const std::size_t end = cut == 0 ? 0 : before_mark(text, from + cut);
+    return end > 0 || text.size() < 2 * kLongestWord ? end : last_sure_word(text);
+}
+
+// The end of the last word that the unknown rest of the text cannot change: it could at most be a
+// longest word, or contain a mark.
+std::size_t BytePairTokenizer::last_sure_word(std::string_view text) const {
+    std::size_t margin = kLongestWord;
+    for (const auto& [mark, id] : marks_) margin = std::max(margin, kLongestWord + mark.size());
+    MarkFinder finder(text, marks_);
+    std::size_t at = 0;
+    while (at + margin < text.size()) {
+        const auto mark = finder.next(at);
+        const std::string_view before = text.substr(0, mark ? mark->at : text.size());
+        at = at == before.size() ? at + mark->size : word_end(before, at);
+    }
+    return at;
+}
+
+// A cut within a mark, or what may become one, moves to before it. No cut is within kEndOfText.
+std::size_t BytePairTokenizer::before_mark(std::string_view text, std::size_t cut) const {
+    for (std::size_t i = 0; i < marks_.size() && cut > 0; ++i) {
+        const std::string_view mark = marks_[i].first;
+        if (mark == kEndOfText) continue;
+        for (std::size_t at = cut - std::min(cut, mark.size() - 1); at < cut; ++at) {
+            if (!mark.starts_with(text.substr(at, mark.size()))) continue;
+            cut = last_cut(text.substr(0, at));
+            i = static_cast<std::size_t>(-1);  // from the first mark again
+            break;
+        }
+    }
+    return cut;
+}
 
 std::string BytePairTokenizer::hash() const {
     Checksum sum;
     sum.add(vocab_json());
     sum.add(merges_text());
+    sum.add(added_json());
     return sum.hex();
 }
 

@@ -27,8 +27,9 @@ public:
 
     /// Names of the two files in error messages.
     struct Names {
-        std::string vocab = "vocabulary";  ///< of the file with the tokens
-        std::string merges = "merges";     ///< of the file with the merges
+        std::string vocab = "vocabulary";    ///< of the file with the tokens
+        std::string merges = "merges";       ///< of the file with the merges
+        std::string added = "added tokens";  ///< of the file with the added tokens
     };
 
     /// `vocab` is the JSON of vocab.json or encoder.json, {"!": 0, ...}; `merges` the text of
@@ -38,8 +39,12 @@ public:
     /// with a character that represents no byte, a byte without a token; a line that is not two
     /// tokens and a space, a duplicate pair, or one whose parts or result are not in the
     /// vocabulary.
+    ///
+    /// `added` is the JSON of added_tokens.json, {"<pad>": 50257, ...}, or empty: texts that are
+    /// one token each wherever they occur, with the ids after those of `vocab`, or a token's own
+    /// id.
     static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges,
-                                       const Names& names);
+                                       const Names& names, std::string_view added = "");
     static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges) {
         return from_text(vocab, merges, Names{});
     }
@@ -54,6 +59,10 @@ public:
     std::string vocab_json() const;
     /// The merges, one pair per line, in order.
     std::string merges_text() const;
+    /// The added tokens; empty if there are none.
+    std::string added_json() const;
+    /// Texts that are one token each wherever they occur, kEndOfText and added ones, and their ids.
+    const std::vector<std::pair<std::string, std::int64_t>>& marks() const { return marks_; }
 
     std::string_view kind() const override { return "bpe"; }
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(bytes_.size()); }
@@ -62,7 +71,8 @@ public:
     std::int64_t beginning() const override;
 
     /// Throws ValueError, naming piece.what, when the text is not UTF-8. Time: n log n in the worst
-    /// case, for a single word of n bytes; repeated words cost a table look-up.
+    /// case, for a single word of n bytes; repeated words cost a table look-up. A word of more than
+    /// 1 MiB is encoded in parts of that size.
     void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const override;
     /// The last position where a word begins in any context.
     std::size_t piece_end(std::string_view text) const override;
@@ -86,10 +96,13 @@ private:
     BytePairTokenizer() = default;
     void read_vocab(std::string_view json, const std::string& name);
     void read_merges(std::string_view text, const Names& names);
+    void read_added(std::string_view json, const std::string& name);
     void add_merge(std::string_view line, std::size_t number, const Names& names);
     Id add_token(const std::string& bytes);  // or its existing id
     Id id_of(std::string_view bytes) const;  // -1 if it is not a token
     void encode_words(std::string_view text, WordEncoder& encoder) const;
+    std::size_t last_sure_word(std::string_view text) const;
+    std::size_t before_mark(std::string_view text, std::size_t cut) const;
     static std::uint64_t key(Id left, Id right);
 
     std::vector<std::string> bytes_;  // of every token
@@ -98,6 +111,8 @@ private:
     std::unordered_map<std::uint64_t, Merge> merges_;  // by key
     std::array<Id, 256> byte_ids_{};
     std::optional<std::int64_t> end_of_text_;
+    std::vector<std::pair<std::string, std::int64_t>> marks_;  // kEndOfText first, if there
+    std::size_t in_vocabulary_ = 0;                            // tokens before the added ones
 };
 
 }  // namespace tapestry

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -106,10 +107,12 @@ void check_text(std::string_view text, const std::string& name) {
 }  // namespace
 
 BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::string_view merges,
-                                               const Names& names) {
+                                               const Names& names, std::string_view added) {
     BytePairTokenizer tokenizer;
     tokenizer.read_vocab(vocab, names.vocab);
     tokenizer.read_merges(merges, names);
+    tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
+    if (!added.empty()) tokenizer.read_added(added, names.added);
     return tokenizer;
 }
 
@@ -146,7 +149,35 @@ void BytePairTokenizer::read_vocab(std::string_view text, const std::string& nam
                 byte, utf8::quoted(written(token)));
     }
     const Id end = id_of(kEndOfText);
-    if (end >= 0) end_of_text_ = end;
+    if (end >= 0) {
+        end_of_text_ = end;
+        marks_.emplace_back(kEndOfText, end);
+    }
+}
+
+void BytePairTokenizer::read_added(std::string_view text, const std::string& name) {
+    check_text(text, name);
+    VocabParser parser(name);
+    try {
+        handle_json(text, parser);
+    } catch (const JsonSyntaxError& error) {
+        fail("{}: not JSON: error at byte {}", name, error.byte);
+    }
+    std::vector<std::pair<std::uint64_t, std::string>> sorted;
+    for (const auto& [token, id] : parser.ids) sorted.emplace_back(id, token);
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [id, token] : sorted) {
+        require(!token.empty(), "{}: id {} is an empty token", name, id);
+        const bool is_known = id_of(token) >= 0 && std::cmp_equal(id_of(token), id);
+        require(is_known || (id == bytes_.size() && id_of(token) < 0),
+                "{}: token {} has the id {}; the ids after the vocabulary's {} tokens must be "
+                "consecutive",
+                name, utf8::quoted(token), id, in_vocabulary_);
+        if (!is_known) add_token(token);
+        if (token == kEndOfText) end_of_text_ = static_cast<std::int64_t>(id);
+        const std::pair<std::string, std::int64_t> mark{token, id};
+        if (std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) marks_.push_back(mark);
+    }
 }
 
 void BytePairTokenizer::read_merges(std::string_view text, const Names& names) {
@@ -184,9 +215,18 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
     pairs_.push_back(pair);
 }
 
+std::string BytePairTokenizer::added_json() const {
+    std::string text;
+    for (const auto& [token, id] : marks_) {
+        if (token == kEndOfText && static_cast<std::size_t>(id) < in_vocabulary_) continue;
+        text += fmt::format("{}{}: {}", text.empty() ? "{" : ", ", json_text(token), id);
+    }
+    return text.empty() ? text : text + "}\n";
+}
+
 std::string BytePairTokenizer::vocab_json() const {
     std::string text = "{";
-    for (std::size_t id = 0; id < bytes_.size(); ++id) {
+    for (std::size_t id = 0; id < in_vocabulary_; ++id) {
         text += fmt::format("{}{}: {}", id == 0 ? "" : ", ", json_text(written(bytes_[id])), id);
     }
     return text + "}\n";

@@ -39,7 +39,7 @@ struct Candidate {
 
 class Trainer {
 public:
-    explicit Trainer(const WordCounts& words) {
+    Trainer(const WordCounts& words, const std::function<void()>& working) : working_(working) {
         for (std::size_t byte = 0; byte < 256; ++byte) {
             tokens_.emplace_back(1, static_cast<char>(byte));
             ids_.emplace(tokens_.back(), static_cast<Id>(byte));
@@ -72,6 +72,7 @@ private:
         Word& word = words_.emplace_back(Word{{}, count});
         for (const char byte : text) word.symbols.push_back(static_cast<unsigned char>(byte));
         const auto number = static_cast<std::uint32_t>(words_.size() - 1);
+        work(1);
         for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i) {
             note(key(word.symbols[i], word.symbols[i + 1]), count, number);
         }
@@ -81,6 +82,15 @@ private:
         PairCount& known = pairs_[pair];
         known.count += count;
         if (known.words.empty() || known.words.back() != word) known.words.push_back(word);
+    }
+
+    // After so many words were visited.
+    void work(std::size_t words) {
+        constexpr std::size_t kOften = 100'000;
+        visited_ += words;
+        if (visited_ < kOften) return;
+        visited_ = 0;
+        if (working_) working_();
     }
 
     // The token that the pair becomes; another pair may already have given the same one.
@@ -96,6 +106,7 @@ private:
         const std::vector<std::uint32_t> places = std::exchange(pairs_[pair].words, {});
         made_.clear();
         for (const std::uint32_t number : places) merge_in(number, pair, token);
+        work(places.size());
         std::sort(made_.begin(), made_.end());
         made_.erase(std::unique(made_.begin(), made_.end()), made_.end());
         for (const std::uint64_t made : made_) queue_.push({pairs_[made].count, made});
@@ -133,6 +144,8 @@ private:
     std::unordered_map<std::uint64_t, PairCount> pairs_;
     std::priority_queue<Candidate> queue_;
     std::vector<std::uint64_t> made_;  // pairs created by the merge
+    const std::function<void()>& working_;
+    std::size_t visited_ = 0;  // words since working_ was called
 };
 
 }  // namespace
@@ -144,29 +157,41 @@ void WordCounts::add(std::string_view text) {
         for (std::size_t at = 0; at < part.size();) {
             const std::string_view word = part.substr(at, word_end(part, at) - at);
             at += word.size();
-            if (word.size() > kLongest) continue;
-            const auto found = counts_.find(word);
-            if (found != counts_.end()) {
-                ++found->second;
-            } else {
-                counts_.emplace(word, 1);
+            bytes_ += static_cast<double>(word.size());
+            if (word.size() > kLongest) cut_bytes_ += static_cast<double>(word.size());
+            for (std::string_view rest = word; !rest.empty();) {
+                const std::size_t end = character_start(rest, kLongest);
+                add_word(rest.substr(0, end));
+                rest.remove_prefix(end);
             }
         }
         text.remove_prefix(std::min(part.size() + kEnd.size(), text.size()));
     }
 }
 
+void WordCounts::add_word(std::string_view word) {
+    const auto found = counts_.find(word);
+    if (found != counts_.end()) {
+        ++found->second;
+    } else {
+        counts_.emplace(word, 1);
+    }
+}
+
+double WordCounts::cut_share() const { return bytes_ == 0 ? 0 : cut_bytes_ / bytes_; }
+
 std::int64_t WordCounts::of(std::string_view word) const {
     const auto found = counts_.find(word);
     return found == counts_.end() ? 0 : found->second;
 }
 
-BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab) {
+BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab,
+                                   const std::function<void()>& working) {
     require(vocab >= 257,
             "byte pairs: the vocabulary must be at least 257 (the bytes and {1}), got {0}", vocab,
             BytePairTokenizer::kEndOfText);
     const auto tokens = static_cast<std::size_t>(vocab - 1);
-    return BytePairTokenizer::from_merges(Trainer(words).merge_up_to(tokens));
+    return BytePairTokenizer::from_merges(Trainer(words, working).merge_up_to(tokens));
 }
 
 }  // namespace tapestry

@@ -11,6 +11,7 @@
 #include <tapestry/nn/data/bpe.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,11 +21,15 @@ namespace tapestry {
 /// Counts of the words of a text, split as GPT-2 does (the first step of its encoding).
 class WordCounts {
 public:
-    /// Longer words, in bytes, are not used for learning.
+    /// Longer words, in bytes, are cut into words of at most this length, at whole characters: text
+    /// without spaces (DNA, hexadecimal numbers, Chinese) has no shorter ones.
     static constexpr std::size_t kLongest = 256;
 
-    /// Adds a text's words, except those longer than kLongest and BytePairTokenizer::kEndOfText.
+    /// Adds a text's words, except BytePairTokenizer::kEndOfText.
     void add(std::string_view text);
+
+    /// The share of the text's bytes that is in words that were cut.
+    double cut_share() const;
 
     /// How often the word occurred; 0 if it is unknown or longer than kLongest.
     std::int64_t of(std::string_view word) const;
@@ -39,13 +44,19 @@ private:
             return std::hash<std::string_view>()(text);
         }
     };
+    void add_word(std::string_view word);
+
     std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> counts_;
+    double bytes_ = 0;
+    double cut_bytes_ = 0;
 };
 
 /// A tokenizer of `vocab` tokens: the bytes, whose ids are their values, the results of the merges,
 /// in order, and <|endoftext|>; fewer if no pair is left that occurs twice. Ties between equally
 /// frequent pairs go to the lower ids, so the same counts give the same tokenizer everywhere.
-/// Throws ValueError when vocab is less than 257.
-BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab);
+/// Throws ValueError when vocab is less than 257. Calls `working` several times a second; an
+/// exception that it throws cancels the work. May be empty.
+BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab,
+                                   const std::function<void()>& working = {});
 
 }  // namespace tapestry

@@ -26,17 +26,30 @@ void copy_rows(std::span<const Tensor> from, const Tensor& ids, std::span<Tensor
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = index_select(from[i], 0, ids);
 }
 
-Tensors split_ids(std::int64_t n, std::span<const double> fractions, Generator& generator) {
-    const double whole = std::accumulate(fractions.begin(), fractions.end(), 0.0);
-    std::vector<std::int64_t> sizes;
+namespace {
+
+// Sizes that sum to n exactly, although the fractions sum to 1 only within rounding.
+std::vector<std::int64_t> split_sizes(std::int64_t n, std::span<const double> fractions) {
     for (const double fraction : fractions) {
         require(fraction >= 0, "random_split: fraction must be >= 0, got {}", fraction);
-        sizes.push_back(static_cast<std::int64_t>(static_cast<double>(n) * fraction));
     }
+    const double whole = std::accumulate(fractions.begin(), fractions.end(), 0.0);
     require(std::abs(whole - 1) < 1e-6, "random_split: the fractions must sum to 1, got {}", whole);
-    std::int64_t left = n - std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    std::vector<std::int64_t> sizes;
+    std::int64_t left = n;
+    for (const double fraction : fractions) {
+        const auto size = static_cast<std::int64_t>(static_cast<double>(n) * fraction);
+        sizes.push_back(std::min(size, left));
+        left -= sizes.back();
+    }
     for (std::size_t i = 0; left > 0; i = (i + 1) % sizes.size(), --left) ++sizes[i];
+    return sizes;
+}
 
+}  // namespace
+
+Tensors split_ids(std::int64_t n, std::span<const double> fractions, Generator& generator) {
+    const std::vector<std::int64_t> sizes = split_sizes(n, fractions);
     const auto order = randperm(n, generator).to_vector<std::int64_t>();
     Tensors parts;
     auto at = order.begin();

@@ -5,6 +5,7 @@
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/file_kind.h>
 #include <tapestry/nn/data/words.h>
 
 #include <algorithm>
@@ -17,15 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
-
-// The most common case of text that is not UTF-8.
-std::string_view hint_for(std::string_view beginning) {
-    const std::string_view mark = beginning.substr(0, 2);
-    if (mark == "\xFF\xFE" || mark == "\xFE\xFF") {
-        return "; it begins like UTF-16, which iconv -f UTF-16 -t UTF-8 converts";
-    }
-    return "; text must be UTF-8 (iconv converts it)";
-}
 
 // Length of the text without a multi-byte last character, which may be incomplete.
 std::size_t whole_characters(std::string_view text) {
@@ -55,7 +47,8 @@ std::string field_of(std::string_view line, const std::string& field, const std:
 }
 
 // Follows links to files, but not to directories; an entry that cannot be examined is an error.
-void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
+void add_files_in(const fs::path& directory, std::vector<fs::path>& files,
+                  const std::function<void(const fs::path&)>& dangles) {
     std::error_code error;
     const std::vector<std::string> names = names_in(directory, error);
     require<IoError>(!error, "cannot read {}: {}", shown(directory), error.message());
@@ -68,14 +61,17 @@ void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
         if (fs::is_regular_file(status)) {
             files.push_back(path);
         } else if (fs::is_directory(status) && !fs::is_symlink(path)) {
-            add_files_in(path, files);
+            add_files_in(path, files, dangles);
+        } else if (dangles && status.type() == fs::file_type::not_found) {
+            dangles(path);
         }
     }
 }
 
-std::vector<fs::path> files_in(const fs::path& directory) {
+std::vector<fs::path> files_in(const fs::path& directory,
+                               const std::function<void(const fs::path&)>& dangles) {
     std::vector<fs::path> files;
-    add_files_in(directory, files);
+    add_files_in(directory, files, dangles);
     require<IoError>(!files.empty(), "{}: contains no files", shown(directory));
     std::sort(files.begin(), files.end());
     return files;
@@ -83,7 +79,8 @@ std::vector<fs::path> files_in(const fs::path& directory) {
 
 }  // namespace
 
-std::vector<fs::path> files_below(const std::vector<std::string>& paths) {
+std::vector<fs::path> files_below(const std::vector<std::string>& paths,
+                                  const std::function<void(const fs::path&)>& dangles) {
     std::vector<fs::path> files;
     for (const fs::path path : paths) {
         std::error_code ignored;  // opening a missing file reports it
@@ -91,16 +88,25 @@ std::vector<fs::path> files_below(const std::vector<std::string>& paths) {
             files.push_back(path);
             continue;
         }
-        const std::vector<fs::path> more = files_in(path);
+        const std::vector<fs::path> more = files_in(path, dangles);
         files.insert(files.end(), more.begin(), more.end());
     }
     return files;
 }
 
 void check_utf8(std::string_view text, const std::string& file, std::uint64_t offset) {
-    if (const auto flaw = utf8::find_flaw(text)) {
-        fail<IoError>("{}: not UTF-8 at byte {}: {}{}", file, offset + flaw->byte, flaw->what,
-                      hint_for(offset == 0 ? text : ""));
+    const std::string_view beginning = offset == 0 ? text.substr(0, kKindBytes) : "";
+    const auto flaw = utf8::find_flaw(text);
+    const std::string_view kind = kind_of_file(beginning, !flaw);
+    require<NotTextError>(kind.empty(), "{}: not text, but {}", file, kind);
+    if (const std::string_view encoding = encoding_of(beginning); !encoding.empty()) {
+        fail<NotTextError>(
+            "{}: the text is {}, and must be UTF-8; iconv -f {} -t UTF-8 converts it", file,
+            encoding, encoding);
+    }
+    if (flaw) {
+        fail<NotTextError>("{}: not UTF-8 at byte {}: {}; text must be UTF-8 (iconv converts it)",
+                           file, offset + flaw->byte, flaw->what);
     }
 }
 

@@ -23,12 +23,21 @@
 namespace tapestry {
 
 /// Expands paths: files are kept, and directories replaced by all files below them, sorted by name;
-/// names that begin with a dot are skipped. Throws IoError for a directory that cannot be read or
-/// contains no files.
-std::vector<std::filesystem::path> files_below(const std::vector<std::string>& paths);
+/// names that begin with a dot are skipped. Calls `dangles` for a link to nothing. Throws IoError
+/// for a directory that cannot be read or contains no files.
+std::vector<std::filesystem::path> files_below(
+    const std::vector<std::string>& paths,
+    const std::function<void(const std::filesystem::path& link)>& dangles = {});
 
-/// Throws IoError, with the byte position in the file, unless the text, which begins at byte
-/// `offset` of it, is UTF-8.
+/// Thrown for a file that is not UTF-8 text.
+class NotTextError : public IoError {
+public:
+    using IoError::IoError;
+};
+
+/// Throws NotTextError, with the byte position in the file, unless the text, which begins at byte
+/// `offset` of it, is UTF-8; at offset 0 also for what is known not to be text although its bytes
+/// may be valid (file_kind.h).
 void check_utf8(std::string_view text, const std::string& file, std::uint64_t offset = 0);
 
 /// How files are cut into documents.

@@ -28,15 +28,20 @@ std::size_t contraction_at(std::string_view text, std::size_t at) {
 
 // Start of the character before `at`.
 std::size_t previous(std::string_view text, std::size_t at) {
-    do {
-        --at;
-    } while ((static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U);
-    return at;
+    return character_start(text, at - 1);
 }
 
 }  // namespace
 
+std::size_t character_start(std::string_view text, std::size_t at) {
+    if (at >= text.size()) return text.size();
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+    return at;
+}
+
 std::size_t word_end(std::string_view text, std::size_t begin) {
+    // As if the text ended where the longest word would.
+    text = text.substr(0, character_start(text, begin + kLongestWord));
     if (const std::size_t bytes = contraction_at(text, begin)) return begin + bytes;
 
     // A space belongs to the word after it.

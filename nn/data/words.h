@@ -12,12 +12,19 @@
 
 namespace tapestry {
 
+/// A longer word, in bytes, is cut into words of at most this length at whole characters, so text
+/// without spaces (a genome, one line of digits) takes linear time and bounded memory.
+inline constexpr std::size_t kLongestWord = std::size_t{1} << 20;
+
 /// The end of the word that begins at byte `begin` < text.size(); the words' lengths sum to the
 /// text's. A word is: the end of a contraction ('s, 't, 're, 've, 'm, 'll, 'd, in lower case); or,
 /// including a space before it, a run of letters, of numbers, or of characters that are neither
 /// these nor white space; or a run of white space, without its last character if a word follows.
-/// `text` must be UTF-8. Time: linear in the word's length.
+/// At most kLongestWord bytes. `text` must be UTF-8. Time: linear in the word's length.
 std::size_t word_end(std::string_view text, std::size_t begin);
+
+/// The start of the character that holds byte `at`, or text.size().
+std::size_t character_start(std::string_view text, std::size_t at);
 
 /// The last byte position of `text` that is a word boundary regardless of what follows the text, so
 /// a long text can be cut there into pieces without changing its words. 0 if there is none. The

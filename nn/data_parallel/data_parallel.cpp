@@ -25,8 +25,8 @@ Range DataParallel::share() const {
     return share_of(leaves_, communicator_.rank(), communicator_.size());
 }
 
-std::unique_ptr<TapeObserver> DataParallel::send_from(GradientSum& sum) {
-    underway_.emplace(flat_, communicator_, parameters_, leaves_, sum);
+std::unique_ptr<TapeObserver> DataParallel::send_from(GradientSum& sum, double scale) {
+    underway_.emplace(flat_, communicator_, parameters_, leaves_, sum, scale);
     return underway_->watch();
 }
 

@@ -51,8 +51,9 @@ public:
     void hold(std::vector<LeafMoves> moves) { moves_ = std::move(moves); }
 
     /// Observer of the backward pass of this process's last leaf, which `sum` is about to receive:
-    /// sends gradients as they become complete. `sum` must outlive reduce().
-    std::unique_ptr<TapeObserver> send_from(GradientSum& sum);
+    /// sends gradients as they become complete, and multiplies their sum by `scale`. `sum` must
+    /// outlive reduce().
+    std::unique_ptr<TapeObserver> send_from(GradientSum& sum, double scale = 1);
 
     /// Sums the gradients of all processes and applies the running-statistics moves of all leaves.
     /// `losses` are those of this process's subtrees; returns the sum of all losses. Afterwards

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/checksum.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 
 #include <algorithm>
@@ -14,6 +15,13 @@ namespace {
 
 void add_to(Tensors& sums, Tensors gradients) {
     for (std::size_t i = 0; i < sums.size(); ++i) add_gradient(sums[i], std::move(gradients[i]));
+}
+
+void scale_all(Tensors& gradients, double scale) {
+    if (scale == 1) return;
+    for (Tensor& gradient : gradients) {
+        if (gradient.defined()) gradient = gradient * scale;
+    }
 }
 
 // Two subtrees of equal size are siblings if the left one begins at an even multiple of it.
@@ -138,11 +146,17 @@ void GradientSum::join_last_two() {
     add_to(left.gradients, std::move(right.gradients));
 }
 
-double GradientSum::finish() {
-    if (!in_tree_) return loss_;
+void GradientSum::will_be_scaled() {
+    if (before_.empty()) before_ = take_all();
+}
+
+double GradientSum::finish(double scale) {
+    if (!in_tree_ && before_.empty()) return loss_;
+    if (!in_tree_) subtrees_.push_back({0, 1, loss_, take_all()});
     while (subtrees_.size() > 1) join_last_two();
     if (subtrees_.empty()) subtrees_.push_back({0, 0, 0, Tensors(parameters_.size())});
     GradientSubtree& all = subtrees_.front();
+    scale_all(all.gradients, scale);
     add_to(all.gradients, std::move(before_));
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         Tensor& sum = all.gradients[i];

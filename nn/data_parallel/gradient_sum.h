@@ -63,6 +63,10 @@ public:
     /// call, and its loss. Throws AutogradError for a gradient that arrived after it was taken.
     void add(double loss);
 
+    /// Before the first leaf's gradients arrive: finish() will get a scale, which must not reach
+    /// the gradients that were there before.
+    void will_be_scaled();
+
     /// Before add(): marks the next leaf's gradient of this parameter as complete, so it may be
     /// added to those of the subtrees that the leaf completes. V >= 2.
     void take(std::size_t parameter);
@@ -71,9 +75,9 @@ public:
     /// leaf that have been taken.
     std::vector<Tensors*> whole();
 
-    /// Writes the sum into the parameters' grad(), added to what was there before the first leaf,
-    /// and returns the sum of the losses.
-    double finish();
+    /// Writes the sum, times `scale`, into the parameters' grad(), added to what was there before
+    /// the first leaf, and returns the sum of the losses, not scaled.
+    double finish(double scale = 1);
 
     /// Alternative to finish() when the gradients were consumed elsewhere: the losses of the
     /// completed subtrees, from left to right. V >= 2.

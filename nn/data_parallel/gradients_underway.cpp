@@ -3,6 +3,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/clock.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 
 #include <algorithm>
@@ -61,12 +62,13 @@ private:
 
 GradientsUnderway::GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
                                      const Tensors& parameters, std::int64_t leaves,
-                                     GradientSum& sum)
+                                     GradientSum& sum, double scale)
     : flat_(flat),
       communicator_(communicator),
       parameters_(parameters),
       leaves_(leaves),
       sum_(sum),
+      scale_(scale),
       buckets_(flat.buckets()),
       buckets_of_(parameters.size()),
       complete_(parameters.size()),
@@ -199,7 +201,8 @@ Tensor GradientsUnderway::add_up(Tensors subtrees) const {
         }
     }
     subtrees.clear();
-    const Tensor sum = tree_sum(known, 0, leaves_, add_gradient);
+    Tensor sum = tree_sum(known, 0, leaves_, add_gradient);
+    if (scale_ != 1) sum = sum * scale_;
     return to(sum, flat_.dtype());
 }
 

@@ -72,9 +72,11 @@ T tree_sum(KnownSums<T>& known, std::int64_t first, std::int64_t count, const Ad
 
 class GradientsUnderway {
 public:
-    /// All arguments must outlive it. `sum` is about to receive its last leaf.
+    /// All arguments must outlive it. `sum` is about to receive its last leaf. The sum over all
+    /// processes is multiplied by `scale`.
     GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
-                      const Tensors& parameters, std::int64_t leaves, GradientSum& sum);
+                      const Tensors& parameters, std::int64_t leaves, GradientSum& sum,
+                      double scale = 1);
 
     /// Declares that `sum` has the whole gradient of this parameter. Buckets completed by it are
     /// sent or queued, and packed gradients are freed. Throws ValueError for one that is missing in
@@ -115,6 +117,7 @@ private:
     const Tensors& parameters_;
     std::int64_t leaves_;
     GradientSum& sum_;
+    double scale_;
     std::vector<Bucket> buckets_;
     std::vector<std::vector<std::size_t>> buckets_of_;  // by parameter: buckets not yet sent
     std::vector<bool> complete_;                        // by parameter

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/ops/order.h>
 
 #include <algorithm>
@@ -112,6 +113,7 @@ std::vector<std::int64_t> sample(const LanguageModel& model,
                                  const std::vector<std::int64_t>& prompt,
                                  const SampleOptions& options, Generator& generator,
                                  const std::function<bool(std::int64_t)>& on_token) {
+    const FloatingPointGuard standard;  // probabilities are computed outside loops
     check(options, prompt);
     const NoGradGuard no_grad;
     std::vector<std::int64_t> ids = prompt;

@@ -25,6 +25,14 @@ SavedName checked(const std::string& name) {
     return *parts;
 }
 
+// Of new files: those of the weights, which a user may have made private.
+mode_t permissions_here(const fs::path& directory) {
+    std::error_code error;
+    const fs::file_status status = fs::status(directory / kWeightsName, error);
+    if (error || status.type() != fs::file_type::regular) return 0666;
+    return static_cast<mode_t>(status.permissions()) & 0666;
+}
+
 bool holds(const Folder& folder, const std::string& file, const SavedName& name,
            const FileDigest& digest) {
     const auto identity = folder.identity(file);  // size first: a sparse file can have any size
@@ -164,9 +172,11 @@ void Commit::write(const std::string& name, const FileWriter& writer) {
     check_place(name);
     const std::string staged = staged_file(after_.stage, parts.file);
     staged_.push_back({place.folder, staged, parts, {}});
-    after_.files[name] = writer(
-        place.folder.path() / staged,
-        {.past_cache = true, .stands_for = place.path(), .through_link = parts.folder.empty()});
+    after_.files[name] =
+        writer(place.folder.path() / staged, {.past_cache = true,
+                                              .stands_for = place.path(),
+                                              .permissions = permissions_here(directory_),
+                                              .through_link = parts.folder.empty()});
 }
 
 void Commit::adopt(const std::string& name, const std::string& from, const FileDigest& digest) {

@@ -141,8 +141,8 @@ void remove_data(const fs::path& directory) {
         const std::string name = directory.filename().native();
         const auto folder = parent.find(name);
         if (!folder) return;
-        for (const char* const file :
-             {kDataName, kIdsName, kHuggingFaceName, kTokenizerName, "vocab.json", "merges.txt"}) {
+        for (const char* const file : {kDataName, kIdsName, kHuggingFaceName, kTokenizerName,
+                                       "vocab.json", "merges.txt", kAddedTokensName}) {
             folder->remove(file);
         }
         remove_stale_temporaries(folder->path());

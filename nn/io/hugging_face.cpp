@@ -8,6 +8,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/gpt.h>
@@ -191,7 +192,8 @@ std::vector<StoredParameter> stored_parameters(const GPT& model) {
     return parameters;
 }
 
-std::string without_prefix(const std::string& name) {
+std::string without_prefix(const std::string& wrapped) {
+    const std::string name = without_wrappers(wrapped);
     return name.starts_with(kTransformer) ? name.substr(kTransformer.size()) : name;
 }
 
@@ -245,19 +247,6 @@ void load_weights(const fs::path& path, const GPT& model) {
     if (model.config().tied_head) drop_copy_of_head(file, stored);
     fill_parameters(file, stored, stored_parameters(model));
     check_all_used(file, stored);
-}
-
-// Throws a clearer error than "no such file" for weights in an unsupported form.
-void check_weights_exist(const SavedFiles& files) {
-    const fs::path& directory = files.directory();
-    std::error_code ignored;
-    if (fs::exists(files.path(kWeightsName), ignored)) return;
-    for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json"}) {
-        require<IoError>(!fs::exists(directory / other, ignored),
-                         "{}: found {}, but only a single {} is supported (transformers writes it: "
-                         "save_pretrained with safe_serialization=True)",
-                         directory.string(), other, kWeightsName);
-    }
 }
 
 std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFiles& files) {

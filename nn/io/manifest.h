@@ -40,6 +40,8 @@ inline constexpr const char* kTokenizerName = "tokenizer.json";
 /// In Hugging Face's format, where kTokenizerName is taken.
 inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";  ///< a run's numbers, a line per step
+/// Byte pairs' tokens beyond vocab.json, if there are any.
+inline constexpr const char* kAddedTokensName = "added_tokens.json";
 /// Marks a directory of data (nn/io/data_directory.h).
 inline constexpr const char* kDataName = "data.json";
 inline constexpr const char* kManifestName = "tapestry-manifest.json";  ///< the manifest itself

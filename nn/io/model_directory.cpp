@@ -2,6 +2,7 @@
 
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -45,6 +46,7 @@ LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
                config);
     LoadedModel loaded{nullptr, read_tokenizer(file, files)};
     check_vocabulary(*loaded.tokenizer, common_settings(config).vocab, files.directory());
+    check_weights_exist(files);
     loaded.model = make_model(config, files);
     load_weights(files, *loaded.model);
     loaded.model->eval();
@@ -103,18 +105,21 @@ void check_can_save(const fs::path& directory, const LanguageModel& model,
 }
 
 ModelKind model_kind(const fs::path& directory) {
+    check_is_model(directory);
     return read_saved(directory, [](const SavedFiles& files) {
         return kind_in(ConfigFile(files.path(kConfigName)));
     });
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+    check_is_model(directory);
     return read_saved(directory, [](const SavedFiles& files) {
         return read_tokenizer(ConfigFile(files.path(kConfigName)), files);
     });
 }
 
 LoadedModel load_model(const fs::path& directory) {
+    check_is_model(directory);
     return read_saved(directory, [](const SavedFiles& files) {
         const ConfigFile file(files.path(kConfigName));
         LoadedModel loaded =

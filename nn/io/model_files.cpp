@@ -10,6 +10,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
 
@@ -54,7 +55,7 @@ auto make(const Config& config, const SavedFiles& files, const Make& made) {
 
 void check_model_files(const SavedFiles& files) {
     files.check({kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json", "merges.txt",
-                 kWeightsName});
+                 kAddedTokensName, kWeightsName});
 }
 
 void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
@@ -126,8 +127,11 @@ std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::stri
     }
     const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer);
     require(pairs != nullptr, "a tokenizer of kind {} cannot be saved", tokenizer.kind());
-    return {text_file("vocab.json", pairs->vocab_json()),
-            text_file("merges.txt", pairs->merges_text())};
+    std::vector<NewFile> files{text_file("vocab.json", pairs->vocab_json()),
+                               text_file("merges.txt", pairs->merges_text())};
+    const std::string added = pairs->added_json();
+    if (!added.empty()) files.push_back(text_file(kAddedTokensName, added));
+    return files;
 }
 
 std::unique_ptr<CharTokenizer> read_char_tokenizer(const fs::path& file) {
@@ -156,9 +160,13 @@ std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& saved) {
         }
         const std::string vocab = read_file(files[0], kMaxTokenizer);
         const std::string merges = read_file(files[1], kMaxTokenizer);
+        const fs::path more = saved.path(kAddedTokensName);
+        const std::string added = is_there(more) ? read_file(more, kMaxTokenizer) : "";
         try {
             return std::make_unique<BytePairTokenizer>(BytePairTokenizer::from_text(
-                vocab, merges, {.vocab = files[0].string(), .merges = files[1].string()}));
+                vocab, merges,
+                {.vocab = files[0].string(), .merges = files[1].string(), .added = more.string()},
+                added));
         } catch (const ValueError& error) {
             throw IoError(error.what());
         }
@@ -190,6 +198,7 @@ void load_weights(const SavedFiles& files, const Module& model) {
     for (const auto& [name, tensor] : saved_tensors(model)) {
         parameters.push_back({name, tensor});
     }
+    strip_wrappers(stored, parameters);
     fill_parameters(path.string(), stored, parameters);
     check_all_used(path.string(), stored);
 }
@@ -269,7 +278,6 @@ void write_model(JsonWriter& json, const BytePairTokenizer& tokenizer) {
 }  // namespace
 
 std::string tokenizer_json(const BytePairTokenizer& tokenizer) {
-    const auto end = tokenizer.end_of_text();
     JsonWriter json(2);
     json.object([&] {
         json.member("version", "1.0");
@@ -277,7 +285,7 @@ std::string tokenizer_json(const BytePairTokenizer& tokenizer) {
         json.member("padding", nullptr);
         json.member("added_tokens", [&] {
             json.array([&] {
-                if (end) write_added_token(json, *end, BytePairTokenizer::kEndOfText);
+                for (const auto& [text, id] : tokenizer.marks()) write_added_token(json, id, text);
             });
         });
         json.member("normalizer", nullptr);

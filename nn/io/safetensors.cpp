@@ -5,6 +5,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/safetensors_header.h>
 
 #include <unistd.h>
@@ -114,6 +115,7 @@ void write_tensor(OutputFile& file, const Tensor& x) {
 SafetensorsFile read_safetensors(const std::filesystem::path& path,
                                  const std::function<bool(const std::string&)>& wanted) {
     InputFile file(path);
+    check_is_safetensors(path);
     const std::string what = shown(path);
     Header header = read_header(what, file, wanted);
     check_memory(what, header);
@@ -165,7 +167,8 @@ std::vector<std::pair<Tensor, Tensor>> match_tensors(const std::string& file,
 
 Unmatched load(const std::filesystem::path& path, Module& module, const LoadOptions& options) {
     Unmatched unmatched;
-    const SafetensorsFile file = read_safetensors(path);
+    SafetensorsFile file = read_safetensors(path);
+    strip_wrappers(file.tensors, module);
     const auto pairs = match_tensors(shown(path), file.tensors, module, options, unmatched);
     for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
     return unmatched;

@@ -74,7 +74,8 @@ struct LoadOptions {
 };
 
 /// Reads the weights into the existing tensors, so other holders of them, such as an optimiser or
-/// another module, see the new values. F16 and BF16 become f32.
+/// another module, see the new values. F16 and BF16 become f32. "module.", "_orig_mod." and
+/// "model." in front of a name are left out if the module has only the rest of it.
 ///
 /// Throws IoError, with the file and all tensors that are missing, unknown (unless strict is false)
 /// or of another shape or dtype; as read_safetensors does for a damaged file. Nothing is changed

@@ -223,6 +223,11 @@ Corpus without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer)
 
 Corpus tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer,
                      const TextCache* cache) {
+    std::error_code ignored;
+    require<IoError>(!fs::is_directory(text, ignored),
+                     "cannot read {}: it is a directory, not a file; `tapestry tokenize --text DIR "
+                     "--out DATA` makes data of its files, for `train --data DATA`",
+                     shown(text));
     const std::uint64_t bytes = InputFile(text).size();
     std::string failure;
     if (cache != nullptr && bytes >= TextCache::kLeast && bytes <= cache->max_bytes) {
@@ -243,7 +248,7 @@ namespace {
 class Texts {
 public:
     explicit Texts(const TokenizeOptions& options)
-        : options_(options), files_(files_below(options.texts)) {}
+        : options_(options), files_(text_files(options.texts, options.files)) {}
 
     std::unique_ptr<DocumentReader> open(const std::string& purpose) const {
         if (options_.begun) options_.begun(purpose);
@@ -256,14 +261,58 @@ private:
     std::vector<std::filesystem::path> files_;
 };
 
-std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const Texts& texts) {
+void check_is_free(const std::string& out) {
+    require<IoError>(!has_data(out),
+                     "{}: already contains data; remove it or choose another directory", out);
+    for (const char* const name : {kConfigName, kManifestName}) {
+        require<IoError>(!is_there(fs::path(out) / name),
+                         "{}: contains a model or a run ({}), whose tokenizer this would replace; "
+                         "choose another directory",
+                         out, name);
+    }
+}
+
+// The directory for the data, locked before the texts are read: two tokenizations into one, or one
+// and a training run, would mix their files. Removed if nothing was written.
+class OutDirectory {
+public:
+    explicit OutDirectory(const std::string& path) : path_(path), made_(!is_there(path_)) {
+        make_directories(path_);
+        lock_.emplace(path_);
+        check_is_free(path);
+    }
+    ~OutDirectory() {
+        lock_.reset();
+        std::error_code ignored;
+        if (made_) fs::remove(path_, ignored);  // if it is empty
+    }
+    OutDirectory(const OutDirectory&) = delete;
+    OutDirectory& operator=(const OutDirectory&) = delete;
+
+private:
+    fs::path path_;
+    bool made_;
+    std::optional<DirectoryLock> lock_;
+};
+
+std::unique_ptr<Tokenizer> learned(const TokenizeOptions& options, const Texts& texts,
+                                   TokenizedFiles& summary) {
+    const auto reader = texts.open("counting");
+    const WordCounts words = words_of(*reader, options.sample);
+    summary.wanted = options.vocab;
+    summary.cut_share = words.cut_share();
+    const auto working = [&] {
+        if (options.progress) options.progress(reader->bytes(), reader->bytes());
+    };
+    return std::make_unique<BytePairTokenizer>(train_byte_pairs(words, options.vocab, working));
+}
+
+std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const Texts& texts,
+                                         TokenizedFiles& summary) {
     if (options.tokenizer == "chars") {
         return std::make_unique<CharTokenizer>(characters_of(*texts.open("counting")));
     }
-    if (options.tokenizer == "bpe") {
-        const WordCounts words = words_of(*texts.open("counting"), options.sample);
-        return std::make_unique<BytePairTokenizer>(train_byte_pairs(words, options.vocab));
-    }
+    if (options.tokenizer == "bpe") return learned(options, texts, summary);
     if (has_data(options.tokenizer)) return load_data_tokenizer(options.tokenizer);
     LoadedModel loaded = load_model(options.tokenizer);
     require_tokenizer(loaded, options.tokenizer);
@@ -273,32 +322,47 @@ std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const T
 }  // namespace
 
 TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options) {
-    require<IoError>(!has_data(out),
-                     "{}: already contains data; remove it or choose another directory", out);
-    for (const char* const name : {kConfigName, kManifestName}) {
-        require<IoError>(!is_there(std::filesystem::path(out) / name),
-                         "{}: contains a model or a run ({}), whose tokenizer this would replace; "
-                         "choose another directory",
-                         out, name);
-    }
+    check_is_free(out);
     const Texts texts(options);
-    const auto tokenizer = tokenizer_for(options, texts);
+    const OutDirectory directory(out);
+    TokenizedFiles summary;
+    const auto tokenizer = tokenizer_for(options, texts, summary);
     const auto start = std::chrono::steady_clock::now();
     const auto reader = texts.open("encoding");
-    const EncodedDocuments encoded = write_data(out, *reader, *tokenizer);
+    summary.encoded = write_data(out, *reader, *tokenizer);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    return {.encoded = encoded,
-            .bytes = static_cast<double>(reader->bytes()),
-            .seconds = took.count(),
-            .unit = std::string(tokenizer->unit()),
-            .vocab = tokenizer->vocab_size(),
-            .kind = std::string(tokenizer->kind())};
+    summary.bytes = static_cast<double>(reader->bytes());
+    summary.seconds = took.count();
+    summary.unit = std::string(tokenizer->unit());
+    summary.vocab = tokenizer->vocab_size();
+    summary.kind = std::string(tokenizer->kind());
+    return summary;
 }
 
+namespace {
+
+std::string notes_on(const TokenizedFiles& files) {
+    std::string notes;
+    if (files.vocab < files.wanted) {
+        notes += fmt::format("; {} were asked for, but no other pair of tokens occurs twice",
+                             files.wanted);
+    }
+    if (files.cut_share >= 0.01) {
+        notes += fmt::format(
+            "; {:.0f}% of the text is in words of more than {} bytes, which were "
+            "cut to learn from",
+            100 * files.cut_share, WordCounts::kLongest);
+    }
+    return notes;
+}
+
+}  // namespace
+
 std::string to_text(const TokenizedFiles& files) {
-    return fmt::format("{}, {:.1f} MB: {} {}s, {} {}", counted(files.encoded.documents, "document"),
-                       files.bytes / 1e6, files.encoded.ids, files.unit, files.vocab,
-                       files.kind == "char" ? "different" : "in the vocabulary");
+    return fmt::format("{}, {:.1f} MB: {} {}s, {} {}{}",
+                       counted(files.encoded.documents, "document"), files.bytes / 1e6,
+                       files.encoded.ids, files.unit, files.vocab,
+                       files.kind == "char" ? "different" : "in the vocabulary", notes_on(files));
 }
 
 }  // namespace tapestry

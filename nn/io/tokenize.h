@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/data/documents.h>
+#include <tapestry/nn/data/text_files.h>
 #include <tapestry/nn/io/data_directory.h>
 
 #include <cstdint>
@@ -65,6 +66,7 @@ Corpus tokenize_text(const std::filesystem::path& text, std::unique_ptr<Tokenize
 /// What to tokenize, and how.
 struct TokenizeOptions {
     std::vector<std::string> texts;  ///< files and directories
+    TextFileOptions files = {};      ///< which files of the directories
     std::string field = "text";      ///< field of a line of JSON that holds its text
     /// "chars": the characters that occur. "bpe": byte pairs, learned from the texts. Any other
     /// value is the directory of a model or of data whose tokenizer is used.
@@ -72,7 +74,7 @@ struct TokenizeOptions {
     std::int64_t vocab = 4096;           ///< for "bpe": number of tokens, including the 256 bytes
     std::uint64_t sample = 100'000'000;  ///< for "bpe": bytes of text to learn from
     /// Called when a pass over the files starts, with its purpose: "counting", "encoding". May be
-    /// empty.
+    /// empty. `progress` is also called while pairs are learned after "counting".
     std::function<void(const std::string& purpose)> begun = {};
     /// DocumentOptions::progress. An exception that it throws cancels the work, and leaves nothing
     /// behind.
@@ -87,14 +89,18 @@ struct TokenizedFiles {
     std::string unit = {};          ///< "character" or "token"
     std::int64_t vocab = 0;         ///< of the tokenizer
     std::string kind = {};          ///< the tokenizer's
+    std::int64_t wanted = 0;        ///< tokens that byte pairs were to have; 0 if none were learned
+    double cut_share = 0;           ///< WordCounts::cut_share() of the text learned from
 };
 
-/// Writes the data into the directory `out`. Throws IoError if it has data already, and if the
-/// tokenizer's directory has none; as files_below, DocumentReader, train_byte_pairs and write_data
+/// Writes the data into the directory `out`, which it locks. Throws IoError if it has data already,
+/// BusyError while another process writes into it, and if the
+/// tokenizer's directory has none; as text_files, DocumentReader, train_byte_pairs and write_data
 /// do.
 TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options);
 
-/// "2 documents, 1.3 MB: 1300000 characters, 65 different"
+/// "2 documents, 1.3 MB: 1300000 characters, 65 different", and why byte pairs have fewer tokens
+/// than wanted
 std::string to_text(const TokenizedFiles& files);
 
 }  // namespace tapestry

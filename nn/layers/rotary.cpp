@@ -1,16 +1,35 @@
 #include <tapestry/nn/layers/rotary.h>
 
+#include <tapestry/core/at_fork.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
 
 #include <algorithm>
 #include <cmath>
+#include <shared_mutex>
 #include <vector>
 
 namespace tapestry {
 
+namespace {
+
+// Shared by all who hold a table's lock, so fork() can wait for them.
+std::shared_mutex& fork_gate() {
+    static std::shared_mutex& gate = []() -> std::shared_mutex& {
+        memory_statistics();  // the allocator's lock, which is taken below this one, comes first
+        auto* const made = new std::shared_mutex;
+        detail::hold_across_fork(*made);
+        return *made;
+    }();
+    return gate;
+}
+
+}  // namespace
+
 Tensors GrownTable::at_least(std::int64_t length, DType dtype) const {
+    const std::shared_lock no_fork(fork_gate());
     const std::lock_guard lock(mutex_);
     if (tables_.empty() || length_ < length || tables_.front().dtype() != dtype) {
         length_ = std::max(length, tables_.empty() ? length : 2 * length_);

@@ -1,6 +1,7 @@
 #include <tapestry/nn/optim/optimizer.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <cmath>
@@ -120,6 +121,7 @@ void Optimizer::check_parameters() const {
 // ---- a step -------------------------------------------------------------------------------------
 
 void Optimizer::step(double grad_scale) {
+    const FloatingPointGuard standard;
     check_parameters();
     ++steps_;
     due_.clear();

@@ -21,8 +21,8 @@ constexpr std::uintmax_t kLargestModel = 12'000'000;  // bytes; a third more as 
 std::string files_of(const fs::path& directory) {
     JsonWriter json;
     json.object([&] {
-        for (const char* name :
-             {"config.json", "model.safetensors", "tokenizer.json", "vocab.json", "merges.txt"}) {
+        for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "vocab.json",
+                                 "merges.txt", "added_tokens.json"}) {
             if (!fs::is_regular_file(directory / name)) continue;
             const std::string bytes = read_file(directory / name);
             json.member(name, base64(std::as_bytes(std::span(bytes.data(), bytes.size()))));

@@ -74,7 +74,7 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
     if (!commit.before().files.empty() || directory.resumed_from().empty()) return;
     const fs::path& place = directory.path();
     for (const std::string name : {directory.resumed_from().c_str(), kConfigName, kTokenizerName,
-                                   "vocab.json", "merges.txt"}) {
+                                   "vocab.json", "merges.txt", kAddedTokensName}) {
         if (is_there(place / name)) commit.list(name, digest_of_file(place / name));
     }
     const fs::path best = place / kBestFolder;

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/evaluate.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/token_ids.h>
@@ -69,6 +70,7 @@ double evaluate(LanguageModel& model, const TextData& data, Split split,
 std::vector<double> batch_losses(LanguageModel& model, const TextData& data, Split split,
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches) {
+    const FloatingPointGuard standard;
     require(options.batches >= 1, "evaluate: batches must be at least 1, got {}", options.batches);
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);
@@ -83,6 +85,7 @@ std::vector<double> batch_losses(LanguageModel& model, const TextData& data, Spl
 }
 
 WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids) {
+    const FloatingPointGuard standard;
     require(ids.size() >= 2, "evaluate_windows: needs at least 2 ids, got {}", ids.size());
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/loop.h>
 
 #include <tapestry/core/clock.h>
+#include <tapestry/core/floating_point.h>
 
 #include <utility>
 
@@ -36,6 +37,7 @@ void TrainLoop::ended(StepPhase phase) {
 }
 
 StepMetrics TrainLoop::next() {
+    const FloatingPointGuard standard;  // for rates and evaluations, too
     const auto start = Clock::now();
     if (steps_ == options_.first_step) start_ = start;
     callback_seconds_ = 0;

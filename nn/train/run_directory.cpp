@@ -25,7 +25,9 @@ fs::path made(const fs::path& path) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(fs::path path) : path_(made(path)), lock_(path_) {}
+RunDirectory::RunDirectory(fs::path path) : path_(made(path)), lock_(path_) {
+    check_holds_no_data(path_);  // a tokenization may have ended before the lock
+}
 
 void RunDirectory::put_in_order() const { settle(path_); }
 

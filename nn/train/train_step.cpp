@@ -1,28 +1,87 @@
 #include <tapestry/nn/train/train_step.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/at_fork.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/nn/data_parallel/data_parallel.h>
+#include <tapestry/nn/data_parallel/leaf_weights.h>
 #include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/ops/arithmetic.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 
-double add_gradients(const BatchLoss& loss_of_batch, std::int64_t batches,
-                     const std::function<void()>& after_backward,
-                     const std::function<void()>& before_backward) {
+namespace {
+
+// Refuses a step while another thread takes one of the same parameters: each would change what the
+// other reads. Optimisers of one model share its first parameter.
+class OneAtATime {
+public:
+    explicit OneAtATime(const Tensors& parameters)
+        : leaf_(parameters.empty() ? nullptr : parameters.front().leaf().get()) {
+        const std::lock_guard lock(mutex());
+        const bool taken = std::find(active().begin(), active().end(), leaf_) != active().end();
+        require<AutogradError>(leaf_ == nullptr || !taken,
+                               "train: another step of the same parameters has not ended; threads "
+                               "must train separate models, or take turns");
+        active().push_back(leaf_);
+    }
+    ~OneAtATime() {
+        const std::lock_guard lock(mutex());
+        active().erase(std::find(active().begin(), active().end(), leaf_));
+    }
+    OneAtATime(const OneAtATime&) = delete;
+    OneAtATime& operator=(const OneAtATime&) = delete;
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex& only = []() -> std::mutex& {
+            auto* const made = new std::mutex;
+            detail::hold_across_fork(*made);
+            return *made;
+        }();
+        return only;
+    }
+    static std::vector<const Leaf*>& active() {
+        static auto* const all = new std::vector<const Leaf*>;
+        return *all;
+    }
+
+    const Leaf* leaf_;
+};
+
+// Adds the gradient of weight * loss() / batches, and returns weight * loss(). The weight is known
+// when the loss is. A weight of 0 makes a mean over nothing, which is NaN, zero.
+double add_weighted(const BatchLoss& loss_of_batch, std::int64_t batches,
+                    const std::function<double(const CountedLoss&)>& weight_of,
+                    const std::function<void()>& after_backward,
+                    const std::function<void()>& before_backward) {
     Tape tape;
-    Tensor loss = loss_of_batch();
-    const double value = loss.item();
-    if (batches > 1) loss = loss * (1.0 / static_cast<double>(batches));
+    CountedLoss loss = loss_of_batch();
+    const double weight = weight_of(loss);
+    const double value = weight == 0 ? 0 : weight * loss.mean.item();
+    const double scale = weight / static_cast<double>(batches);
+    if (scale != 1) loss.mean = loss.mean * scale;
     if (before_backward) before_backward();
-    tape.backward(loss);
+    tape.backward(loss.mean);
     if (after_backward) after_backward();
     return value;
+}
+
+}  // namespace
+
+double add_gradients(const BatchLoss& loss, std::int64_t batches,
+                     const std::function<void()>& after_backward,
+                     const std::function<void()>& before_backward) {
+    const auto whole = [](const CountedLoss&) { return 1.0; };
+    return add_weighted(loss, batches, whole, after_backward, before_backward);
 }
 
 TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
@@ -48,6 +107,8 @@ Range TrainStep::share() const { return parallel_ ? parallel_->share() : Range{0
 StepTraffic TrainStep::traffic() const { return parallel_ ? parallel_->traffic() : StepTraffic{}; }
 
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
+    const FloatingPointGuard standard;
+    const OneAtATime alone(parameters_);
     std::optional<PlannedMemory::Turn> turn;
     if (memory_) turn.emplace(*memory_);
     StepResult result;
@@ -65,21 +126,30 @@ void TrainStep::zero_grad() {
 }
 
 double TrainStep::gradients(const BatchLoss& loss) {
+    const FloatingPointGuard standard;
     const Range own = share();
     sum_.emplace(parameters_, options_.micro_batches, own.begin);
+    LeafWeights weights(leaves(), parallel_ ? options_.communicator : nullptr);
+    const auto weight_of = [&](const CountedLoss& one) {
+        const double weight = weights.next(one.count);
+        if (weights.counted()) sum_->will_be_scaled();
+        return weight;
+    };
     std::vector<LeafMoves> moves;
     for (std::int64_t i = own.begin; i < own.end; ++i) {
         std::optional<NotedMoves> noted;  // without it, they are applied at once
         if (options_.micro_batches > 1) noted.emplace();
         std::unique_ptr<TapeObserver> sender;  // with several processes, in the last leaf
         const auto before = [&] {
-            if (parallel_ && i + 1 == own.end) sender = parallel_->send_from(*sum_);
+            if (i + 1 < own.end) return;
+            factor_ = weights.factor();
+            if (parallel_) sender = parallel_->send_from(*sum_, factor_);
         };
         const auto after = [&] {
             sender.reset();
             end(StepPhase::backward);
         };
-        sum_->add(add_gradients(loss, leaves(), std::ref(after), std::ref(before)));
+        sum_->add(add_weighted(loss, leaves(), weight_of, std::ref(after), std::ref(before)));
         if (noted) moves.push_back(noted->take());
     }
     double total = 0;
@@ -88,16 +158,16 @@ double TrainStep::gradients(const BatchLoss& loss) {
         for (const double one : sum_->losses()) total += one;
     } else {
         fold_statistics(moves);
-        total = sum_->finish();
+        total = sum_->finish(factor_);
         sum_.reset();
     }
     end(StepPhase::gradients);
-    return total / static_cast<double>(leaves());
+    return factor_ * total / static_cast<double>(leaves());
 }
 
 void TrainStep::reduce(double& loss) {
     if (parallel_) {
-        loss = parallel_->reduce(sum_->losses()) / static_cast<double>(leaves());
+        loss = factor_ * parallel_->reduce(sum_->losses()) / static_cast<double>(leaves());
         sum_.reset();
     }
     end(StepPhase::reduce);

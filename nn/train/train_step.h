@@ -17,6 +17,7 @@
 #include <tapestry/nn/data_parallel/step_traffic.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/train/counted_loss.h>
 
 #include <functional>
 #include <memory>
@@ -33,11 +34,11 @@ public:
 };
 
 /// Computes the loss of the next batch, or of its next micro-batch: a scalar, computed while a tape
-/// records.
-using BatchLoss = std::function<Tensor()>;
+/// records, with the number of its targets if that differs between them (counted_loss.h).
+using BatchLoss = std::function<CountedLoss()>;
 
-/// Adds the gradient of loss() / batches to the leaves and returns the loss. `before_backward` and
-/// `after_backward` are called while the tape exists; they may be empty.
+/// Adds the gradient of loss() / batches to the leaves, whatever its count, and returns the loss.
+/// `before_backward` and `after_backward` are called while the tape exists; they may be empty.
 double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
                      const std::function<void()>& after_backward = {},
                      const std::function<void()>& before_backward = {});
@@ -54,7 +55,7 @@ enum class StepPhase {
 
 /// How to take a step.
 struct TrainStepOptions {
-    std::int64_t accumulate = 1;  ///< batches whose gradients are averaged
+    std::int64_t accumulate = 1;  ///< batches whose gradients are averaged, weighted by count
     /// Equal parts into which each batch is split; loss() is called once for each.
     std::int64_t micro_batches = 1;
     double clip = 1;  ///< largest global norm of the gradient; 0 for none
@@ -69,7 +70,7 @@ struct TrainStepOptions {
 
 /// The result of a step, known before its update.
 struct StepResult {
-    double loss = 0;       ///< mean over the batches and micro-batches
+    double loss = 0;       ///< mean over the batches and micro-batches, weighted by count
     double grad_norm = 0;  ///< before clipping
 };
 
@@ -85,7 +86,7 @@ public:
 
     /// Takes a step, all phases. `number`, counted from 1, is for error messages. Throws
     /// DivergedError when the loss or its gradient is not finite; the parameters are then
-    /// unchanged.
+    /// unchanged. Throws AutogradError while another thread takes a step of the same parameters.
     StepResult take(std::int64_t number, double lr, const BatchLoss& loss);
 
     /// Which of the step's accumulate * micro_batches losses this process computes, in order.
@@ -119,6 +120,7 @@ private:
     std::unique_ptr<PlannedMemory> memory_;
     std::unique_ptr<DataParallel> parallel_;
     std::optional<GradientSum> sum_;  // of this process's leaves, until reduce()
+    double factor_ = 1;               // LeafWeights::factor()
 };
 
 }  // namespace tapestry

@@ -83,6 +83,11 @@ bool prepare_child(const Surroundings& surroundings) {
         const rlimit limit{bytes, bytes};
         if (::setrlimit(RLIMIT_AS, &limit) != 0) return false;
     }
+    if (surroundings.stack_limit >= 0) {
+        const auto bytes = static_cast<rlim_t>(surroundings.stack_limit);
+        const rlimit limit{bytes, bytes};
+        if (::setrlimit(RLIMIT_STACK, &limit) != 0) return false;
+    }
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     if (!surroundings.as_nobody) return true;

@@ -30,6 +30,7 @@ struct Surroundings {
     std::map<std::string, std::string> environment = {};  ///< added to a clean one
     long file_size_limit = -1;                            ///< RLIMIT_FSIZE in bytes
     long address_space_limit = -1;                        ///< RLIMIT_AS in bytes
+    long stack_limit = -1;                                ///< RLIMIT_STACK in bytes
     bool as_nobody = false;                               ///< gives up root's rights; needs them
     bool terminal = false;         ///< stdout and stderr are one terminal, captured in Outcome::out
     std::string stdout_to = {};    ///< a path

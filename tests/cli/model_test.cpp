@@ -55,7 +55,8 @@ TEST_CASE("cli: a model directory that is missing, or lacks a file") {
     const Place& place = spoilt.place;
     spill(place / "t.txt", simple_text());
     check_refused(place.run({"sample", "--model", "none"}), "'none': no such directory");
-    check_refused(place.run({"sample", "--model", "t.txt"}), "'t.txt': no such directory");
+    check_refused(place.run({"sample", "--model", "t.txt"}),
+                  "'t.txt': not a model, but text, which `--text` reads");
     check_refused(place.run({"sample", "--model", ""}), "'': no such directory");
     check_refused(place.run({"eval", "--model", "none", "--text", "t.txt"}), "no such directory");
     for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {

@@ -179,6 +179,49 @@ TEST_CASE("cli: a disk that is full before the training") {
 }
 
 // Full during training: at the end it waits for space and loses nothing.
+TEST_CASE("cli: --wait-for-disk gives up after its time and keeps the last checkpoint") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    const SmallDisk disk(place / "disk");
+    if (!disk.mounted()) {
+        return skip(std::string("no file system can be mounted here: ") + std::strerror(errno));
+    }
+    const Arguments steps{"--steps", "3000", "--eval-every", "100", "--wait-for-disk", "1"};
+    spill(place / "said", "");
+    Process process(into("disk/m", steps), place.path(), {.stderr_to = (place / "said").native()});
+    REQUIRE(wait_until([&] { return fs::exists(place / "disk/m/model.safetensors"); }));
+    disk.fill_but(0);
+    CHECK_EQ(process.wait().code, 2);
+    CHECK(slurp(place / "said").find("retrying in 1 s") != std::string::npos);
+    CHECK(samples(place, "disk/m"));
+}
+
+TEST_CASE("cli: TMPDIR that names no directory matters only where it is needed") {
+    const Place place;
+    const Surroundings nowhere{.environment = {{"TMPDIR", "/nonexistent"}}};
+    check_done(place.run({"--version"}, nowhere));
+    check_refused(place.run({"bench", "checkpoint", "--steps", "3", "--rounds", "1"}, nowhere),
+                  "no directory for temporary files");
+}
+
+TEST_CASE("cli: a stack that is too small is an error, not a signal") {
+    const Place place;
+    put_model(place / "m");
+    for (const long kilobytes : {16, 32, 64}) {
+        check_refused(
+            place.run({"sample", "--model", "m", "--tokens", "3"},
+                      {.stack_limit = kilobytes * 1024}),
+            fmt::format("the stack is limited to {} kB, and must have at least 128", kilobytes));
+    }
+    check_done(place.run({"sample", "--model", "m", "--tokens", "3"}, {.stack_limit = 128 * 1024}));
+}
+
+TEST_CASE("cli: --override only goes with --resume") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    check_refused(place.run(tiny_training({"--override", "lr"})), "--resume");
+}
+
 TEST_CASE("cli: a disk that is full for a while") {
     const Place place;
     spill(place / "t.txt", simple_text());

@@ -32,7 +32,8 @@ TEST_CASE("cli: texts that cannot be learned from") {
     const auto text = bad.place / "t.txt";
     bad.refused("cannot read 't.txt': No such file or directory");
     std::filesystem::create_directory(text);
-    bad.refused("cannot read 't.txt': it is a directory, not a file");
+    bad.refused(
+        "cannot read 't.txt': it is a directory, not a file; `tapestry tokenize --text DIR");
     std::filesystem::remove(text);
     spill(text, "");
     bad.refused("'t.txt': the file is empty");
@@ -43,7 +44,7 @@ TEST_CASE("cli: texts that cannot be learned from") {
     spill(text, simple_text(100) + "caf\xE9 " + simple_text(100));
     bad.refused("'t.txt': not UTF-8 at byte 103: ");
     spill(text, std::string("\xFF\xFEo\0n\0e\0", 8));
-    bad.refused("it begins like UTF-16, which iconv -f UTF-16 -t UTF-8 converts");
+    bad.refused("the text is UTF-16, and must be UTF-8; iconv -f UTF-16 -t UTF-8 converts it");
     spill(text, std::string("T\xC0\x80", 3));
     bad.refused("not UTF-8 at byte 1");
 }

@@ -1,6 +1,8 @@
 // Reading and atomic writing of files: refused cases, and that a failed save leaves no temporary
 // file and the previous file unchanged.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
@@ -279,6 +281,27 @@ TEST_CASE("file: a temporary file left by a killed process does not matter") {
     });
     CHECK_EQ(slurp(scratch / "a"), "fresh");
     CHECK_EQ(scratch.names().size(), 51);
+}
+
+TEST_CASE("file: temporaries are told apart by their locks, not by process numbers") {
+    const Scratch scratch;
+    // Of this living process by its number, but nobody writes it: another container's, or an
+    // earlier process of the same number.
+    const std::string stale = fmt::format(".tapestry-{}-900000.tmp", ::getpid());
+    spill(scratch / stale, "half");
+    // As one that another container writes, where it has a number that does not exist here.
+    const std::string foreign = ".tapestry-1999999999-0.tmp";
+    spill(scratch / foreign, "being written");
+    const FileDescriptor writer(::open((scratch / foreign).c_str(), O_WRONLY));
+    REQUIRE_EQ(::flock(writer.number(), LOCK_EX), 0);
+    write_file_atomically(scratch / "a", [&](OutputFile&) {
+        remove_stale_temporaries(scratch.path());
+        CHECK_FALSE(std::filesystem::exists(scratch / stale));
+        CHECK(std::filesystem::exists(scratch / foreign));
+        CHECK_EQ(scratch.names().size(), 2);  // this one's own temporary, too
+    });
+    remove_stale_temporaries(scratch.path());
+    CHECK_EQ(scratch.names(), Names{foreign, "a"});
 }
 
 TEST_CASE("directory: the names in it, in no order; none where there is none") {

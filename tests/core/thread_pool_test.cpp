@@ -1,6 +1,7 @@
 // The threads behind parallel_for: loops are really shared, do not wait for a thread that took no
 // chunk, and do not expect threads after a fork; threads sleep when idle and end with their owner.
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/tensor.h>
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/tests/core/child.h>
 #include <tapestry/tests/core/support.h>
@@ -328,4 +329,23 @@ TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") 
     CHECK(here_run == members * 20);
     CHECK(elsewhere == 0);
     CHECK(share_a_loop(2));
+}
+
+TEST_CASE("thread pool: a process forked beside threads that allocate and compute does not hang") {
+    if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
+    std::atomic<bool> over{false};
+    std::vector<std::thread> busy;
+    for (int i = 0; i < 2; ++i) {
+        busy.emplace_back([&over] {
+            while (!over) const Tensor x({64}, DType::f32);
+        });
+    }
+    int done = 0;
+    for (int i = 0; i < 200; ++i) {
+        done += in_fork([] { return Tensor({64}, DType::f32).numel() == 64 ? 1 : 0; }).value_or(0);
+        if (done <= i) break;  // each that hangs takes 20 seconds
+    }
+    over = true;
+    for (std::thread& thread : busy) thread.join();
+    CHECK_EQ(done, 200);
 }

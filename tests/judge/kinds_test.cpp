@@ -253,6 +253,18 @@ TEST_CASE("complex numbers: the pullback of an analytic function is conj(f') g")
                              "check_gradient: the gradient has 1 numbers for 2 of z");
 }
 
+TEST_CASE("points: the limits are of all points together, whatever their number") {
+    const Plain x{0.3, 0.7};
+    const auto f = [](const Plain& v) { return v[0] * v[1]; };
+    const auto gradient = [](const Plain& v) { return Plain{v[1], v[0]}; };
+    const GradcheckReport report =
+        check_gradient(f, gradient, x, {.points = 1'000'000'000, .limits = {.evaluations = 300}});
+    CHECK_LT(report.points.size(), 100);
+    CHECK_EQ(report.verdict, Verdict::inconclusive);
+    CHECK_FALSE(report.limit.empty());
+    CHECK(report.points.back().what.find("after it") != std::string::npos);
+}
+
 TEST_CASE("points: a gradient that is right only at x is found at another point") {
     const auto f = [](const Plain& x) { return x[0] * x[1] + x[2] * x[2]; };
     const auto mixed_up = [](const Plain& x) { return Plain{x[0], x[1], 2 * x[2]}; };

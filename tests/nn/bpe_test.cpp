@@ -295,6 +295,31 @@ TEST_CASE("bpe: long words take no square of their length") {
     CHECK_LT(seconds.count(), 30);  // takes half a second; quadratic time would take hours
 }
 
+TEST_CASE("bpe: a text without a cut is encoded in pieces, in linear time and bounded memory") {
+    const auto tokenizer = BytePairTokenizer::from_text(vocab_with({"aa"}), merges_text({"a a"}));
+    const std::size_t size = std::size_t{5} << 20;
+    for (const char* unit : {"a", " ", "\xC3\xA9", "'s", "\n\t", "0"}) {
+        INFO(unit);
+        std::string text;
+        while (text.size() < size) text += unit;
+        const Ids whole = tokenizer.encode(text);
+        Ids parts;
+        std::string waiting;
+        for (std::size_t at = 0; at < text.size(); at += 1'000'000) {
+            waiting += text.substr(at, 1'000'000);
+            const bool is_last = at + 1'000'000 >= text.size();
+            std::size_t known = waiting.size();  // whole characters, as a reader gives them
+            if (!is_last) known -= known % std::string_view(unit).size();
+            const std::size_t end =
+                is_last ? known : tokenizer.piece_end(std::string_view(waiting).substr(0, known));
+            tokenizer.encode_piece({.text = std::string_view(waiting).substr(0, end)}, parts);
+            waiting.erase(0, end);
+            CHECK_LT(waiting.size(), std::size_t{3} << 20);
+        }
+        CHECK(parts == whole);
+    }
+}
+
 TEST_CASE("bpe: its files there and back") {
     const auto again =
         BytePairTokenizer::from_text(fixture().vocab_json(), fixture().merges_text());

@@ -80,7 +80,47 @@ TEST_CASE("bpe training: words are GPT-2's, each with how often it comes") {
     CHECK_EQ(words.of("'s"), 1);
     CHECK_EQ(words.of(" "), 1);
     CHECK_EQ(words.of("endoftext"), 0);
-    CHECK_EQ(words.of("the" + std::string(300, 'x')), 0);  // too long for a word
+    // Cut, and counted: "the" and 253 letters, then the rest.
+    CHECK_EQ(words.of("the" + std::string(253, 'x')), 1);
+    CHECK_EQ(words.of(std::string(47, 'x')), 1);
+    CHECK_EQ(words.cut_share(), doctest::Approx(303 / 331.0));
+}
+
+TEST_CASE("bpe training: text without spaces is learned from") {
+    // Each of these gave the 257 tokens of the bytes, whatever was asked for.
+    Generator generator(3);
+    const auto drawn = [&](const std::vector<std::string>& units) {
+        std::string text;
+        while (text.size() < 40'000) text += units[generator.below(units.size())];
+        return text;
+    };
+    std::vector<std::string> identifiers;
+    for (int i = 0; i < 300; ++i) identifiers.push_back(fmt::format("name{}Of", i * i));
+    for (const std::string& text :
+         {drawn({"A", "C", "G", "T"}), drawn({"MKV", "LAT", "W", "SG"}),
+          drawn({"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "f"}),
+          drawn({"3", "1", "41", "592"}), drawn({"春", "眠", "不", "觉晓"}), drawn(identifiers)}) {
+        INFO(text.substr(0, 20));
+        const BytePairTokenizer tokenizer = train_byte_pairs(counted(text), 512);
+        CHECK_EQ(tokenizer.vocab_size(), 512);
+        CHECK_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+        CHECK_LT(tokenizer.encode(text).size(), 3 * text.size() / 4);
+    }
+    CHECK_EQ(train_byte_pairs(counted(std::string(400, ' ')), 300).vocab_size(), 264);
+}
+
+TEST_CASE("bpe training: it can be cancelled") {
+    std::string text;
+    Generator generator(5);
+    for (int i = 0; i < 400'000; ++i)
+        text += generator.below(3) == 0 ? ' ' : 'a' + static_cast<char>(generator.below(26));
+    struct Enough {};
+    int calls = 0;
+    CHECK_THROWS_AS(train_byte_pairs(counted(text), 5000,
+                                     [&] {
+                                         if (++calls == 2) throw Enough{};
+                                     }),
+                    Enough);
 }
 
 TEST_CASE("bpe training: the merges of the definition, with any words") {

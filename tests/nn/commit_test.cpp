@@ -143,6 +143,23 @@ TEST_CASE("commit: what it may write has a name of the list") {
     commit.write("config.json", text("x"));
 }
 
+TEST_CASE("commit: new files have the permissions of the weights") {
+    const Scratch scratch;
+    const auto mode = [&](const std::string& name) {
+        struct stat status {};
+        REQUIRE_EQ(::stat((scratch / name).c_str(), &status), 0);
+        return status.st_mode & 0777;
+    };
+    spill(scratch / kWeightsName, "x");
+    fs::permissions(scratch / kWeightsName, fs::perms::owner_read | fs::perms::owner_write);
+    Commit commit(scratch.path());
+    commit.write(kState, text("state"));
+    commit.write("config.json", text("config"));
+    commit.finish();
+    CHECK_EQ(mode(kState), 0600);
+    CHECK_EQ(mode("config.json"), 0600);
+}
+
 TEST_CASE("commit: one that was killed is read through, and only the next commit finishes it") {
     for (const bool flat : {false, true}) {
         CAPTURE(flat);

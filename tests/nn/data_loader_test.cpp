@@ -3,6 +3,7 @@
 #include <tapestry/tests/nn/support.h>
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tapestry;
 using test::check_throws;
@@ -110,6 +111,28 @@ TEST_CASE("data loader: what is refused") {
     check_throws<ShapeError>([] { TensorDataset(ones({3}), scalar(1)); },
                              "TensorDataset: a tensor of rank 0 has no examples");
     CHECK_THROWS_AS(TensorDataset{Tensor()}, ShapeError);
+}
+
+TEST_CASE("dataset: parts hold every example once when the fractions exceed 1 by rounding") {
+    const std::int64_t n = 4'000'000;
+    const TensorDataset<1> dataset(arange(n));
+    Generator generator(1);
+    const auto parts = random_split(dataset, {0.5, 0.5000009}, generator);
+    std::vector<bool> seen(static_cast<std::size_t>(n));
+    std::int64_t count = 0;
+    for (const auto& part : parts) {
+        count += part.size();
+        for (const std::int64_t id : ids_of(part.tensors()[0])) {
+            seen[static_cast<std::size_t>(id)] = true;
+        }
+    }
+    CHECK_EQ(count, n);
+    CHECK_EQ(std::count(seen.begin(), seen.end(), true), n);
+    check_throws<ValueError>(
+        [&] {
+            random_split(dataset, {HUGE_VAL, 0.0});
+        },
+        "random_split: the fractions must sum to 1, got inf");
 }
 
 TEST_CASE("dataset: examples by number, and parts by chance") {

@@ -89,7 +89,8 @@ TEST_CASE("documents: what is not UTF-8 is said with its place in the file") {
     spill(scratch / "t", million + "\xE4\xB8");  // cut off by the file's end
     check_message<IoError>([&] { documents_in({scratch / "t"}); }, "not UTF-8 at byte 1048576");
     spill(scratch / "t", std::string("\xFF\xFEh\0", 4));
-    check_message<IoError>([&] { documents_in({scratch / "t"}); }, "it begins like UTF-16");
+    check_message<IoError>([&] { documents_in({scratch / "t"}); },
+                           "the text is UTF-16, and must be UTF-8");
     spill(scratch / "t", million.substr(3) + "\x80\x80\x80\x80\x80\x80");
     check_message<IoError>([&] { documents_in({scratch / "t"}); }, "not UTF-8 at byte 1048573");
 }

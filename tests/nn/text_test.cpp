@@ -45,7 +45,8 @@ TEST_CASE("text: files that are not text") {
                            "latin1': not UTF-8 at byte 3: byte 0xE9 lacks its continuation bytes; "
                            "text must be UTF-8");
     spill(scratch / "utf16", std::string("\xFF\xFEh\0i\0", 6));
-    check_message<IoError>([&] { read_text(scratch / "utf16"); }, "it begins like UTF-16");
+    check_message<IoError>([&] { read_text(scratch / "utf16"); },
+                           "the text is UTF-16, and must be UTF-8");
     spill(scratch / "after mark", "\xEF\xBB\xBFok\xFF");
     check_message<IoError>([&] { read_text(scratch / "after mark"); }, "not UTF-8 at byte 5");
     spill(scratch / "big", std::string(100, 'x'));

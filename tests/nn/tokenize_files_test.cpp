@@ -2,6 +2,7 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/tokenize.h>
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;
@@ -88,4 +89,41 @@ TEST_CASE("tokenize files: data is never written over, and nothing is left of ha
     options.tokenizer = "chars";
     options.texts = {texts.out("missing.txt")};
     check_message<IoError>([&] { tokenize_files(texts.out("other"), options); }, "missing.txt");
+}
+
+TEST_CASE("tokenize files: a second tokenization, or a run, in the same directory is refused") {
+    const Texts texts;
+    TokenizeOptions options = texts.options();
+    int tries = 0;
+    options.begun = [&](const std::string&) {
+        ++tries;
+        check_message<BusyError>([&] { tokenize_files(texts.out(), texts.options()); },
+                                 "in use by another process");
+        check_message<BusyError>([&] { RunDirectory{texts.out()}; }, "in use by another process");
+    };
+    tokenize_files(texts.out(), options);
+    CHECK_EQ(tries, 2);
+    CHECK_EQ(load_data(texts.out()).ids.size(), 13);
+    check_message<IoError>([&] { tokenize_files(texts.out(), texts.options()); },
+                           "already contains data");
+    CHECK_FALSE(std::filesystem::exists(texts.scratch / "data" / ".lock"));
+    // A directory that was made for nothing goes.
+    options.begun = [](const std::string&) { throw IoError("stop"); };
+    CHECK_THROWS_AS(tokenize_files(texts.out("other"), options), IoError);
+    CHECK_FALSE(std::filesystem::exists(texts.scratch / "other"));
+}
+
+TEST_CASE("tokenize files: fewer byte pairs than asked for are explained") {
+    const test::Scratch scratch;
+    std::string text;
+    for (int i = 0; i < 10'000; ++i) text += "deadbeef";
+    test::spill(scratch / "hex", text);
+    const TokenizedFiles files =
+        tokenize_files((scratch / "out").string(),
+                       {.texts = {(scratch / "hex").string()}, .tokenizer = "bpe", .vocab = 1024});
+    CHECK_LT(files.encoded.ids, 1000);  // 80000 when words of more than 256 bytes were left out
+    const std::string said = to_text(files);
+    CHECK(said.find("; 1024 were asked for, but no other pair of tokens occurs twice; 100% of the "
+                    "text is in words of more than 256 bytes, which were cut to learn from") !=
+          std::string::npos);
 }

@@ -1,13 +1,19 @@
 // The phases of a step: in order, combined and separately.
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/parallel.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/loss.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/core/floating_point_state.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <cmath>
+#include <thread>
 
 using namespace tapestry;
 using doctest::Approx;
@@ -134,4 +140,64 @@ TEST_CASE("train step: what is refused") {
                              "train: accumulate must be at least 1, got 0");
     check_throws<ValueError>([&] { TrainStep(optimizer, {.clip = -1}); },
                              "train: clip must be >= 0, got -1");
+}
+
+TEST_CASE("train step: the caller's rounding and flushing change no bit") {
+    const auto trained = [](unsigned caller) {
+        Generator g(2);
+        Linear model(40, 30, g);
+        AdamW optimizer({{.parameters = model.parameters()}}, AdamConfig{.lr = 1e-3});
+        TrainStep step(optimizer, {.micro_batches = 2, .clip = 0.5});
+        const Tensor x = random({50, 40}, 3, DType::f32), y = random({50, 30}, 4, DType::f32);
+        const test::FloatingPointState state(caller);
+        std::vector<double> numbers;
+        for (std::int64_t n = 1; n <= 4; ++n) {
+            const StepResult result = step.take(n, 1e-3, [&] { return mse_loss(model(x), y); });
+            numbers.push_back(result.loss);
+            numbers.push_back(result.grad_norm);
+        }
+        for (const Tensor& p : model.parameters()) {
+            for (const double number : p.to_vector<double>()) numbers.push_back(number);
+        }
+        return numbers;
+    };
+    const std::vector<double> usual = trained(0);
+    for (const int threads : {1, 3}) {
+        const ThreadsGuard guard(threads);
+        CHECK(trained(test::kHostile) == usual);
+    }
+}
+
+TEST_CASE("train step: a second step of the same parameters is refused until the first ends") {
+    Fitting fitting;
+    SGD optimizer({{.parameters = fitting.model.parameters()}}, {});
+    SGD other({{.parameters = fitting.model.parameters()}}, {});
+    TrainStep first(optimizer), second(other);
+    const std::vector<double> before = fitting.weights();
+    first.take(1, 0.1, [&] {
+        std::thread([&] {
+            check_throws<AutogradError>([&] { second.take(1, 0.1, fitting.batch_loss()); },
+                                        "train: another step of the same parameters has not ended; "
+                                        "threads must train separate models, or take turns");
+        }).join();
+        CHECK_EQ(fitting.weights(), before);
+        return fitting.loss();
+    });
+    second.take(1, 0.1, fitting.batch_loss());
+}
+
+TEST_CASE("train step: gradients of threads that share a parameter add up") {
+    constexpr int kThreads = 4, kRounds = 200;
+    Tensor shared = tensor(std::vector<double>(64, 1.0), {64}).set_requires_grad();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&shared] {
+            for (int n = 0; n < kRounds; ++n) {
+                Tape tape;
+                tape.backward(sum(shared));
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(shared.grad().to_vector<double>() == std::vector<double>(64, kThreads * kRounds));
 }

@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,13 +74,13 @@ std::vector<std::int64_t> numbers_in(std::string_view text) {
 
 // ---- the playground
 
-std::optional<Playground> playground;
+std::unique_ptr<Playground> playground;
 std::string differs;
 std::array<double, 8> numbers;
 std::vector<double> weights;
 
 Playground& started() {
-    tapestry::require(playground.has_value(), "there is no training yet");
+    tapestry::require(playground != nullptr, "there is no training yet");
     return *playground;
 }
 
@@ -113,8 +114,7 @@ EMSCRIPTEN_KEEPALIVE int playground_start(const char* text, int layers, int head
         config.lr = lr;
         config.min_lr = lr / 10;
         config.seed = static_cast<std::uint64_t>(seed);
-        playground.reset();
-        playground.emplace(text, config);
+        playground = std::make_unique<Playground>(text, config);
     });
 }
 
@@ -204,9 +204,9 @@ EMSCRIPTEN_KEEPALIVE int playground_save(const char* directory) {
 EMSCRIPTEN_KEEPALIVE int playground_open(const char* directory, const char* text) {
     return succeeds([&] {
         auto opened = tapestry::examples::open_run(directory, text);
-        differs = fmt::format("{}", fmt::join(opened.differs, " "));
-        playground.reset();
-        playground.emplace(std::move(opened));
+        std::string what = fmt::format("{}", fmt::join(opened.differs, " "));
+        playground = std::make_unique<Playground>(std::move(opened));
+        differs = std::move(what);
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/playground/op_trace.h>
@@ -18,7 +19,9 @@
 #include <tapestry/nn/train/step_on_text.h>
 
 #include <chrono>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,9 +68,18 @@ constexpr double kSampleTemperature = 0.8;
 
 using Ids = std::vector<std::int64_t>;
 
+// A run reads its text again when a setting changes: a text with which no run can begin must not
+// take the place of the previous run's.
 std::unique_ptr<Session> begin(const std::string& text, const TrainingConfig& config) {
+    std::optional<std::string> before;
+    if (is_there(config.text)) before = read_file(config.text);
     write_file_atomically(config.text, text, {.sync = false});
-    return std::make_unique<Session>(config);
+    try {
+        return std::make_unique<Session>(config);
+    } catch (...) {
+        if (before) write_file_atomically(config.text, *before, {.sync = false});
+        throw;
+    }
 }
 
 double now_since_1970() {

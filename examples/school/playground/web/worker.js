@@ -81,8 +81,9 @@ function play() {
 // ---- files --------------------------------------------------------------------------------------
 
 const TEXT_NAME = 'text.txt'; // the training text
-const RUN_FOLDER = 'opened';
 const SAVED_FOLDER = 'saved';
+const MANIFEST = 'tapestry-manifest.json';
+let opened = 0; // number of the folder with the opened run's files
 
 async function bytesOf(directory) {
   const read = directory.map(async ({ path, file }) =>
@@ -105,21 +106,42 @@ function filesBelow(folder, name) {
   return all;
 }
 
-// Puts a run's files where the library finds them, in one folder. Returns the text.
-function writeRun(all) {
-  if (files.analyzePath(RUN_FOLDER).exists) {
-    Object.keys(filesBelow(RUN_FOLDER, RUN_FOLDER)).forEach((path) => files.unlink(path));
-  }
-  const inside = (path) => path.split('/').slice(1).join('/');
+const folderOf = (number) => `opened-${number}`;
+
+function removeFiles(folder) {
+  if (!files.analyzePath(folder).exists) return;
+  Object.keys(filesBelow(folder, folder)).forEach((path) => files.unlink(path));
+}
+
+// Opens the run of these files: all in one folder, or without one. Until the library has opened
+// it, the present run keeps its files, and its text, which it reads when a setting changes.
+// Returns the new run's text.
+function openRun(given) {
+  const all = Object.fromEntries(Object.entries(given).map(([path, bytes]) =>
+    [path.replace(/^(\.\/)+/, ''), bytes]));
+  const bare = MANIFEST in all || 'config.json' in all;
+  const inside = (path) => (bare ? path : path.split('/').slice(1).join('/'));
   const text = Object.keys(all).find((path) => path === TEXT_NAME || inside(path) === TEXT_NAME);
   if (text === undefined) throw new Error('The text that it learned from is missing: choose it, too.');
-  files.writeFile(TEXT_NAME, all[text]);
-  for (const [path, bytes] of Object.entries(all)) {
-    if (path === text) continue;
-    const place = `${RUN_FOLDER}/${inside(path)}`;
-    files.mkdirTree(place.split('/').slice(0, -1).join('/'));
-    files.writeFile(place, bytes);
+  const folder = folderOf(opened + 1);
+  const before = files.analyzePath(TEXT_NAME).exists ? files.readFile(TEXT_NAME) : null;
+  try {
+    files.mkdirTree(folder);
+    for (const [path, bytes] of Object.entries(all)) {
+      if (path === text) continue;
+      const place = `${folder}/${inside(path)}`;
+      files.mkdirTree(place.split('/').slice(0, -1).join('/'));
+      files.writeFile(place, bytes);
+    }
+    files.writeFile(TEXT_NAME, all[text]);
+    checked(library.open(folder, TEXT_NAME));
+  } catch (error) {
+    if (before) files.writeFile(TEXT_NAME, before);
+    removeFiles(folder);
+    throw error;
   }
+  removeFiles(folderOf(opened));
+  opened += 1;
   return new TextDecoder().decode(all[text]);
 }
 
@@ -146,19 +168,18 @@ const ANSWERS = {
     postMessage({ kind: 'opened' });
   },
   start({ text, bytes, settings: s }) {
-    playing = false;
     const words = text ?? library.stories(1, bytes);
     checked(library.start(words, s.layers, s.heads, s.dim, s.context, s.batch, s.steps,
       s.evaluateEvery, s.lr, s.dropout, s.seed));
+    playing = false;
     started(words);
   },
   // Opens a saved run: one file, or the files of a directory with the text.
   async resume({ archive, directory, text }) {
-    playing = false;
     const all = archive ? await unpacked(archive) : await bytesOf(directory);
     if (text) all[TEXT_NAME] = new Uint8Array(await text.arrayBuffer());
-    const words = writeRun(all);
-    checked(library.open(RUN_FOLDER, TEXT_NAME));
+    const words = openRun(all);
+    playing = false;
     started(words, library.differs());
   },
   async save() {

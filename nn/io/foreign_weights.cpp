@@ -1,0 +1,148 @@
+#include <tapestry/nn/io/foreign_weights.h>
+
+#include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/file_kind.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower(std::string_view text) {
+    std::string result;
+    for (const char one : text) {
+        result += static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
+    }
+    return result;
+}
+
+// Whether at least two lines have the same number of commas, semicolons or tabs.
+bool is_table(std::string_view text) {
+    const std::size_t first = text.find('\n');
+    if (first == text.npos) return false;
+    const std::size_t second = std::min(text.find('\n', first + 1), text.size());
+    const std::string_view a = text.substr(0, first);
+    const std::string_view b = text.substr(first + 1, second - first - 1);
+    return std::any_of(std::begin(",;\t"), std::end(",;\t") - 1, [&](char separator) {
+        const auto count = std::count(a.begin(), a.end(), separator);
+        return count > 0 && count == std::count(b.begin(), b.end(), separator);
+    });
+}
+
+// What the text is; empty if it is none.
+std::string_view kind_of_text(std::string_view beginning) {
+    const auto is_control = [](char c) {
+        return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t') ||
+               c == 0x7F;
+    };
+    if (beginning.size() < 8 || std::any_of(beginning.begin(), beginning.end(), is_control)) {
+        return {};
+    }
+    const auto flaw = utf8::find_flaw(beginning);
+    if (flaw && flaw->byte + 4 < beginning.size()) return {};  // else the sample's last character
+    const std::string start = lower(beginning.substr(0, 200));
+    const std::size_t at = std::min(start.find_first_not_of(" \t\r\n"), start.size());
+    if (start.substr(at).starts_with("<!doctype html") || start.substr(at).starts_with("<html")) {
+        return "a web page; download the file itself (huggingface-cli download REPOSITORY)";
+    }
+    if (start.substr(at).starts_with('{')) return {};  // a header without its length
+    return is_table(beginning) ? "a table as text (CSV), which `--text` reads"
+                               : "text, which `--text` reads";
+}
+
+}  // namespace
+
+std::string without_wrappers(const std::string& name) {
+    constexpr std::array<std::string_view, 3> kWrappers{"module.", "_orig_mod.", "model."};
+    std::string_view rest = name;
+    for (std::size_t i = 0; i < kWrappers.size();) {
+        if (rest.starts_with(kWrappers[i])) {
+            rest.remove_prefix(kWrappers[i].size());
+            i = 0;
+        } else {
+            ++i;
+        }
+    }
+    return std::string(rest);
+}
+
+void strip_wrappers(std::map<std::string, Tensor>& stored,
+                    const std::vector<StoredParameter>& parameters) {
+    std::set<std::string> wanted;
+    for (const StoredParameter& one : parameters) wanted.insert(one.name);
+    std::map<std::string, Tensor> renamed;
+    for (auto& [name, tensor] : stored) {
+        const std::string bare = wanted.contains(name) ? name : without_wrappers(name);
+        const bool fits = wanted.contains(bare) && !stored.contains(bare);
+        renamed.emplace(fits ? bare : name, tensor);
+    }
+    stored = std::move(renamed);
+}
+
+void strip_wrappers(NamedTensors& stored, const Module& module) {
+    std::set<std::string> wanted, there;
+    for (const auto& [name, tensor] : saved_tensors(module)) wanted.insert(name);
+    for (const auto& [name, tensor] : stored) there.insert(name);
+    for (auto& [name, tensor] : stored) {
+        const std::string bare = without_wrappers(name);
+        if (!wanted.contains(name) && wanted.contains(bare) && !there.contains(bare)) name = bare;
+    }
+}
+
+void check_is_model(const fs::path& directory) {
+    std::error_code ignored;
+    if (fs::is_regular_file(directory, ignored)) {
+        const std::string beginning = beginning_of(directory);
+        std::string_view kind = kind_of_file(beginning, false);
+        if (kind.empty()) kind = kind_of_text(beginning);
+        fail<IoError>("{}: not a model, but {}; a model is a directory with {} and {}",
+                      shown(directory), kind.empty() ? "a file" : kind, kConfigName, kWeightsName);
+    }
+    require<IoError>(fs::exists(directory / kConfigName, ignored) ||
+                         !fs::exists(directory / "adapter_config.json", ignored),
+                     "{}: an adapter (adapter_config.json), which needs its base model; in Python, "
+                     "peft's model.merge_and_unload().save_pretrained(DIR) writes both as one",
+                     shown(directory));
+}
+
+void check_weights_exist(const SavedFiles& files) {
+    const fs::path& directory = files.directory();
+    std::error_code ignored;
+    if (fs::exists(files.path(kWeightsName), ignored)) return;
+    const auto found = [&](const char* name) { return fs::exists(directory / name, ignored); };
+    for (const char* index : {"model.safetensors.index.json", "pytorch_model.bin.index.json"}) {
+        require<IoError>(!found(index),
+                         "{}: found {}: the weights are in several files (shards), but only a "
+                         "single {} is supported (transformers writes it: save_pretrained with "
+                         "max_shard_size=\"1TB\")",
+                         directory.string(), index, kWeightsName);
+    }
+    require<IoError>(!found("pytorch_model.bin"),
+                     "{}: found pytorch_model.bin, but only a single {} is supported (transformers "
+                     "writes it: save_pretrained with safe_serialization=True)",
+                     directory.string(), kWeightsName);
+}
+
+void check_is_safetensors(const fs::path& path) {
+    const std::string beginning = beginning_of(path);
+    if (beginning.size() > 8 && beginning[8] == '{') return;  // after the header's length
+    std::string_view kind = kind_of_file(beginning, false);
+    const bool is_torch = kind == "a zip archive" || kind == "a Python pickle";
+    if (is_torch) {
+        kind =
+            "what torch.save writes; in Python, safetensors.torch.save_file(torch.load(FILE, "
+            "weights_only=True), \"model.safetensors\") converts it";
+    }
+    if (kind.empty()) kind = kind_of_text(beginning);
+    require<IoError>(kind.empty(), "{}: not safetensors, but {}", shown(path), kind);
+}
+
+}  // namespace tapestry

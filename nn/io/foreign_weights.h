@@ -1,0 +1,37 @@
+// Weights that other programs wrote: names in wrappers, and what is given as a model or as weights
+// but is something else, with the command that helps. Internal to nn/io.
+#pragma once
+
+#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_files.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// Without "module.", "_orig_mod." and "model.", in any order, with which DataParallel,
+/// torch.compile and Lightning begin the names of all tensors.
+std::string without_wrappers(const std::string& name);
+
+/// Renames stored tensors that none of the parameters has, but one does without wrappers.
+void strip_wrappers(std::map<std::string, Tensor>& stored,
+                    const std::vector<StoredParameter>& parameters);
+
+/// The same for a module.
+void strip_wrappers(NamedTensors& stored, const Module& module);
+
+/// Throws IoError for what is known not to be a directory of a model: a file, or the directory of
+/// an adapter.
+void check_is_model(const std::filesystem::path& directory);
+
+/// Throws IoError if the directory has no model.safetensors, but weights in another form.
+void check_weights_exist(const SavedFiles& files);
+
+/// Throws IoError for a file that is known not to be safetensors: a Git LFS pointer, a web page, a
+/// table, ...
+void check_is_safetensors(const std::filesystem::path& path);
+
+}  // namespace tapestry
