@@ -194,6 +194,7 @@ std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t numb
                                        std::string* thrown) {
     GradcheckOptions options;
     options.bounds = one.plain.bounds;
+    options.format = one.plain.format;
     options.seed = number + 1;
     try {
         return check_pullback(one.plain.f, one.plain.pullback, one.plain.x, options,
