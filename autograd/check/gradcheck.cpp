@@ -1,10 +1,12 @@
 #include <tapestry/autograd/check/gradcheck.h>
 
+#include <tapestry/autograd/check/size_classes.h>
 #include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/parallel.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -39,7 +41,10 @@ bool has_nan(const std::vector<Values>& gradient) {
     });
 }
 
-constexpr std::uint64_t kShakenGradients = 3;  // gradients with shaken bits
+constexpr double kLargestDeviation = 1e-6;  // of a function from itself, to be called noise
+// Gradients with shaken bits: of the incoming gradient times these factors, for plain functions. (A
+// tape's ops are exact.)
+constexpr double kShakenGradients[] = {1, -0x1p12, 0x1p30};
 
 class Check {
 public:
@@ -66,7 +71,9 @@ public:
 
 private:
     void look() {
-        if (const std::string random = find_randomness(subject_); !random.empty()) {
+        // What a plain function deviates from itself is part of its noise, which shaken bits show.
+        const double deviation = options_.limits.lost_may_pass ? 0 : kLargestDeviation;
+        if (const std::string random = find_randomness(subject_, deviation); !random.empty()) {
             report_.verdict = Verdict::inconclusive;
             report_.reason = Reason::not_deterministic;
             report_.complaints.push_back(random);
@@ -105,9 +112,12 @@ private:
         report_.reason = Reason::limit;
     }
 
-    void complain(std::string_view complaint) {
+    void complain(std::string_view complaint, Verdict verdict = Verdict::fail) {
         report_.complaints.emplace_back(complaint);
-        report_.verdict = Verdict::fail;
+        if (verdict <= report_.verdict) return;
+        report_.verdict = verdict;
+        const bool open = verdict == Verdict::inconclusive;
+        report_.reason = open ? Reason::undeclared_error : Reason::none;
     }
 
     bool is_small() const {
@@ -128,20 +138,31 @@ private:
     }
 
     // The weights of the claims: all outputs together; again with their sizes evened out, if they
-    // are very different; each output element by itself, if a method needs it.
+    // are very different, or for a plain function each class of sizes by itself; each output
+    // element by itself, if a method needs it.
     std::vector<Values> all_weights() {
         std::vector<Values> all{weights_};
         words_ = {"all outputs weighted"};
-        if (Values even = evened(weights_, around_); even != weights_) {
-            all.push_back(std::move(even));
-            words_.emplace_back("outputs weighted by their sizes");
+        const auto& leaves = subject_.leaves();
+        const auto count_each =
+            std::count_if(leaves.begin(), leaves.end(), [this](const auto& leaf) {
+                return method_for(leaf.second) == GradcheckMethod::jacobian;
+            });
+        const auto count_all = static_cast<std::ptrdiff_t>(leaves.size());
+        if (options_.limits.lost_may_pass) {
+            if (Values even = evened(weights_, around_); even != weights_) {
+                all.push_back(std::move(even));
+                words_.emplace_back("outputs weighted by their sizes");
+            }
+        } else if (count_each < count_all && weights_.size() > 1 && !examination_.fixed) {
+            const Values sizes = output_sizes(subject_, around_, options_.seed + 31);
+            for (OutputClass& one : output_classes(sizes, weights_)) {
+                all.push_back(std::move(one.weights));
+                words_.push_back(std::move(one.words));
+            }
         }
         together_ = all.size();
-        const auto& leaves = subject_.leaves();
-        const bool wants_each = std::any_of(leaves.begin(), leaves.end(), [this](const auto& leaf) {
-            return method_for(leaf.second) == GradcheckMethod::jacobian;
-        });
-        for (std::size_t i = 0; i < weights_.size() && wants_each; ++i) {
+        for (std::size_t i = 0; i < weights_.size() && count_each > 0; ++i) {
             all.emplace_back(weights_.size(), 0.0);
             all.back()[i] = 1;
             words_.push_back(fmt::format("output element {}", i));
@@ -154,31 +175,39 @@ private:
         const auto& leaves = subject_.leaves();
         const auto gradients = subject_.gradients(all);
         // Do the rules give the same result for the same input again, with another call in between?
-        subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
-        remembers_ = subject_.gradient(weights_) != gradients[0] && !has_nan(gradients[0]);
-        if (remembers_) {
-            complain(
-                "the same incoming gradient gave two results: a backward rule keeps something "
-                "between calls");
+        const auto between = subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
+        const auto again = subject_.gradient(weights_);
+        bool doubted = false;
+        if (!has_nan(gradients[0])) {
+            const Complaint memory =
+                find_memory(subject_, weights_, around_.base.values, gradients[0], between, again);
+            doubted = memory.verdict != Verdict::pass;
+            if (doubted) complain(memory.text, memory.verdict);
         }
         claims_.resize(leaves.size());
         for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
             for (std::size_t w = 0; w < all.size(); ++w) {
-                claims_[leaf].push_back(
-                    {all[w], gradients[w][leaf], {}, words_[w], w > 0 && w < together_});
+                claims_[leaf].push_back({all[w], gradients[w][leaf], {}, words_[w], is_evened(w)});
             }
         }
         if (!subject_.overwritten().empty()) {
             complain(fmt::format("a backward rule writes into {}", subject_.overwritten()));
         }
         // Shaken bits would only show that.
-        if (remembers_ || !subject_.overwritten().empty()) return;
-        if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
-            const std::string complaint = find_nonlinearity(subject_, weights_, gradients[0]);
-            if (!complaint.empty()) complain(complaint);
+        if (doubted || !subject_.overwritten().empty()) return;
+        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+            claims_[leaf][0].shaken.push_back(again[leaf]);
         }
-        for (std::uint64_t k = 0; k < kShakenGradients; ++k) {
-            auto shaken = shaken_gradients(all, options_.seed + 10 + k);
+        bool scales = false;
+        if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
+            const Complaint nonlinear =
+                find_nonlinearity(subject_, weights_, around_.base.values, gradients[0]);
+            if (nonlinear.verdict != Verdict::pass) complain(nonlinear.text, nonlinear.verdict);
+            scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
+        }
+        for (std::uint64_t k = 0; k < std::size(kShakenGradients); ++k) {
+            const double factor = scales ? kShakenGradients[k] : 1;
+            auto shaken = shaken_gradients(all, options_.seed + 10 + k, factor);
             for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
                 for (std::size_t w = 0; w < all.size(); ++w) {
                     claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
@@ -187,9 +216,14 @@ private:
         }
     }
 
+    // How far the claims are from themselves: for the incoming gradient times a power of two,
+    // divided by it again, with the last bits of everything changed.
     std::vector<std::vector<Values>> shaken_gradients(std::vector<Values> weights,
-                                                      std::uint64_t seed) {
-        for (Values& w : weights) w = with_shaken_bits(w, seed);
+                                                      std::uint64_t seed, double factor) {
+        for (Values& w : weights) {
+            w = with_shaken_bits(w, seed);
+            for (double& value : w) value *= factor;
+        }
         std::vector<std::vector<Values>> found;
         subject_.shaken(seed, [&] {
             const auto there = subject_.run_where_defined();
@@ -197,7 +231,13 @@ private:
             subject_.where_defined([&] { found = subject_.gradients(weights); });
         });
         // On a kink, the last bits of the inputs select the branch, so they are not shaken.
-        return found.empty() ? subject_.gradients(weights) : found;
+        if (found.empty()) found = subject_.gradients(weights);
+        for (auto& gradient : found) {
+            for (Values& slopes : gradient) {
+                for (double& slope : slopes) slope /= factor;
+            }
+        }
+        return found;
     }
 
     // The report of leaf i, created if necessary.
@@ -225,7 +265,7 @@ private:
             case GradcheckMethod::jacobian:
                 found.method =
                     fmt::format("full Jacobian, {} x {}", subject_.outputs(), leaf.numel());
-                compare_entries(subject_, i, around_, claims, examination_, found);
+                compare_entries(subject_, i, around_, with_each(claims), examination_, found);
                 break;
             case GradcheckMethod::directions:
                 found.method =
@@ -240,8 +280,22 @@ private:
         }
     }
 
+    bool is_evened(std::size_t w) const {
+        return options_.limits.lost_may_pass && w > 0 && w < together_;
+    }
+
+    // Of all outputs; by classes, if there are any.
     std::vector<ClaimedGradient> together(const std::vector<ClaimedGradient>& claims) const {
-        return {claims.begin(), claims.begin() + static_cast<std::ptrdiff_t>(together_)};
+        const bool in_classes = !options_.limits.lost_may_pass && together_ > 1;
+        return {claims.begin() + (in_classes ? 1 : 0),
+                claims.begin() + static_cast<std::ptrdiff_t>(together_)};
+    }
+
+    // Of all outputs, and of each.
+    std::vector<ClaimedGradient> with_each(std::vector<ClaimedGradient> claims) const {
+        if (options_.limits.lost_may_pass) return claims;
+        claims.erase(claims.begin() + 1, claims.begin() + static_cast<std::ptrdiff_t>(together_));
+        return claims;
     }
 
     void ask_oracles() {
@@ -313,8 +367,7 @@ private:
     std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
     std::vector<std::string> words_;                    // [weights]
     std::size_t together_ = 1;                          // leading weights: those over all outputs
-    bool remembers_ = false;
-    std::size_t examined_ = 0;  // number of inputs
+    std::size_t examined_ = 0;                          // number of inputs
     bool concluded_ = false;
     GradcheckReport report_;
 };

@@ -45,10 +45,10 @@ TEST_CASE("limits: evaluations") {
         return sum_of_sines(x);
     };
     const Plain x = some(50);
-    const GradcheckOptions limited{.limits = {.evaluations = 100}};
+    const GradcheckOptions limited{.limits = {.evaluations = 250}};
     const GradcheckReport report = check_gradient(f, slopes_wrong_at(kNone), x, limited);
     CHECK_EQ(verdict_of(report), "INCONCLUSIVE (limit reached)");
-    CHECK_EQ(report.limit, "the limit of 100 evaluations");
+    CHECK_EQ(report.limit, "the limit of 250 evaluations");
     CHECK_EQ(report.runs, 100);
     CHECK_LE(calls, 100 + 2);  // calls that determine f's output sizes are not counted
     const InputReport& input = report.inputs.at(0);

@@ -275,7 +275,7 @@ TEST_CASE("resolution: a straight-through estimator, and a solver that may or ma
     };
     const auto ones = [](const Plain& x) { return Plain(x.size(), 1.0); };
     const GradcheckReport report = check_gradient(steps, ones, {1.3, -2.2, 0.7});
-    CHECK_EQ(verdict_of(report), "FAIL");
+    CHECK_EQ(verdict_of(report), "INCONCLUSIVE (roundoff)");
     CHECK(contains(report.inputs.at(0).note, "f is constant here, the claim is not"));
     const auto zeros = [](const Plain& x) { return Plain(x.size(), 0.0); };
     CHECK_EQ(verdict_of(check_gradient(steps, zeros, {1.3, -2.2, 0.7})), "PASS");

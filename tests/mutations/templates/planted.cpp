@@ -368,10 +368,10 @@ const std::vector<PlantedMistake>& planted_mistakes() {
         {"straight-through", {}, straight_through},
         {"at another point", {}, elsewhere},
         {"every element", {}, garbled},
-        {"small output", {}, small_output},
+        {"small output", {"on some rows"}, small_output},
         {"small entry", {"some elements only"}, small_entry},
-        {"half of the elements", {}, half_of_them},
-        {"inner number held", {}, inner_number_held},
+        {"half of the elements", {"on some rows", "some elements only"}, half_of_them},
+        {"inner number held", {"a term is missing"}, inner_number_held},
     };
     return all;
 }
