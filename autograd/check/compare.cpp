@@ -181,7 +181,6 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     if (first.verdict == Verdict::pass || known.shared <= known.uncertainty) return first;
     known.uncertainty = known.shared;
     known.vanishes = known.scale <= kRounding * known.uncertainty;
-    known.alone = false;
     Judgement again =
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);
     // A claim that is not right by its own size: it may be what others' rounding leaves of it.

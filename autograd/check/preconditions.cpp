@@ -157,12 +157,14 @@ public:
     /// Of a / by and b / by_b.
     double of(const std::vector<Values>& a, double by, const std::vector<Values>& b,
               double by_b) const {
+        constexpr double kHuge = 1e300;
         double most = 0;
         for (std::size_t leaf = 0; leaf < a.size(); ++leaf) {
             double apart = 0;
             for (std::size_t i = 0; i < a[leaf].size(); ++i) {
                 const double difference = std::abs(a[leaf][i] / by - b[leaf][i] / by_b);
-                if (!std::isnan(difference)) apart = std::max(apart, difference);
+                const bool overflows = std::abs(a[leaf][i]) > kHuge / std::abs(by_b / by);
+                if (!std::isnan(difference) && !overflows) apart = std::max(apart, difference);
             }
             const double size = std::max({largest(a[leaf]) / std::abs(by),
                                           largest(b[leaf]) / std::abs(by_b), nothing_[leaf]});
