@@ -31,10 +31,12 @@ double largest_change(const ClaimedGradient& claim) {
 // backward is about the same for all outputs, and may by chance not show in one of them: that is
 // the uncertainty shared.
 std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
-    double rounding = 0;  // for weights of norm 1
+    double rounding = 0, scale = 0;  // for weights of norm 1
     for (const auto& claim : claims) {
         const double size = claim.evened ? 0 : norm(claim.weights);
-        if (size > 0) rounding = std::max(rounding, largest_change(claim) / size);
+        if (!(size > 0)) continue;
+        rounding = std::max(rounding, largest_change(claim) / size);
+        scale = std::max(scale, largest(claim.gradient) / size);
     }
     std::vector<Claim> sizes;
     for (const auto& claim : claims) {
@@ -43,6 +45,7 @@ std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
         const double moved = claim.evened ? largest_change(claim) : rounding * norm(claim.weights);
         size.shared = std::max(moved, kEps * size.scale);
         size.uncertainty = size.shared;
+        size.shared_scale = scale * norm(claim.weights);
         size.evened = claim.evened;
         size.vanishes = size.scale <= kRounding * size.uncertainty;
         sizes.push_back(size);
@@ -181,6 +184,7 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     if (first.verdict == Verdict::pass || known.shared <= known.uncertainty) return first;
     known.uncertainty = known.shared;
     known.vanishes = known.scale <= kRounding * known.uncertainty;
+    if (std::abs(claim.slope) <= known.shared) known.scale = known.shared_scale;
     Judgement again =
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);
     // A claim that is not right by its own size: it may be what others' rounding leaves of it.

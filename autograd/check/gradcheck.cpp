@@ -35,6 +35,19 @@ int directions_for(double certainty) {
     return std::max(1, static_cast<int>(std::ceil(-std::log2(1 - certainty))));
 }
 
+// Whether a rule computes in f32: no other leaves only its numbers, for weights that are not.
+bool is_in_f32(const std::vector<Values>& gradient) {
+    bool any = false;
+    for (const Values& values : gradient) {
+        for (const double x : values) {
+            if (!std::isfinite(x) || x == 0) continue;
+            if (rounded(Format::f32, x) != x) return false;
+            any = true;
+        }
+    }
+    return any;
+}
+
 bool has_nan(const std::vector<Values>& gradient) {
     return std::any_of(gradient.begin(), gradient.end(), [](const Values& values) {
         return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
@@ -205,9 +218,11 @@ private:
             if (nonlinear.verdict != Verdict::pass) complain(nonlinear.text, nonlinear.verdict);
             scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
         }
+        // The last bits of the incoming gradient in the rule's own format.
+        const int power = scales && is_in_f32(gradients[0]) ? -22 : -51;
         for (std::uint64_t k = 0; k < std::size(kShakenGradients); ++k) {
             const double factor = scales ? kShakenGradients[k] : 1;
-            auto shaken = shaken_gradients(all, options_.seed + 10 + k, factor);
+            auto shaken = shaken_gradients(all, options_.seed + 10 + k, factor, power);
             for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
                 for (std::size_t w = 0; w < all.size(); ++w) {
                     claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
@@ -219,9 +234,10 @@ private:
     // How far the claims are from themselves: for the incoming gradient times a power of two,
     // divided by it again, with the last bits of everything changed.
     std::vector<std::vector<Values>> shaken_gradients(std::vector<Values> weights,
-                                                      std::uint64_t seed, double factor) {
+                                                      std::uint64_t seed, double factor,
+                                                      int power) {
         for (Values& w : weights) {
-            w = with_shaken_bits(w, seed);
+            w = with_shaken_bits(w, seed, power);
             for (double& value : w) value *= factor;
         }
         std::vector<std::vector<Values>> found;

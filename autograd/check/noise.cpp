@@ -92,7 +92,7 @@ JumpCount jumps_of(const Values& values) {
 // the distance of the points, a jump stays: as 10 times itself, in the differences centred on it.
 // Where jumps are everywhere, their sums are a few times as large at first.
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double h) {
-    constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 8;
+    constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 12;
     constexpr double kOfNoise = 128;  // differences of order 6 amplify it by 30 = sqrt(12! / 6!^2)
     constexpr double kSums = 16;
     double seen = 0, most = 0;
@@ -132,14 +132,17 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
 
 double noise_along(Line& line, const std::vector<double>& weights) {
     double noise = 0;
-    bool moves = false;
+    bool moves = false, was_constant = false;
     for (int power = kNearest; power <= kFarthest; power += kFarther) {
         const double h = std::ldexp(line.scale(), power);
         const auto values =
             values_around(line, weights, middle_next_to_x(line, h, kPoints), h, kPoints);
         if (!values) continue;
         const JumpCount jumps = jumps_of(*values);
+        // What was constant up to a smaller distance cannot move by less than its jumps.
+        if (was_constant && noise == 0) noise = jumps.least / 2;
         if (2 * jumps.count >= kPoints) return std::max(noise, noise_of(*values).value_or(0));
+        was_constant = was_constant || jumps.count == 0;
         moves = moves || jumps.count > 0;
         if (noise == 0) noise = jumps.least / 2;  // larger ones further out are due to the slope
     }

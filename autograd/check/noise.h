@@ -28,7 +28,7 @@ namespace tapestry::checker {
 double noise_along(Line& line, const std::vector<double>& weights);
 
 /// The largest jump nearby, for example of an iteration that takes one more round; 0 if none is
-/// found. Evaluates more values: up to 264 at each of three distances, or at the one where jumps
+/// found. Evaluates more values: up to 400 at each of three distances, or at the one where jumps
 /// everywhere show. Anything that `noise` explains is not a jump.
 double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, double noise = 0);
 

@@ -28,15 +28,16 @@ namespace tapestry::checker {
 /// A claim about the slope of <weights, f>.
 struct Claim {
     double slope = 0;
-    double uncertainty = 0;  ///< how far it is from itself: asked again, scaled, bits changed
-    double shared = 0;       ///< the same of the least certain of all claims of its kind
-    double scale = 0;        ///< the size of slopes next to which an error would matter
-    double noise = 0;        ///< error of values of <weights, f>, as declared
-    double share = 0;        ///< along a direction: contribution of an entry of the usual size
-    bool vanishes = false;   ///< all slopes of this kind are 0, except for rounding
-    bool evened = false;     ///< every output has about the same weight times its size
-    bool alone = false;      ///< its outputs round as large as they are, not as all usually do
-    double sharp = 1e-6;     ///< the part of the scale that steps are tried to resolve
+    double uncertainty = 0;   ///< how far it is from itself: asked again, scaled, bits changed
+    double shared = 0;        ///< the same of the least certain of all claims of its kind
+    double scale = 0;         ///< the size of slopes next to which an error would matter
+    double shared_scale = 0;  ///< the largest of all claims of its kind
+    double noise = 0;         ///< error of values of <weights, f>, as declared
+    double share = 0;         ///< along a direction: contribution of an entry of the usual size
+    bool vanishes = false;    ///< all slopes of this kind are 0, except for rounding
+    bool evened = false;      ///< every output has about the same weight times its size
+    bool alone = false;       ///< its outputs round as large as they are, not as all usually do
+    double sharp = 1e-6;      ///< the part of the scale that steps are tried to resolve
 };
 
 /// Which jumps of f count as its noise.

@@ -364,13 +364,15 @@ const std::vector<PlantedMistake>& planted_mistakes() {
         {"last sample only",
          {"missing sum over a broadcast axis", "some samples only"},
          last_sample},
-        {"output dropped", {"some samples only"}, output_dropped},
+        {"output dropped", {"some samples only", "on some rows"}, output_dropped},
         {"straight-through", {}, straight_through},
         {"at another point", {}, elsewhere},
         {"every element", {}, garbled},
         {"small output", {"on some rows"}, small_output},
-        {"small entry", {"some elements only"}, small_entry},
-        {"half of the elements", {"on some rows", "some elements only"}, half_of_them},
+        {"small entry", {"some elements only", "conjugate"}, small_entry},
+        {"half of the elements",
+         {"on some rows", "some elements only", "some samples only", "conjugate"},
+         half_of_them},
         {"inner number held", {"a term is missing"}, inner_number_held},
     };
     return all;
