@@ -20,7 +20,8 @@ public:
           claim_(claim),
           line_(line),
           scale_(line.scale()),
-          one_number_(one_number) {
+          one_number_(one_number),
+          is_exact_(limits.lost_may_pass) {
         quotients_.set_least_noise(least_noise);
     }
 
@@ -67,14 +68,16 @@ public:
 
     // Where f is constant, its slope is 0; but so it looks where f cancels or underflows, and
     // rounds more coarsely than x moves. They differ if f moves at all, with steps (of size
-    // `grain`) so fine that the claimed slope would show. `grain` is negative if f moves nowhere.
+    // `grain`) so fine that the claimed slope would show. `grain` is negative if f moves nowhere:
+    // that proves nothing for a plain function, but an op of a tape is exact.
     Judgement doubted_where_constant(Judgement j, double grain) {
         constexpr double kClearly = 32;
         if (j.verdict == Verdict::pass || claim_.slope == 0) return j;
         const double step = quotients_.constant_step();
         if (step == 0) return j;
         const double finest = std::max(grain, noise_here());
-        if (grain >= 0 && std::abs(claim_.slope) * step > kClearly * finest) return j;
+        const bool moves = grain >= 0 || is_exact_;
+        if (moves && std::abs(claim_.slope) * step > kClearly * finest) return j;
         j.constant = true;
         if (j.verdict == Verdict::fail) {
             j.verdict = Verdict::inconclusive;
@@ -151,6 +154,7 @@ private:
     Line& line_;
     double scale_;
     bool one_number_;
+    bool is_exact_;  // an op of a tape
 };
 
 }  // namespace
