@@ -1,12 +1,11 @@
 #include <tapestry/autograd/check/gradcheck.h>
 
-#include <tapestry/autograd/check/size_classes.h>
+#include <tapestry/autograd/check/claims.h>
 #include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/parallel.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -35,30 +34,7 @@ int directions_for(double certainty) {
     return std::max(1, static_cast<int>(std::ceil(-std::log2(1 - certainty))));
 }
 
-// Whether a rule computes in f32: no other leaves only its numbers, for weights that are not.
-bool is_in_f32(const std::vector<Values>& gradient) {
-    bool any = false;
-    for (const Values& values : gradient) {
-        for (const double x : values) {
-            if (!std::isfinite(x) || x == 0) continue;
-            if (rounded(Format::f32, x) != x) return false;
-            any = true;
-        }
-    }
-    return any;
-}
-
-bool has_nan(const std::vector<Values>& gradient) {
-    return std::any_of(gradient.begin(), gradient.end(), [](const Values& values) {
-        return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
-    });
-}
-
 constexpr double kLargestDeviation = 1e-6;  // of a function from itself, to be called noise
-// Gradients with shaken bits: of the incoming gradient times these factors, for plain functions. (A
-// tape's ops are exact.)
-constexpr double kShakenGradients[] = {1, -0x1p12, 0x1p30};
-
 class Check {
 public:
     Check(Subject& subject, const GradcheckOptions& options)
@@ -150,110 +126,14 @@ private:
         return leaf.numel() <= 256 ? GradcheckMethod::entries : GradcheckMethod::directions;
     }
 
-    // The weights of the claims: all outputs together; again with their sizes evened out, if they
-    // are very different, or for a plain function each class of sizes by itself; each output
-    // element by itself, if a method needs it.
-    std::vector<Values> all_weights() {
-        std::vector<Values> all{weights_};
-        words_ = {"all outputs weighted"};
-        const auto& leaves = subject_.leaves();
-        const auto count_each =
-            std::count_if(leaves.begin(), leaves.end(), [this](const auto& leaf) {
-                return method_for(leaf.second) == GradcheckMethod::jacobian;
-            });
-        const auto count_all = static_cast<std::ptrdiff_t>(leaves.size());
-        if (options_.limits.lost_may_pass) {
-            if (Values even = evened(weights_, around_); even != weights_) {
-                all.push_back(std::move(even));
-                words_.emplace_back("outputs weighted by their sizes");
-            }
-        } else if (count_each < count_all && weights_.size() > 1 && !examination_.fixed) {
-            const Values sizes = output_sizes(subject_, around_, options_.seed + 31);
-            for (OutputClass& one : output_classes(sizes, weights_)) {
-                all.push_back(std::move(one.weights));
-                words_.push_back(std::move(one.words));
-            }
-        }
-        together_ = all.size();
-        for (std::size_t i = 0; i < weights_.size() && count_each > 0; ++i) {
-            all.emplace_back(weights_.size(), 0.0);
-            all.back()[i] = 1;
-            words_.push_back(fmt::format("output element {}", i));
-        }
-        return all;
-    }
-
     void collect_claims() {
-        const std::vector<Values> all = all_weights();
         const auto& leaves = subject_.leaves();
-        const auto gradients = subject_.gradients(all);
-        // Do the rules give the same result for the same input again, with another call in between?
-        const auto between = subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
-        const auto again = subject_.gradient(weights_);
-        bool doubted = false;
-        if (!has_nan(gradients[0])) {
-            const Complaint memory =
-                find_memory(subject_, weights_, around_.base.values, gradients[0], between, again);
-            doubted = memory.verdict != Verdict::pass;
-            if (doubted) complain(memory.text, memory.verdict);
-        }
-        claims_.resize(leaves.size());
-        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-            for (std::size_t w = 0; w < all.size(); ++w) {
-                claims_[leaf].push_back({all[w], gradients[w][leaf], {}, words_[w], is_evened(w)});
-            }
-        }
-        if (!subject_.overwritten().empty()) {
-            complain(fmt::format("a backward rule writes into {}", subject_.overwritten()));
-        }
-        // Shaken bits would only show that.
-        if (doubted || !subject_.overwritten().empty()) return;
-        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-            claims_[leaf][0].shaken.push_back(again[leaf]);
-        }
-        bool scales = false;
-        if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
-            const Complaint nonlinear =
-                find_nonlinearity(subject_, weights_, around_.base.values, gradients[0]);
-            if (nonlinear.verdict != Verdict::pass) complain(nonlinear.text, nonlinear.verdict);
-            scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
-        }
-        // The last bits of the incoming gradient in the rule's own format.
-        const int power = scales && is_in_f32(gradients[0]) ? -22 : -51;
-        for (std::uint64_t k = 0; k < std::size(kShakenGradients); ++k) {
-            const double factor = scales ? kShakenGradients[k] : 1;
-            auto shaken = shaken_gradients(all, options_.seed + 10 + k, factor, power);
-            for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-                for (std::size_t w = 0; w < all.size(); ++w) {
-                    claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
-                }
-            }
-        }
-    }
-
-    // How far the claims are from themselves: for the incoming gradient times a power of two,
-    // divided by it again, with the last bits of everything changed.
-    std::vector<std::vector<Values>> shaken_gradients(std::vector<Values> weights,
-                                                      std::uint64_t seed, double factor,
-                                                      int power) {
-        for (Values& w : weights) {
-            w = with_shaken_bits(w, seed, power);
-            for (double& value : w) value *= factor;
-        }
-        std::vector<std::vector<Values>> found;
-        subject_.shaken(seed, [&] {
-            const auto there = subject_.run_where_defined();
-            if (!there || there->branch != around_.base.branch) return;
-            subject_.where_defined([&] { found = subject_.gradients(weights); });
+        const auto each = std::count_if(leaves.begin(), leaves.end(), [this](const auto& leaf) {
+            return method_for(leaf.second) == GradcheckMethod::jacobian;
         });
-        // On a kink, the last bits of the inputs select the branch, so they are not shaken.
-        if (found.empty()) found = subject_.gradients(weights);
-        for (auto& gradient : found) {
-            for (Values& slopes : gradient) {
-                for (double& slope : slopes) slope /= factor;
-            }
-        }
-        return found;
+        const bool classes = each < static_cast<std::ptrdiff_t>(leaves.size());
+        claims_.collect(each > 0, classes && !examination_.fixed,
+                        [this](const Complaint& heard) { complain(heard.text, heard.verdict); });
     }
 
     // The report of leaf i, created if necessary.
@@ -276,48 +156,29 @@ private:
             found.method = "other oracles only";
             return;
         }
-        const auto& claims = claims_[i];
         switch (method_for(leaf)) {
             case GradcheckMethod::jacobian:
                 found.method =
                     fmt::format("full Jacobian, {} x {}", subject_.outputs(), leaf.numel());
-                compare_entries(subject_, i, around_, with_each(claims), examination_, found);
+                compare_entries(subject_, i, around_, claims_.with_each(i), examination_, found);
                 break;
             case GradcheckMethod::directions:
                 found.method =
                     fmt::format("{} random direction{}", directions_, directions_ == 1 ? "" : "s");
                 report_.certainty = 1 - std::ldexp(1.0, -directions_);
-                compare_directions(subject_, i, around_, together(claims), directions_,
+                compare_directions(subject_, i, around_, claims_.together(i), directions_,
                                    options_.seed + 100 * i, examination_, found);
                 break;
             default:
                 found.method = fmt::format("every entry, {}", leaf.numel());
-                compare_entries(subject_, i, around_, together(claims), examination_, found);
+                compare_entries(subject_, i, around_, claims_.together(i), examination_, found);
         }
-    }
-
-    bool is_evened(std::size_t w) const {
-        return options_.limits.lost_may_pass && w > 0 && w < together_;
-    }
-
-    // Of all outputs; by classes, if there are any.
-    std::vector<ClaimedGradient> together(const std::vector<ClaimedGradient>& claims) const {
-        const bool in_classes = !options_.limits.lost_may_pass && together_ > 1;
-        return {claims.begin() + (in_classes ? 1 : 0),
-                claims.begin() + static_cast<std::ptrdiff_t>(together_)};
-    }
-
-    // Of all outputs, and of each.
-    std::vector<ClaimedGradient> with_each(std::vector<ClaimedGradient> claims) const {
-        if (options_.limits.lost_may_pass) return claims;
-        claims.erase(claims.begin() + 1, claims.begin() + static_cast<std::ptrdiff_t>(together_));
-        return claims;
     }
 
     void ask_oracles() {
         Oracles oracles(subject_, options_, weights_, around_);
         for (std::size_t i = 0; i < report_.inputs.size(); ++i) {
-            report_.inputs[i].opinions = oracles.ask(i, claims_[i][0]);
+            report_.inputs[i].opinions = oracles.ask(i, claims_.of_all_outputs(i));
         }
         if (!oracles.complaint().empty()) complain(oracles.complaint());
     }
@@ -370,8 +231,8 @@ private:
         if (wrong == report_.inputs.end() || wrong->worst.judgement.verdict != Verdict::fail)
             return;
         const auto i = static_cast<std::size_t>(wrong - report_.inputs.begin());
-        report_.cause =
-            find_cause(subject_, i, weights_, claims_[i][0].gradient, wrong->first_wrong);
+        report_.cause = find_cause(subject_, i, weights_, claims_.of_all_outputs(i).gradient,
+                                   wrong->first_wrong);
     }
 
     Subject& subject_;
@@ -380,10 +241,8 @@ private:
     int directions_;
     Values weights_;
     Neighbourhood around_;
-    std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
-    std::vector<std::string> words_;                    // [weights]
-    std::size_t together_ = 1;                          // leading weights: those over all outputs
-    std::size_t examined_ = 0;                          // number of inputs
+    Claims claims_{subject_, options_, weights_, around_};
+    std::size_t examined_ = 0;  // number of inputs
     bool concluded_ = false;
     GradcheckReport report_;
 };
