@@ -57,6 +57,10 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
 /// output's gradient is lost in that of another; unchanged if all are of about the same size.
 std::vector<double> evened(const std::vector<double>& weights, const Neighbourhood& around);
 
+/// Adds one more slope to the report of its leaf. Small outputs that were scaled up (`evened`) may
+/// be nothing but rounding: their inconclusive slopes do not count against the others.
+void add_slope(InputReport& report, SlopeReport slope, bool evened);
+
 /// The claimed slope along u: <gradient, u>, with its uncertainty and scale.
 Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u);
 

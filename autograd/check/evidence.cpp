@@ -15,8 +15,9 @@ Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimi
 // of its usual size when its input changes by its full size.
 void Evidence::note_size(const std::vector<double>& values) {
     const auto& weights = quotients_.weights();
-    const double usual = (claim_.evened ? size_of(weights, values) : usual_size(weights, values)) /
-                         quotients_.scale();
+    const bool own = claim_.evened || claim_.alone;
+    const double usual =
+        (own ? size_of(weights, values) : usual_size(weights, values)) / quotients_.scale();
     if (!std::isfinite(usual)) return;
     invisible_ = std::max(invisible_, 0x1p-40 * usual);
     if (!claim_.vanishes && claim_.scale > 8 * kEps * usual) return;
@@ -75,12 +76,12 @@ double Evidence::resolution(double allowed, const Attempt& attempt) const {
 // If the claimed slope is 0 and f moves, the true slope may be arbitrarily small: a coarse step is
 // not sufficient.
 bool Evidence::sees_enough(double allowed, const Attempt& attempt, bool sharply) const {
-    constexpr double kSharp = 1e-6, kSharpOfNothing = 1e-13;
+    constexpr double kSharpOfNothing = 1e-13;
     const bool nothing = claim_.slope == 0 && claim_.share == 0 && attempt.value != 0 &&
                          attempt.moved && !limits_.lost_may_pass;
     const double beside = size_beside(attempt.value);
     if (beside == 0) return true;  // f is 0 everywhere
-    const double sharp = (nothing ? kSharpOfNothing : kSharp) * beside;
+    const double sharp = (nothing ? kSharpOfNothing : claim_.sharp) * beside;
     if (sharply && allowed + attempt.error > sharp) return false;
     return resolution(allowed, attempt) <= limits_.resolution;
 }
@@ -130,6 +131,7 @@ std::optional<Judgement> Evidence::between(const Attempt& left, const Attempt& r
     const bool inside = claim_.slope >= low && claim_.slope <= high;
     const bool nearer_left =
         std::abs(claim_.slope - left.value) < std::abs(claim_.slope - right.value);
+    if (!inside && !(left.confirmed && right.confirmed)) return {};
     Judgement j =
         judgement(nearer_left ? left : right, inside ? Verdict::pass : Verdict::fail, Reason::none);
     j.tolerance = allowed;
@@ -156,17 +158,25 @@ std::optional<Judgement> Evidence::agreement(bool sharply) const {
 
 // A fit only refutes a claim beyond the band of the noise: a solver that stops too early, for
 // example, is off in the same way over long stretches, and looks more accurate than it is.
-Judgement Evidence::by_fit(const Attempt& fit) const {
+bool Evidence::fit_is_clear(const Attempt& fit) const {
+    constexpr double kBand = 8;
+    const double apart = std::abs(fit.value - claim_.slope);
+    return apart > 4 * tolerance(fit) + unseen(fit.value) + fit.hidden &&
+           apart * fit.step > kBand * fit.rounding;
+}
+
+Judgement Evidence::by_fit(const std::vector<Attempt>& fits) const {
+    const Attempt& fit = fits.front();
     if (agrees(fit, false)) return judgement(fit, Verdict::pass, Reason::none);
     constexpr double kBand = 8, kPlainRounding = 64 * kEps;
-    const double apart = std::abs(fit.value - claim_.slope);
     const double plain =
         kPlainRounding * size_of(quotients_.weights(), quotients_.around().base.values);
     const bool noisy = fit.rounding > plain && fit.rounding <= kBand * quotients_.noise_here();
-    const bool known = noisy || limits_.format != Format::f64;
-    const bool clear = apart > 4 * tolerance(fit) + unseen(fit.value) + fit.hidden &&
-                       apart * fit.step > kBand * fit.rounding;
-    if (known && clear) return judgement(fit, Verdict::fail, Reason::none);
+    const bool narrow = limits_.format != Format::f64;
+    const bool twice = narrow || (fits.size() > 1 && confirms(fits[1], fit));
+    if ((noisy || narrow) && fit_is_clear(fit) && twice) {
+        return judgement(fit, Verdict::fail, Reason::none);
+    }
     return judgement(fit, Verdict::inconclusive, Reason::roundoff);
 }
 
@@ -236,10 +246,35 @@ const Attempt* Evidence::strongest_against(bool beyond) const {
     return opposed ? nullptr : against;
 }
 
-std::optional<Judgement> Evidence::refutation() const {
+// Whether `other` finds the slope that `attempt` found, and not the claim.
+bool Evidence::confirms(const Attempt& other, const Attempt& attempt) const {
+    const double apart = std::isfinite(claim_.slope) ? std::abs(attempt.value - claim_.slope)
+                                                     : std::abs(attempt.value);
+    return std::abs(other.value - attempt.value) <= 0.25 * apart && other.error <= 0.5 * apart;
+}
+
+// Whether steps at least 8 times as large or as small, which share no value of f with it, find the
+// same slope.
+bool Evidence::confirmed(const Attempt& attempt) {
+    constexpr double kOtherScale = 8;
+    const auto is_other = [&attempt](const Attempt& other) {
+        const double ratio = other.step / attempt.step;
+        return ratio >= kOtherScale || ratio <= 1 / kOtherScale;
+    };
+    for (const Attempt& other : attempts_) {
+        if (is_other(other) && counts(other) && confirms(other, attempt)) return true;
+    }
+    for (const double step : {attempt.step / kOtherScale, attempt.step * kOtherScale}) {
+        const Attempt other = quotients_.central(step);
+        if (counts(other) && confirms(other, attempt)) return true;
+    }
+    return false;
+}
+
+std::optional<Judgement> Evidence::refutation() {
     const Attempt* against = strongest_against(false);
     if (against == nullptr && sharpest(false) == nullptr) against = strongest_against(true);
-    if (against == nullptr) return {};
+    if (against == nullptr || !confirmed(*against)) return {};
     return judgement(*against, Verdict::fail, Reason::none);
 }
 

@@ -1,5 +1,6 @@
 #include <tapestry/autograd/check/gradcheck.h>
 
+#include <tapestry/autograd/check/claims.h>
 #include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/parallel.h>
 
@@ -33,14 +34,7 @@ int directions_for(double certainty) {
     return std::max(1, static_cast<int>(std::ceil(-std::log2(1 - certainty))));
 }
 
-bool has_nan(const std::vector<Values>& gradient) {
-    return std::any_of(gradient.begin(), gradient.end(), [](const Values& values) {
-        return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
-    });
-}
-
-constexpr std::uint64_t kShakenGradients = 3;  // gradients with shaken bits
-
+constexpr double kLargestDeviation = 1e-6;  // of a function from itself, to be called noise
 class Check {
 public:
     Check(Subject& subject, const GradcheckOptions& options)
@@ -66,7 +60,9 @@ public:
 
 private:
     void look() {
-        if (const std::string random = find_randomness(subject_); !random.empty()) {
+        // What a plain function deviates from itself is part of its noise, which shaken bits show.
+        const double deviation = options_.limits.lost_may_pass ? 0 : kLargestDeviation;
+        if (const std::string random = find_randomness(subject_, deviation); !random.empty()) {
             report_.verdict = Verdict::inconclusive;
             report_.reason = Reason::not_deterministic;
             report_.complaints.push_back(random);
@@ -105,9 +101,12 @@ private:
         report_.reason = Reason::limit;
     }
 
-    void complain(std::string_view complaint) {
+    void complain(std::string_view complaint, Verdict verdict = Verdict::fail) {
         report_.complaints.emplace_back(complaint);
-        report_.verdict = Verdict::fail;
+        if (verdict <= report_.verdict) return;
+        report_.verdict = verdict;
+        const bool open = verdict == Verdict::inconclusive;
+        report_.reason = open ? Reason::undeclared_error : Reason::none;
     }
 
     bool is_small() const {
@@ -127,77 +126,14 @@ private:
         return leaf.numel() <= 256 ? GradcheckMethod::entries : GradcheckMethod::directions;
     }
 
-    // The weights of the claims: all outputs together; again with their sizes evened out, if they
-    // are very different; each output element by itself, if a method needs it.
-    std::vector<Values> all_weights() {
-        std::vector<Values> all{weights_};
-        words_ = {"all outputs weighted"};
-        if (Values even = evened(weights_, around_); even != weights_) {
-            all.push_back(std::move(even));
-            words_.emplace_back("outputs weighted by their sizes");
-        }
-        together_ = all.size();
+    void collect_claims() {
         const auto& leaves = subject_.leaves();
-        const bool wants_each = std::any_of(leaves.begin(), leaves.end(), [this](const auto& leaf) {
+        const auto each = std::count_if(leaves.begin(), leaves.end(), [this](const auto& leaf) {
             return method_for(leaf.second) == GradcheckMethod::jacobian;
         });
-        for (std::size_t i = 0; i < weights_.size() && wants_each; ++i) {
-            all.emplace_back(weights_.size(), 0.0);
-            all.back()[i] = 1;
-            words_.push_back(fmt::format("output element {}", i));
-        }
-        return all;
-    }
-
-    void collect_claims() {
-        const std::vector<Values> all = all_weights();
-        const auto& leaves = subject_.leaves();
-        const auto gradients = subject_.gradients(all);
-        // Do the rules give the same result for the same input again, with another call in between?
-        subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
-        remembers_ = subject_.gradient(weights_) != gradients[0] && !has_nan(gradients[0]);
-        if (remembers_) {
-            complain(
-                "the same incoming gradient gave two results: a backward rule keeps something "
-                "between calls");
-        }
-        claims_.resize(leaves.size());
-        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-            for (std::size_t w = 0; w < all.size(); ++w) {
-                claims_[leaf].push_back(
-                    {all[w], gradients[w][leaf], {}, words_[w], w > 0 && w < together_});
-            }
-        }
-        if (!subject_.overwritten().empty()) {
-            complain(fmt::format("a backward rule writes into {}", subject_.overwritten()));
-        }
-        // Shaken bits would only show that.
-        if (remembers_ || !subject_.overwritten().empty()) return;
-        if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
-            const std::string complaint = find_nonlinearity(subject_, weights_, gradients[0]);
-            if (!complaint.empty()) complain(complaint);
-        }
-        for (std::uint64_t k = 0; k < kShakenGradients; ++k) {
-            auto shaken = shaken_gradients(all, options_.seed + 10 + k);
-            for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-                for (std::size_t w = 0; w < all.size(); ++w) {
-                    claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
-                }
-            }
-        }
-    }
-
-    std::vector<std::vector<Values>> shaken_gradients(std::vector<Values> weights,
-                                                      std::uint64_t seed) {
-        for (Values& w : weights) w = with_shaken_bits(w, seed);
-        std::vector<std::vector<Values>> found;
-        subject_.shaken(seed, [&] {
-            const auto there = subject_.run_where_defined();
-            if (!there || there->branch != around_.base.branch) return;
-            subject_.where_defined([&] { found = subject_.gradients(weights); });
-        });
-        // On a kink, the last bits of the inputs select the branch, so they are not shaken.
-        return found.empty() ? subject_.gradients(weights) : found;
+        const bool classes = each < static_cast<std::ptrdiff_t>(leaves.size());
+        claims_.collect(each > 0, classes && !examination_.fixed,
+                        [this](const Complaint& heard) { complain(heard.text, heard.verdict); });
     }
 
     // The report of leaf i, created if necessary.
@@ -220,34 +156,29 @@ private:
             found.method = "other oracles only";
             return;
         }
-        const auto& claims = claims_[i];
         switch (method_for(leaf)) {
             case GradcheckMethod::jacobian:
                 found.method =
                     fmt::format("full Jacobian, {} x {}", subject_.outputs(), leaf.numel());
-                compare_entries(subject_, i, around_, claims, examination_, found);
+                compare_entries(subject_, i, around_, claims_.with_each(i), examination_, found);
                 break;
             case GradcheckMethod::directions:
                 found.method =
                     fmt::format("{} random direction{}", directions_, directions_ == 1 ? "" : "s");
                 report_.certainty = 1 - std::ldexp(1.0, -directions_);
-                compare_directions(subject_, i, around_, together(claims), directions_,
+                compare_directions(subject_, i, around_, claims_.together(i), directions_,
                                    options_.seed + 100 * i, examination_, found);
                 break;
             default:
                 found.method = fmt::format("every entry, {}", leaf.numel());
-                compare_entries(subject_, i, around_, together(claims), examination_, found);
+                compare_entries(subject_, i, around_, claims_.together(i), examination_, found);
         }
-    }
-
-    std::vector<ClaimedGradient> together(const std::vector<ClaimedGradient>& claims) const {
-        return {claims.begin(), claims.begin() + static_cast<std::ptrdiff_t>(together_)};
     }
 
     void ask_oracles() {
         Oracles oracles(subject_, options_, weights_, around_);
         for (std::size_t i = 0; i < report_.inputs.size(); ++i) {
-            report_.inputs[i].opinions = oracles.ask(i, claims_[i][0]);
+            report_.inputs[i].opinions = oracles.ask(i, claims_.of_all_outputs(i));
         }
         if (!oracles.complaint().empty()) complain(oracles.complaint());
     }
@@ -300,8 +231,8 @@ private:
         if (wrong == report_.inputs.end() || wrong->worst.judgement.verdict != Verdict::fail)
             return;
         const auto i = static_cast<std::size_t>(wrong - report_.inputs.begin());
-        report_.cause =
-            find_cause(subject_, i, weights_, claims_[i][0].gradient, wrong->first_wrong);
+        report_.cause = find_cause(subject_, i, weights_, claims_.of_all_outputs(i).gradient,
+                                   wrong->first_wrong);
     }
 
     Subject& subject_;
@@ -310,10 +241,7 @@ private:
     int directions_;
     Values weights_;
     Neighbourhood around_;
-    std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
-    std::vector<std::string> words_;                    // [weights]
-    std::size_t together_ = 1;                          // leading weights: those over all outputs
-    bool remembers_ = false;
+    Claims claims_{subject_, options_, weights_, around_};
     std::size_t examined_ = 0;  // number of inputs
     bool concluded_ = false;
     GradcheckReport report_;

@@ -73,13 +73,13 @@ std::optional<double> noise_of(const Values& values) {
 }
 
 // The jumps of a function that is constant over stretches.
-struct Jumps {
+struct JumpCount {
     int count = 0;
     double least = 0;
 };
 
-Jumps jumps_of(const Values& values) {
-    Jumps jumps;
+JumpCount jumps_of(const Values& values) {
+    JumpCount jumps;
     for (std::size_t i = 0; i + 1 < values.size(); ++i) {
         const double jump = std::abs(values[i + 1] - values[i]);
         if (jump == 0) continue;
@@ -90,10 +90,12 @@ Jumps jumps_of(const Values& values) {
 
 // Looks more and more closely. Smooth parts vanish in differences of order 6, a kink shrinks with
 // the distance of the points, a jump stays: as 10 times itself, in the differences centred on it.
+// Where jumps are everywhere, their sums are a few times as large at first.
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double h) {
-    constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 8;
+    constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 12;
     constexpr double kOfNoise = 128;  // differences of order 6 amplify it by 30 = sqrt(12! / 6!^2)
-    double seen = 0;
+    constexpr double kSums = 16;
+    double seen = 0, most = 0;
     double middle = middle_next_to_x(line, h, kMany);
     for (int level = 0; level < kCloser; ++level) {
         const auto values = values_around(line, weights, middle, h, kMany);
@@ -103,7 +105,8 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
         const auto largest =
             std::max_element(differences.begin(), differences.end(),
                              [](double a, double b) { return std::abs(a) < std::abs(b); });
-        if (level > 0 && 4 * std::abs(*largest) < seen) return 0;
+        most = std::max(most, std::abs(*largest));
+        if (kSums * std::abs(*largest) < most) return 0;
         if (std::abs(*largest) < kOfNoise * noise) return 0;
         seen = std::abs(*largest);
         const auto place = static_cast<double>(largest - differences.begin()) + kOrder / 2;
@@ -115,7 +118,11 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
 
 }  // namespace
 
-double jump_along(Line& line, const std::vector<double>& weights, double noise) {
+double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, double noise) {
+    if (jumps == Jumps::none) return 0;
+    if (jumps == Jumps::everywhere) {
+        return jump_within(line, weights, noise, std::ldexp(line.scale(), -6));
+    }
     double jump = 0;  // from afar it may drown in smooth parts, closer it may be missed
     for (const int power : {-5, -6, -8}) {
         jump = std::max(jump, jump_within(line, weights, noise, std::ldexp(line.scale(), power)));
@@ -125,16 +132,21 @@ double jump_along(Line& line, const std::vector<double>& weights, double noise) 
 
 double noise_along(Line& line, const std::vector<double>& weights) {
     double noise = 0;
+    bool moves = false, was_constant = false;
     for (int power = kNearest; power <= kFarthest; power += kFarther) {
         const double h = std::ldexp(line.scale(), power);
         const auto values =
             values_around(line, weights, middle_next_to_x(line, h, kPoints), h, kPoints);
         if (!values) continue;
-        const Jumps jumps = jumps_of(*values);
+        const JumpCount jumps = jumps_of(*values);
+        // What was constant up to a smaller distance cannot move by less than its jumps.
+        if (was_constant && noise == 0) noise = jumps.least / 2;
         if (2 * jumps.count >= kPoints) return std::max(noise, noise_of(*values).value_or(0));
+        was_constant = was_constant || jumps.count == 0;
+        moves = moves || jumps.count > 0;
         if (noise == 0) noise = jumps.least / 2;  // larger ones further out are due to the slope
     }
-    return noise;
+    return moves ? noise : -1;
 }
 
 // ---- the slope by least squares -----------------------------------------------------------------
@@ -281,18 +293,18 @@ Attempt fitted(const Sampled& sampled, double h) {
 
 }  // namespace
 
-std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights,
-                                    double epsilon) {
-    std::optional<Attempt> best;
+std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, double epsilon) {
+    std::vector<Attempt> fits;
     for (const int power : {-1, -3, -5, -8}) {
         const double h = std::ldexp(line.scale(), power);
         if (h > line.reach()) continue;
-        const auto found = sampled(line, weights, h, epsilon);
-        if (!found) continue;
-        const Attempt attempt = fitted(*found, h);
-        if (!best || attempt.error < best->error) best = attempt;
+        if (const auto found = sampled(line, weights, h, epsilon)) {
+            fits.push_back(fitted(*found, h));
+        }
     }
-    return best;
+    std::stable_sort(fits.begin(), fits.end(),
+                     [](const Attempt& a, const Attempt& b) { return a.error < b.error; });
+    return fits;
 }
 
 }  // namespace tapestry::checker

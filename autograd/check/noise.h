@@ -17,24 +17,25 @@
 // and where quotients are too inaccurate.
 #pragma once
 
-#include <tapestry/autograd/check/quotients.h>
+#include <tapestry/autograd/check/slope.h>
 
-#include <optional>
+#include <vector>
 
 namespace tapestry::checker {
 
-/// The noise in <weights, f> at the smallest distance at which f moves; 0 if there is none.
+/// The noise in <weights, f> at the smallest distance at which f moves; 0 if there is none, and
+/// negative if f moves at none.
 double noise_along(Line& line, const std::vector<double>& weights);
 
 /// The largest jump nearby, for example of an iteration that takes one more round; 0 if none is
-/// found. Evaluates more values: up to 264 at each of three distances. Anything that `noise`
-/// explains is not a jump.
-double jump_along(Line& line, const std::vector<double>& weights, double noise = 0);
+/// found. Evaluates more values: up to 400 at each of three distances, or at the one where jumps
+/// everywhere show. Anything that `noise` explains is not a jump.
+double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, double noise = 0);
 
-/// c1 with its error, from the step size with the smallest error; nullopt if f takes other branches
-/// or is not finite. About 500 values. `epsilon`: that of the format to which outputs are rounded;
-/// 0 for f64.
-std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights,
-                                    double epsilon = 0);
+/// c1 with its error from several step sizes, the smallest error first; none where f takes other
+/// branches or is not finite. About 500 values. `epsilon`: that of the format to which outputs are
+/// rounded; 0 for f64.
+std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights,
+                                   double epsilon = 0);
 
 }  // namespace tapestry::checker

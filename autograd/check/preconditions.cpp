@@ -1,6 +1,8 @@
 // Preconditions for checking a gradient.
 #include <tapestry/autograd/check/whole_check.h>
 
+#include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/quotients.h>
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/recompute.h>
@@ -71,7 +73,21 @@ void refuse_overlaps(const Tensors& inputs) {
     }
 }
 
-std::string find_randomness(Subject& subject) {
+namespace {
+
+// The largest difference, as a part of the largest number.
+double apart(const Values& a, const Values& b) {
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double difference = std::abs(a[i] - b[i]);
+        if (a[i] != b[i]) most = std::max(most, std::isfinite(difference) ? difference : 1e300);
+    }
+    return most > 0 ? most / std::max(largest(a), largest(b)) : 0;
+}
+
+}  // namespace
+
+std::string find_randomness(Subject& subject, double allowed) {
     const auto traced = [&subject](Values& values) {
         OutputTrace trace;
         Tape tape;
@@ -84,7 +100,7 @@ std::string find_randomness(Subject& subject) {
     Values once, again;
     const auto first = traced(once);
     const auto second = traced(again);
-    if (same_bits(once, again)) return {};
+    if (same_bits(once, again) || apart(once, again) <= allowed) return {};
     for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
         if (first[i].first != second[i].first) {
             return fmt::format("the second run differs: {} where the first had {}", second[i].first,
@@ -96,8 +112,10 @@ std::string find_randomness(Subject& subject) {
             "the tape that it reads, is random or has a race",
             first[i].first);
     }
-    return "the same inputs give different results: something off the tape is random, or is kept "
-           "between calls";
+    return fmt::format(
+        "the same inputs give different results, {:.1g} of the largest apart: something off the "
+        "tape is random, or is kept between calls",
+        apart(once, again));
 }
 
 std::vector<std::string> find_dependence_on_running(Subject& subject,
@@ -128,29 +146,97 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
     return found;
 }
 
-std::string find_nonlinearity(Subject& subject, const Values& weights,
-                              const std::vector<Values>& gradient) {
+namespace {
+
+// How far two gradients are apart: the largest difference as a part of the largest number, or of
+// the size below which a gradient is nothing.
+class Apart {
+public:
+    explicit Apart(std::vector<double> nothing) : nothing_(std::move(nothing)) {}
+
+    /// Of a / by and b / by_b.
+    double of(const std::vector<Values>& a, double by, const std::vector<Values>& b,
+              double by_b) const {
+        constexpr double kHuge = 1e300;
+        double most = 0;
+        for (std::size_t leaf = 0; leaf < a.size(); ++leaf) {
+            double apart = 0;
+            for (std::size_t i = 0; i < a[leaf].size(); ++i) {
+                const double difference = std::abs(a[leaf][i] / by - b[leaf][i] / by_b);
+                const bool overflows = std::abs(a[leaf][i]) > kHuge / std::abs(by_b / by);
+                if (!std::isnan(difference) && !overflows) apart = std::max(apart, difference);
+            }
+            const double size = std::max({largest(a[leaf]) / std::abs(by),
+                                          largest(b[leaf]) / std::abs(by_b), nothing_[leaf]});
+            if (apart > 0) most = std::max(most, apart / size);
+        }
+        return most;
+    }
+
+private:
+    std::vector<double> nothing_;  // by leaf
+};
+
+// Slopes that may be rounding for an f of this size.
+Apart apart_for(Subject& subject, const Values& weights, const Values& values) {
+    std::vector<double> nothing;
+    for (const auto& [name, leaf] : subject.leaves()) {
+        nothing.push_back(0x1p-40 * usual_size(weights, values) /
+                          typical_size(leaf.to_vector<double>()));
+    }
+    return Apart(std::move(nothing));
+}
+
+constexpr double kFar = 1e-3;  // an error that a check must see
+
+}  // namespace
+
+Complaint find_memory(Subject& subject, const Values& weights, const Values& values,
+                      const std::vector<Values>& once, const std::vector<Values>& between,
+                      const std::vector<Values>& again) {
+    // Compared with another gradient: a buffer may be full of earlier ones.
+    const Apart apart = apart_for(subject, weights, values);
+    const double other = std::max(apart.of(once, 1, between, 1), apart.of(again, 1, between, 1));
+    const double by = other > 0 ? apart.of(once, 1, again, 1) / std::min(other, 1.0) : 0;
+    if (!(by > kFar)) return {};
+    return {Verdict::fail,
+            fmt::format("the same incoming gradient gave two results, {:.1g} of the gradient "
+                        "apart: a backward rule keeps something between calls",
+                        by)};
+}
+
+Complaint find_nonlinearity(Subject& subject, const Values& weights, const Values& values,
+                            const std::vector<Values>& gradient) {
     // Powers of two change no digit, so rounding is the same.
-    const std::vector<double> factors{-1, 0x1p-12, 0x1p12, 0x1p30};
+    constexpr double kSmall = 0x1p-12, kLarge = 0x1p12, kLargest = 0x1p30;
     std::vector<Values> scaled;
-    for (const double factor : factors) {
+    for (const double factor : {-1.0, kSmall, kLarge, kLargest}) {
         scaled.push_back(weights);
         for (double& w : scaled.back()) w *= factor;
     }
     const auto found = subject.gradients(scaled);
-    for (std::size_t k = 0; k < factors.size(); ++k) {
-        for (std::size_t leaf = 0; leaf < gradient.size(); ++leaf) {
-            const double allowed = 1e-9 * std::abs(factors[k]) * largest(gradient[leaf]);
-            for (std::size_t i = 0; i < gradient[leaf].size(); ++i) {
-                const double expected = factors[k] * gradient[leaf][i];
-                if (!(std::abs(found[k][leaf][i] - expected) > allowed)) continue;
-                return fmt::format(
-                    "{}: {} times the incoming gradient gives {:.6g}, where once gives {:.6g}: the "
-                    "backward rule is not linear",
-                    subject.leaves()[leaf].first, factors[k], found[k][leaf][i], gradient[leaf][i]);
-            }
-        }
-    }
+    const Apart apart = apart_for(subject, weights, values);
+    const auto complaint = [](Verdict verdict, double factor, double by) {
+        return Complaint{
+            verdict,
+            fmt::format(
+                "{} times the incoming gradient does not give that multiple of "
+                "the gradient, but {:.1g} of it off: the backward rule is not "
+                "linear{}",
+                factor, by,
+                verdict == Verdict::fail ? "" : ", or only as accurate as an absolute tolerance")};
+    };
+    // A solver that stops at an absolute tolerance is the more accurate, the larger its right-hand
+    // side. A rule that clips is the less so.
+    constexpr double kOfSolvers = 0.1;
+    const double negated = apart.of(gradient, 1, found[0], -1);
+    if (negated > kFar) return complaint(Verdict::fail, -1, negated);
+    const double larger = apart.of(found[2], kLarge, found[3], kLargest);
+    if (larger > kFar) return complaint(Verdict::fail, kLargest, larger);
+    const double large = apart.of(gradient, 1, found[2], kLarge);
+    if (large > kOfSolvers) return complaint(Verdict::fail, kLarge, large);
+    const double small = apart.of(gradient, 1, found[1], kSmall);
+    if (small > kFar) return complaint(Verdict::inconclusive, kSmall, small);
     return {};
 }
 

@@ -163,13 +163,20 @@ std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
 }
 
 std::optional<Attempt> Quotients::one_sided(double side) {
-    std::optional<Attempt> best;
+    std::vector<Attempt> settled;
     for (const int power : {-7, -13, -19, -25, -31, -1, 5, 11, 17}) {
         if (!met_kink_ && power > -7) break;  // no op reported branches: stay close
         const auto attempt = one_sided_step(side, std::ldexp(line_.scale(), power));
-        if (!attempt || !attempt->settled) continue;
-        if (!best || attempt->error < best->error) best = attempt;
+        if (attempt && attempt->settled) settled.push_back(*attempt);
     }
+    if (settled.empty()) return {};
+    const auto is_better = [](const Attempt& a, const Attempt& b) { return a.error < b.error; };
+    Attempt best = *std::min_element(settled.begin(), settled.end(), is_better);
+    best.confirmed = std::any_of(settled.begin(), settled.end(), [&best](const Attempt& other) {
+        const double apart = std::abs(other.value - best.value);
+        return other.step != best.step &&
+               apart <= std::max(0.1 * std::abs(best.value), 6 * (other.error + best.error));
+    });
     return best;
 }
 
@@ -202,20 +209,15 @@ bool Quotients::is_beside_corner(double slope, double scale) {
     return false;
 }
 
-bool Quotients::is_constant_here() {
-    for (const int power : {-7, -13, -19}) {
+double Quotients::constant_step() {
+    double constant = 0;
+    for (const int power : {-19, -13, -7, -3, -1}) {
         const double h = std::ldexp(line_.scale(), power);
-        if (h > line_.reach()) return false;
-        if (moves(line_.at(h), around_.base) || moves(line_.at(-h), around_.base)) return false;
+        if (h > line_.reach()) break;
+        if (moves(line_.at(h), around_.base) || moves(line_.at(-h), around_.base)) break;
+        constant = h;
     }
-    return true;
-}
-
-bool Quotients::is_constant_elsewhere() const {
-    const auto& all = around_.elsewhere;
-    return !all.empty() && std::all_of(all.begin(), all.end(), [this](const auto& values) {
-        return !moves({.values = values}, around_.base);
-    });
+    return constant >= std::ldexp(line_.scale(), -7) ? constant : 0;
 }
 
 std::vector<CurvePoint> Quotients::curve(double slope) {

@@ -91,7 +91,8 @@ struct Attempt {
     double value = 0;
     double noise = 0;  ///< part of the error
     double error = std::numeric_limits<double>::infinity();
-    double hidden = 0;  ///< slope that outputs in a narrow format may have without showing it
+    double hidden = 0;       ///< slope that outputs in a narrow format may have without showing it
+    bool confirmed = false;  ///< one-sided: steps of another scale show the same slope
 };
 
 /// Computes value, noise, error and whether it settled, from attempt.slopes and the noise of each.
@@ -157,10 +158,9 @@ public:
     /// Whether x is next to a corner, on one side, as steps very close to x show.
     bool is_beside_corner(double slope, double scale);
 
-    /// Whether f does not move at all, from the smallest steps to about a hundredth of x.
-    bool is_constant_here();
-    /// Whether f also does not move when all inputs are other numbers of about the same sizes.
-    bool is_constant_elsewhere() const;
+    /// The largest step, of at least about a hundredth of x, up to which f does not move at all; 0
+    /// if it moves.
+    double constant_step();
 
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);

@@ -38,6 +38,14 @@ void write_cause(Lines& text, const Cause& cause) {
     line(text, "    {:<14} {}", "hint", cause.hint);
 }
 
+// What a class of entries agrees to.
+void write_class(Lines& text, const ClassReport& one) {
+    const std::string sizes =
+        one.most == 0 ? "claimed to be 0" : fmt::format("of {:.0e} to {:.0e}", one.least, one.most);
+    line(text, "    {:<14} {}{}: {}", fmt::format("{} entries", one.entries), sizes, listed(one.of),
+         one.resolution > 0 ? fmt::format("agree to {:.0e}", one.resolution) : "not resolved");
+}
+
 void write_input(Lines& text, const InputReport& input) {
     const bool why = input.verdict == Verdict::inconclusive;
     const bool cut = input.reason == Reason::limit;
@@ -47,6 +55,7 @@ void write_input(Lines& text, const InputReport& input) {
          seen ? fmt::format(", agrees to {:.0e}", input.resolution) : "",
          listed(wrong_entries(input)), listed(input.note),
          cut ? fmt::format("; {} slopes compared before that", input.compared) : "");
+    for (const ClassReport& one : input.classes) write_class(text, one);
     for (const Opinion& opinion : input.opinions) {
         if (opinion.agrees) continue;
         line(text,
@@ -180,6 +189,16 @@ void write(JsonWriter& json, const Opinion& opinion) {
     });
 }
 
+void write(JsonWriter& json, const ClassReport& one) {
+    json.object([&] {
+        json.member("entries", one.entries);
+        write_number(json, "least", one.least);
+        write_number(json, "most", one.most);
+        json.member("of", one.of);
+        write_number(json, "resolution", one.resolution);
+    });
+}
+
 void write(JsonWriter& json, const InputReport& input) {
     json.object([&] {
         json.member("name", input.name);
@@ -202,6 +221,7 @@ void write(JsonWriter& json, const InputReport& input) {
         });
         write_number(json, "noise", input.noise);
         write_number(json, "resolution", input.resolution);
+        json.list("classes", input.classes, [&](const ClassReport& one) { write(json, one); });
         json.member("worst", [&] { write(json, input.worst); });
         json.list("oracles", input.opinions, [&](const Opinion& opinion) { write(json, opinion); });
     });

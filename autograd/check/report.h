@@ -34,6 +34,14 @@ struct Unseen {
     Reason reason = Reason::none;  ///< why
 };
 
+/// Entries of about the same size that were checked together, along directions.
+struct ClassReport {
+    int entries = 0;             ///< their number
+    double least = 0, most = 0;  ///< the smallest and the largest claimed; 0: claimed to be 0
+    std::string of = {};         ///< the outputs, if they were checked in classes as well
+    double resolution = 0;       ///< worst of those that passed, relative to the smallest entry
+};
+
 /// One input or parameter.
 struct InputReport {
     std::string name = {};            ///< "input 0", "blocks.0.norm.weight"
@@ -44,16 +52,17 @@ struct InputReport {
     std::string note = {};    ///< "on a kink of relu (#3); the gradient is a subgradient"
     int compared = 0;         ///< slopes that were compared
     int inconclusive = 0;     ///< of these, those that could not be judged
-    std::vector<Unseen> unseen = {};     ///< only the first few
-    double least_step = 0;               ///< of the steps that decided; 0: none did
-    double most_step = 0;                ///< the largest of them
-    double noise = 0;                    ///< largest found in one evaluation
-    double resolution = 0;               ///< worst of those that passed (Judgement::resolution)
-    int wrong = 0;                       ///< entries found to be wrong; there may be more
-    std::size_t first_wrong = 0;         ///< the first of them, in memory order
-    bool one_factor = false;             ///< all by one factor, found only along directions
-    SlopeReport worst = {};              ///< the slope that decided the verdict
-    std::vector<Opinion> opinions = {};  ///< of other oracles, if any were asked
+    std::vector<Unseen> unseen = {};        ///< only the first few
+    double least_step = 0;                  ///< of the steps that decided; 0: none did
+    double most_step = 0;                   ///< the largest of them
+    double noise = 0;                       ///< largest found in one evaluation
+    double resolution = 0;                  ///< worst of those that passed (Judgement::resolution)
+    std::vector<ClassReport> classes = {};  ///< by size; empty if there is only one
+    int wrong = 0;                          ///< entries found to be wrong; there may be more
+    std::size_t first_wrong = 0;            ///< the first of them, in memory order
+    bool one_factor = false;                ///< all by one factor, found only along directions
+    SlopeReport worst = {};                 ///< the slope that decided the verdict
+    std::vector<Opinion> opinions = {};     ///< of other oracles, if any were asked
 };
 
 /// An entry of a tape whose own rule is wrong.

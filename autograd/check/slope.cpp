@@ -20,7 +20,8 @@ public:
           claim_(claim),
           line_(line),
           scale_(line.scale()),
-          one_number_(one_number) {
+          one_number_(one_number),
+          is_exact_(limits.lost_may_pass) {
         quotients_.set_least_noise(least_noise);
     }
 
@@ -50,8 +51,8 @@ public:
     // For numbers rounded to a narrow format, where quotients of two values show nothing.
     Judgement run_in_format(Format format) {
         if (!quotients_.is_finite_here()) return Evidence::no_number();
-        const auto fit = fitted_slope(line_, quotients_.weights(), epsilon(format));
-        return fit ? evidence_.by_fit(*fit) : Evidence::no_number();
+        const auto fits = fitted_slopes(line_, quotients_.weights(), epsilon(format));
+        return fits.empty() ? Evidence::no_number() : evidence_.by_fit(fits);
     }
 
     // A claim that could not be checked sharply may be right as far as can be seen.
@@ -59,26 +60,28 @@ public:
         if (j.verdict != Verdict::inconclusive || j.reason == Reason::kink || claim_.evened)
             return j;
         if (const auto done = evidence_.agreement(false)) return *done;
-        const auto fit = fitted_slope(line_, quotients_.weights());
-        if (!fit) return j;
-        const Judgement fitted = evidence_.by_fit(*fit);
+        const auto fits = fitted_slopes(line_, quotients_.weights());
+        if (fits.empty()) return j;
+        const Judgement fitted = evidence_.by_fit(fits);
         return fitted.verdict == Verdict::inconclusive ? j : fitted;
     }
 
-    // If f is constant over a stretch and then jumps by a large part of itself, it is a step
-    // function: no arithmetic is as coarse. Its slope is 0, even if a straight-through estimator
-    // claims another.
-    Judgement as_step_function(Judgement j, double jump) {
-        constexpr double kCoarse = 1e-2;
+    // Where f is constant, its slope is 0; but so it looks where f cancels or underflows, and
+    // rounds more coarsely than x moves. They differ if f moves at all, with steps (of size
+    // `grain`) so fine that the claimed slope would show. `grain` is negative if f moves nowhere:
+    // that proves nothing for a plain function, but an op of a tape is exact.
+    Judgement doubted_where_constant(Judgement j, double grain) {
+        constexpr double kClearly = 32;
         if (j.verdict == Verdict::pass || claim_.slope == 0) return j;
-        const double size = size_of(quotients_.weights(), quotients_.around().base.values);
-        const bool steps = jump > kCoarse * size || quotients_.is_constant_elsewhere();
-        if (!steps || !quotients_.is_constant_here()) return j;
+        const double step = quotients_.constant_step();
+        if (step == 0) return j;
+        const double finest = std::max(grain, noise_here());
+        const bool moves = grain >= 0 || is_exact_;
+        if (moves && std::abs(claim_.slope) * step > kClearly * finest) return j;
         j.constant = true;
-        if (j.verdict == Verdict::inconclusive) {
-            j.verdict = Verdict::fail;
-            j.reason = Reason::none;
-            j.numeric = j.tolerance = j.error = 0;
+        if (j.verdict == Verdict::fail) {
+            j.verdict = Verdict::inconclusive;
+            j.reason = Reason::roundoff;
         }
         return j;
     }
@@ -151,6 +154,7 @@ private:
     Line& line_;
     double scale_;
     bool one_number_;
+    bool is_exact_;  // an op of a tape
 };
 
 }  // namespace
@@ -170,16 +174,22 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     if (claim.evened && first.verdict != Verdict::fail) return first;
     constexpr double kMuchMore = 8, kClose = 1e-2;
     const double larger = std::max(std::abs(claim.slope), std::abs(first.numeric));
-    const bool closely = !passed && std::abs(claim.slope - first.numeric) < kClose * larger;
-    const double noise = hidden ? hidden(closely) : 0;
+    const bool is_close = std::abs(claim.slope - first.numeric) < kClose * larger;
+    // Between two of its jumps a function that rounds coarsely may have any slope.
+    const Jumps jumps = passed                 ? Jumps::none
+                        : is_close             ? Jumps::anywhere
+                        : limits.lost_may_pass ? Jumps::none
+                                               : Jumps::everywhere;
+    const double noise = hidden ? hidden(jumps) : 0;
     if (noise <= (passed ? 1 : kMuchMore) * estimator.noise_here()) {
-        return passed ? first : estimator.as_step_function(estimator.settled_for_less(first), 0);
+        return passed ? first
+                      : estimator.doubted_where_constant(estimator.settled_for_less(first), noise);
     }
     SlopeEstimator informed(line, weights, around, claim, limits, one_number,
                             std::max(noise, claim.noise));
     const Judgement again = informed.settled_for_less(informed.run());
     const bool milder = passed || again.verdict <= first.verdict;
-    return informed.as_step_function(milder ? again : first, noise);
+    return informed.doubted_where_constant(milder ? again : first, noise);
 }
 
 }  // namespace tapestry::checker

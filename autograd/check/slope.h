@@ -28,17 +28,28 @@ namespace tapestry::checker {
 /// A claim about the slope of <weights, f>.
 struct Claim {
     double slope = 0;
-    double uncertainty = 0;  ///< how much it changes with the last bits of the inputs
-    double scale = 0;        ///< the size of slopes next to which an error would matter
-    double noise = 0;        ///< error of values of <weights, f>, as declared
-    double share = 0;        ///< along a direction: contribution of an entry of the usual size
-    bool vanishes = false;   ///< all slopes of this kind are 0, except for rounding
-    bool evened = false;     ///< every output has about the same weight times its size
+    double uncertainty = 0;   ///< how far it is from itself: asked again, scaled, bits changed
+    double shared = 0;        ///< the same of the least certain of all claims of its kind
+    double scale = 0;         ///< the size of slopes next to which an error would matter
+    double shared_scale = 0;  ///< the largest of all claims of its kind
+    double noise = 0;         ///< error of values of <weights, f>, as declared
+    double share = 0;         ///< along a direction: contribution of an entry of the usual size
+    bool vanishes = false;    ///< all slopes of this kind are 0, except for rounding
+    bool evened = false;      ///< every output has about the same weight times its size
+    bool alone = false;       ///< its outputs round as large as they are, not as all usually do
+    double sharp = 1e-6;      ///< the part of the scale that steps are tried to resolve
 };
 
-/// How far f moves its values by rounding that its inputs' last bits do not show (noise.h).
-/// `closely`: the result must explain a small difference, which an occasional jump may do.
-using HiddenNoise = std::function<double(bool closely)>;
+/// Which jumps of f count as its noise.
+enum class Jumps {
+    none,        ///< only noise at the smallest distance at which f moves
+    everywhere,  ///< those of rounding, which are wherever one looks
+    anywhere,    ///< an occasional one as well, which may explain a small difference
+};
+
+/// How far f moves its values by rounding that its inputs' last bits do not show (noise.h);
+/// negative if f moves nowhere.
+using HiddenNoise = std::function<double(Jumps jumps)>;
 
 /// Judges `claim`. Throws only what f throws. `weights` has one number per output of f.
 /// `one_number`: the line moves only one input. On a kink a gradient is then between the slopes to
@@ -76,16 +87,18 @@ public:
     /// uncertain.
     std::optional<Judgement> between(const Attempt& left, const Attempt& right) const;
 
-    /// A failure, if an attempt speaks clearly against the claim and no other contradicts it.
-    std::optional<Judgement> refutation() const;
+    /// A failure, if an attempt speaks clearly against the claim, no other contradicts it, and
+    /// steps of another scale confirm it.
+    std::optional<Judgement> refutation();
 
     /// A pass, if what spoke against the claim did not hold: by the most accurate attempt that
     /// speaks for it. `sharply`: only if it would show an error of a millionth of the gradient;
     /// otherwise as the limits allow, and only if no more accurate attempt speaks against it.
     std::optional<Judgement> agreement(bool sharply) const;
 
-    /// The judgement from a fit to many noisy values.
-    Judgement by_fit(const Attempt& fit) const;
+    /// The judgement from fits to many noisy values, the most accurate one first. In f64 the second
+    /// must confirm a failure.
+    Judgement by_fit(const std::vector<Attempt>& fits) const;
 
     /// The reason why the slope cannot be judged.
     Judgement undecided() const;
@@ -107,6 +120,9 @@ private:
     bool is_lost(const Attempt& attempt) const;
     bool counts(const Attempt& attempt) const;
     bool contradicted(const Attempt& attempt) const;
+    bool confirms(const Attempt& other, const Attempt& attempt) const;
+    bool confirmed(const Attempt& attempt);
+    bool fit_is_clear(const Attempt& fit) const;
     const Attempt* sharpest(bool beyond) const;
     const Attempt* strongest_against(bool beyond) const;
 

@@ -52,9 +52,9 @@ std::vector<double> random_signs(std::size_t n, std::uint64_t seed) {
     return signs;
 }
 
-std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed) {
+std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed, int power) {
     const std::vector<double> signs = random_signs(x.size(), seed);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += std::ldexp(x[i] * signs[i], -51);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += std::ldexp(x[i] * signs[i], power);
     return x;
 }
 

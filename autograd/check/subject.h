@@ -21,9 +21,9 @@ namespace tapestry::checker {
 std::vector<double> random_signs(std::size_t n, std::uint64_t seed);
 std::vector<double> random_weights(std::size_t n, std::uint64_t seed);
 
-/// x, every number moved by 2^-51 of itself, up or down at random: an error that rounding may have
-/// caused before.
-std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed);
+/// x, every number moved by 2^-51 (2^power) of itself, up or down at random: an error that rounding
+/// may have caused before.
+std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed, int power = -51);
 
 // ---- branches (branch_trace.cpp) ----------------------------------------------------------------
 

@@ -33,19 +33,34 @@ std::string call_text(const std::string& call, const GradcheckOptions& options);
 void refuse_overlaps(const Tensors& inputs);
 
 /// "dropout (#4, ffn) gives other results ..." if two runs on the same inputs differ; empty if they
-/// are equal to the last bit.
-std::string find_randomness(Subject& subject);
+/// are equal to the last bit, or apart by no more than this part of the largest number.
+std::string find_randomness(Subject& subject, double allowed = 0);
 
 /// Changes of value or gradient, compared bit by bit, when f runs with another number of threads or
 /// inside recompute(), where there should be none. One sentence each.
 std::vector<std::string> find_dependence_on_running(Subject& subject,
                                                     const std::vector<double>& weights);
 
-/// A complaint if gradients are not proportional to the incoming gradient, or not additive: a
-/// backward rule is a linear function of its incoming gradient. `gradient`: the gradient for
-/// `weights`, [leaf][element].
-std::string find_nonlinearity(Subject& subject, const std::vector<double>& weights,
-                              const std::vector<std::vector<double>>& gradient);
+/// What is wrong with a rule as such, and how bad that is.
+struct Complaint {
+    Verdict verdict = Verdict::pass;
+    std::string text = {};
+};
+
+/// A complaint if the gradients `once` and `again` for the same weights, [leaf][element], are
+/// further apart than an error that a check must see; `between` was asked for other weights.
+/// `values`: the outputs here.
+Complaint find_memory(Subject& subject, const std::vector<double>& weights,
+                      const std::vector<double>& values,
+                      const std::vector<std::vector<double>>& once,
+                      const std::vector<std::vector<double>>& between,
+                      const std::vector<std::vector<double>>& again);
+
+/// A complaint if gradients are not proportional to the incoming gradient: a backward rule is a
+/// linear function of it. `gradient`: the gradient for `weights`, [leaf][element].
+Complaint find_nonlinearity(Subject& subject, const std::vector<double>& weights,
+                            const std::vector<double>& values,
+                            const std::vector<std::vector<double>>& gradient);
 
 // ---- oracles (oracles.cpp) ----------------------------------------------------------------------
 // What oracles other than differences find for a gradient: dual numbers through a definition, and

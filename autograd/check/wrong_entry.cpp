@@ -16,9 +16,11 @@ constexpr double kClearly = 8;  // times the error of a difference
 class Bisection {
 public:
     Bisection(Subject& subject, std::size_t which, const Neighbourhood& around,
-              const ClaimedGradient& claim, double noise, std::uint64_t seed)
+              const ClaimedGradient& claim, const std::vector<double>& shares, double noise,
+              std::uint64_t seed)
         : subject_(subject), which_(which), around_(around), claim_(claim), noise_(noise) {
         u_ = subject.direction(which, seed);
+        for (std::size_t i = 0; i < shares.size(); ++i) u_[i] *= shares[i];
         // With signs only, two equal errors might cancel.
         const auto normal = random_weights(u_.size(), seed + 1);
         for (std::size_t i = 0; i < u_.size(); ++i)
@@ -159,7 +161,7 @@ std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradi
     };
     const Attempt first = difference();
     if (first.obstacle != Reason::none || (first.settled && seems_right(first))) return {};
-    quotients.set_least_noise(hidden(false));
+    quotients.set_least_noise(hidden(Jumps::none));
     const Attempt again = difference();
     if (!again.settled || seems_right(again)) return {};
     looked_ = true;
@@ -177,11 +179,11 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     constexpr double kLeast = 1e-6;  // no mistake is smaller
     constexpr double kAlike = 1e-3, kSharp = 1e-2;
     constexpr std::size_t kMany = 4096;  // below, a wrong entry shows more
-    if (claim.gradient.size() <= kMany) return {};
+    if (claim.gradient.size() <= kMany || !std::isfinite(seen.off)) return {};
     if (!(std::abs(seen.off) > kLeast && seen.error <= kSharp * std::abs(seen.off))) return {};
     const auto is_like_seen = [&](Line& line, const Claim& along) {
         Quotients quotients(line, claim.weights, around_);
-        quotients.set_least_noise(hidden(false));
+        quotients.set_least_noise(hidden(Jumps::none));
         const Attempt attempt = quotients.central(std::ldexp(line.scale(), -7));
         if (attempt.obstacle != Reason::none || !attempt.settled) return false;
         const Part part = part_of(along, attempt);
@@ -202,7 +204,7 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     if (!is_like_seen(up, all)) return {};
     SlopeReport slope{.where = "uphill along all entries", .claimed = all.slope};
     // Jumps hidden nearby would not have left the same factor three times.
-    const HiddenNoise usual_noise = [&](bool) { return hidden(false); };
+    const HiddenNoise usual_noise = [&](Jumps) { return hidden(Jumps::none); };
     slope.judgement = examine(up, claim.weights, around_, all, examination_, false, usual_noise);
     if (slope.judgement.verdict != Verdict::fail) return {};
     const double usual = std::accumulate(steepness.begin(), steepness.end(), 0.0) /
@@ -224,7 +226,8 @@ std::optional<SlopeReport> WrongEntrySearch::locate(const ClaimedGradient& claim
                                                     const HiddenNoise& hidden) {
     if (examination_.fixed || sought_ == &claim) return {};
     sought_ = &claim;
-    const auto found = find_wrong_entry(subject_, which_, around_, claim, hidden(false), kSeed);
+    const auto found =
+        find_wrong_entry(subject_, which_, around_, claim, shares_, hidden(Jumps::none), kSeed);
     if (!found) return {};
     SlopeReport slope =
         examine_entry(subject_, which_, found->index, around_, claim, examination_, hidden);
@@ -236,11 +239,12 @@ std::optional<SlopeReport> WrongEntrySearch::locate(const ClaimedGradient& claim
 
 std::optional<WrongEntry> find_wrong_entry(Subject& subject, std::size_t which,
                                            const Neighbourhood& around,
-                                           const ClaimedGradient& claim, double noise,
+                                           const ClaimedGradient& claim,
+                                           const std::vector<double>& shares, double noise,
                                            std::uint64_t seed) {
     constexpr int kTries = 2;  // directions: along one of them errors may cancel
     for (std::uint64_t k = 0; k < kTries; ++k) {
-        Bisection bisection(subject, which, around, claim, noise, seed + 2 * k);
+        Bisection bisection(subject, which, around, claim, shares, noise, seed + 2 * k);
         for (const int power : {-7, -13, -1, -19}) {
             if (!bisection.starts_with(std::ldexp(1.0, power))) continue;
             if (auto found = bisection.run()) return found;

@@ -8,6 +8,8 @@
 #include <tapestry/autograd/check/quotients.h>
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace tapestry::checker {
 
@@ -22,13 +24,16 @@ struct WrongEntry {
 class WrongEntrySearch {
 public:
     /// All arguments must outlive it; results are written to `report`.
+    /// `shares`: the part of its own step that each entry moves; empty: all of it.
     WrongEntrySearch(Subject& subject, std::size_t which, const Neighbourhood& around,
-                     const Examination& examination, InputReport& report)
+                     const Examination& examination, InputReport& report,
+                     std::vector<double> shares = {})
         : subject_(subject),
           which_(which),
           around_(around),
           examination_(examination),
-          report_(report) {}
+          report_(report),
+          shares_(std::move(shares)) {}
 
     /// The judgement of an entry that is wrong beyond doubt. `along`: the claim along `line`, whose
     /// first differences decide whether a search is worthwhile.
@@ -56,6 +61,7 @@ private:
     const Neighbourhood& around_;
     const Examination& examination_;
     InputReport& report_;
+    std::vector<double> shares_;
     bool looked_ = false;
     const ClaimedGradient* sought_ = nullptr;  // whose search failed or was not made
     double apart_ = 0;
@@ -63,10 +69,11 @@ private:
 
 /// The first entry of leaf `which` at which claim.gradient is off; nullopt unless the claim is off
 /// along random directions by clearly more than the error of the differences. `noise`: lower bound
-/// on the uncertainty of an evaluation.
+/// on the uncertainty of an evaluation; `shares`: as above.
 std::optional<WrongEntry> find_wrong_entry(Subject& subject, std::size_t which,
                                            const Neighbourhood& around,
-                                           const ClaimedGradient& claim, double noise,
+                                           const ClaimedGradient& claim,
+                                           const std::vector<double>& shares, double noise,
                                            std::uint64_t seed);
 
 }  // namespace tapestry::checker

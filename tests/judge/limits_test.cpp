@@ -66,10 +66,10 @@ TEST_CASE("limits: evaluations") {
 }
 
 TEST_CASE("limits: what was seen to be wrong before stays wrong") {
-    const GradcheckOptions limited{.limits = {.evaluations = 100}};
+    const GradcheckOptions limited{.limits = {.evaluations = 250}};
     const auto first = check_gradient(sum_of_sines, slopes_wrong_at(0), some(50), limited);
     CHECK_EQ(verdict_of(first), "FAIL");
-    CHECK_EQ(first.limit, "the limit of 100 evaluations");
+    CHECK_EQ(first.limit, "the limit of 250 evaluations");
     const auto last = check_gradient(sum_of_sines, slopes_wrong_at(49), some(50), limited);
     CHECK_EQ(verdict_of(last), "INCONCLUSIVE (limit reached)");
 }

@@ -179,7 +179,7 @@ std::vector<Hard> hard_cases() {
     };
     return {{"f32, 3 numbers", sines(in_f32, 3), 5},
             {"f32, 10 numbers", sines(in_f32, 10), 0},
-            {"%.6g", sines(printed("%.6g", sum_of_sines), 3), 3},
+            {"%.6g", sines(printed("%.6g", sum_of_sines), 3), 2},
             {"%.4g", sines(printed("%.4g", sum_of_sines), 5), 0},
             {"noise of 1e-8", sines(noisy(1e-8, sum_of_sines), 4), 6},
             {"noise of 1e-6", sines(noisy(1e-6, sum_of_sines), 4), 4},
@@ -275,7 +275,7 @@ TEST_CASE("resolution: a straight-through estimator, and a solver that may or ma
     };
     const auto ones = [](const Plain& x) { return Plain(x.size(), 1.0); };
     const GradcheckReport report = check_gradient(steps, ones, {1.3, -2.2, 0.7});
-    CHECK_EQ(verdict_of(report), "FAIL");
+    CHECK_EQ(verdict_of(report), "INCONCLUSIVE (roundoff)");
     CHECK(contains(report.inputs.at(0).note, "f is constant here, the claim is not"));
     const auto zeros = [](const Plain& x) { return Plain(x.size(), 0.0); };
     CHECK_EQ(verdict_of(check_gradient(steps, zeros, {1.3, -2.2, 0.7})), "PASS");

@@ -63,7 +63,8 @@ const std::vector<Template>& wrong_bases() {
         std::vector<Template> bases = smooth_templates();
         for (const Template& hard : hard_templates()) {
             for (const std::string_view name :
-                 {"entries of two sizes", "outputs of two sizes", "entropy", "staircase"}) {
+                 {"entries of two sizes", "outputs of two sizes", "entropy", "staircase",
+                  "many entries", "many outputs", "over its norm", "around its mean"}) {
                 if (hard.name == name) bases.push_back(hard);
             }
         }

@@ -36,6 +36,8 @@ void print_figures(Table& table, const RightCounts& right, const WrongCounts& wr
     none("right: thrown", right.threw, right.cases);
     share("right, to be resolved: INCONCLUSIVE", right.must_pass_inconclusive, right.must_pass, 10);
     none("wrong: PASS, off by more than max(1e-6, r)", wrong.passed_beyond, wrong.cases);
+    table.row("wrong: PASS, the worst that one is off, over max(1e-6, r)", wrong.gap, "",
+              wrong.gap <= 1, "up to 1");
     none("wrong: thrown", wrong.threw, wrong.cases);
     share("wrong: INCONCLUSIVE", wrong.inconclusive, wrong.cases, 5);
     share("cause misleading", wrong.misleading, wrong.nameable, 1);

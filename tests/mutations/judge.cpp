@@ -194,6 +194,7 @@ std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t numb
                                        std::string* thrown) {
     GradcheckOptions options;
     options.bounds = one.plain.bounds;
+    options.format = one.plain.format;
     options.seed = number + 1;
     try {
         return check_pullback(one.plain.f, one.plain.pullback, one.plain.x, options,
@@ -222,6 +223,7 @@ WrongCounts& WrongCounts::operator+=(const WrongCounts& other) {
     passed += other.passed;
     threw += other.threw;
     passed_beyond += other.passed_beyond;
+    gap = std::max(gap, other.gap);
     nameable += other.nameable;
     named += other.named;
     unknown += other.unknown;
@@ -284,7 +286,9 @@ std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, cons
         const double off = *std::max_element(worst.begin(), worst.end());
         counts.inconclusive += !passed;
         counts.passed += passed;
-        counts.passed_beyond += passed && off > std::max(kUnseen, report->resolution);
+        const double gap = off / std::max(kUnseen, report->resolution);
+        counts.passed_beyond += passed && gap > 1;
+        if (passed) counts.gap = std::max(counts.gap, gap);
         tell(verdict_text(*report), fmt::format("FAIL: it is off by {:.1e} of an entry", off));
     }
     return all;

@@ -265,6 +265,79 @@ Planted straight_through(const PlainCase& one, Draw&) {
     return {[](const Values& x, const Values& g) { return Values(x.size(), g[0]); }};
 }
 
+// The steepest slope of every output.
+Values steepest(const PlainCase& one) {
+    Values sizes;
+    const std::size_t m = one.f(one.x).size();
+    for (std::size_t k = 0; k < m; ++k) {
+        Values g(m, 0.0);
+        g[k] = 1;
+        double most = 0;
+        for (const double slope : one.pullback(one.x, g)) most = std::max(most, std::abs(slope));
+        sizes.push_back(most);
+    }
+    return sizes;
+}
+
+// The rule of the flattest output is off by a part of itself.
+Planted small_output(const PlainCase& one, Draw& draw) {
+    const Values sizes = steepest(one);
+    if (sizes.size() < 2) return {};
+    const auto which =
+        static_cast<std::size_t>(std::min_element(sizes.begin(), sizes.end()) - sizes.begin());
+    const double factor = 1 + draw.sign() * draw.log_between(1e-6, 1);
+    return {[right = one.pullback, which, factor](const Values& x, Values g) {
+                g[which] *= factor;
+                return right(x, g);
+            },
+            fmt::format("times {}, {:.0e} of the steepest", factor,
+                        sizes[which] / *std::max_element(sizes.begin(), sizes.end()))};
+}
+
+// One of the smallest entries, by its sign or by a part of itself
+Planted small_entry(const PlainCase& one, Draw& draw) {
+    if (one.x.size() < 2) return {};
+    const std::size_t m = one.f(one.x).size();
+    const Values g = one.pullback(one.x, Values(m, 1.0));
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+        if (g[i] != 0 && (g[place] == 0 || std::abs(g[i]) < std::abs(g[place]))) place = i;
+    }
+    const double factor = draw.chance(0.5) ? -1 : 1 + relative_error(draw);
+    return changed(
+        one, [=](Values& slopes) { slopes[place] *= factor; },
+        fmt::format("times {} at {} of {}", factor, place, one.x.size()));
+}
+
+// All small entries, or the first or second half, times a factor
+Planted half_of_them(const PlainCase& one, Draw& draw) {
+    const std::size_t n = one.x.size();
+    if (n < 4) return {};
+    const double factor = draw.pick({0.5, 2.0, -1.0, 0.0});
+    const Values g = one.pullback(one.x, Values(one.f(one.x).size(), 1.0));
+    Values sorted = g;
+    for (double& slope : sorted) slope = std::abs(slope);
+    std::sort(sorted.begin(), sorted.end());
+    const double median = sorted[n / 2];
+    const std::size_t kind = draw.below(3);
+    std::vector<bool> chosen(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        chosen[i] = kind == 0 ? i < n / 2 : kind == 1 ? i % 2 == 1 : std::abs(g[i]) < median;
+    }
+    return changed(
+        one,
+        [=](Values& slopes) {
+            for (std::size_t i = 0; i < n; ++i) slopes[i] *= chosen[i] ? factor : 1;
+        },
+        fmt::format("times {}, {}", factor,
+                    kind == 0   ? "the first"
+                    : kind == 1 ? "every second"
+                                : "the smaller"));
+}
+
+// An inner number as a constant: an error of rank 1
+Planted inner_number_held(const PlainCase& one, Draw&) { return {one.held, ""}; }
+
 }  // namespace
 
 const std::vector<PlantedMistake>& planted_mistakes() {
@@ -291,10 +364,16 @@ const std::vector<PlantedMistake>& planted_mistakes() {
         {"last sample only",
          {"missing sum over a broadcast axis", "some samples only"},
          last_sample},
-        {"output dropped", {"some samples only"}, output_dropped},
+        {"output dropped", {"some samples only", "on some rows"}, output_dropped},
         {"straight-through", {}, straight_through},
         {"at another point", {}, elsewhere},
         {"every element", {}, garbled},
+        {"small output", {"on some rows"}, small_output},
+        {"small entry", {"some elements only", "conjugate"}, small_entry},
+        {"half of the elements",
+         {"on some rows", "some elements only", "some samples only", "conjugate"},
+         half_of_them},
+        {"inner number held", {"a term is missing"}, inner_number_held},
     };
     return all;
 }

@@ -33,6 +33,13 @@ PlainCase in_units(PlainCase one, double s, double t) {
         for (double& slope : slopes) slope *= t / s;
         return slopes;
     };
+    if (one.held) {
+        one.held = [held = one.held, back, s, t](const Values& x, const Values& g) {
+            Values slopes = held(back(x), g);
+            for (double& slope : slopes) slope *= t / s;
+            return slopes;
+        };
+    }
     for (double& value : one.x) value *= s;
     for (Bounds& bounds : one.bounds) bounds = {bounds.low * s, bounds.high * s};
     one.noise *= t;
@@ -44,7 +51,8 @@ const std::vector<Template>& hard_templates() {
     static const std::vector<Template> all = [] {
         std::vector<Template> joined;
         for (const auto* part :
-             {&rounding_templates(), &solver_templates(), &kink_templates(), &scale_templates()}) {
+             {&rounding_templates(), &solver_templates(), &kink_templates(), &scale_templates(),
+              &order_templates(), &cancelling_templates(), &size_templates()}) {
             joined.insert(joined.end(), part->begin(), part->end());
         }
         return joined;

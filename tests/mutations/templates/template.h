@@ -17,9 +17,11 @@ namespace tapestry::test {
 struct PlainCase {
     PlainVectorFunction f = {};
     PlainPullback pullback = {};  ///< the right one
+    PlainPullback held = {};      ///< a wrong one: an inner number (a norm, a mean) held constant
     std::vector<double> x = {};
     Shape shape = {}, output = {};  ///< vectors if empty
     std::vector<Bounds> bounds = {};
+    Format format = Format::f64;
     double noise = 0;  ///< distance of f from a smooth function, besides f64 rounding
     double room = 1;   ///< how far each number may move before f bends or ends
     /// An answer exists, but f alone does not reveal it: a checker may say INCONCLUSIVE.
@@ -38,10 +40,13 @@ const std::vector<Template>& smooth_templates();
 const std::vector<Template>& hard_templates();
 
 /// Parts of hard_templates().
-const std::vector<Template>& rounding_templates();  ///< f32, printing, noise
-const std::vector<Template>& solver_templates();    ///< iterations and systems
-const std::vector<Template>& kink_templates();      ///< nearly not differentiable
-const std::vector<Template>& scale_templates();     ///< limits of the range, limits of the domain
+const std::vector<Template>& rounding_templates();    ///< f32, printing, noise
+const std::vector<Template>& solver_templates();      ///< iterations and systems
+const std::vector<Template>& kink_templates();        ///< nearly not differentiable
+const std::vector<Template>& scale_templates();       ///< limits of the range, limits of the domain
+const std::vector<Template>& order_templates();       ///< not the same twice, adjoint solvers
+const std::vector<Template>& cancelling_templates();  ///< cancellation, underflow, saturation
+const std::vector<Template>& size_templates();        ///< small numbers among large ones
 
 using ScalarFunction = std::function<double(const std::vector<double>&)>;
 

@@ -1,0 +1,160 @@
+#include <tapestry/autograd/check/claims.h>
+
+#include <tapestry/autograd/check/size_classes.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace tapestry::checker {
+namespace {
+
+using Values = std::vector<double>;
+
+// Whether a rule computes in f32: no other leaves only its numbers, for weights that are not.
+bool is_in_f32(const std::vector<Values>& gradient) {
+    bool any = false;
+    for (const Values& values : gradient) {
+        for (const double x : values) {
+            if (!std::isfinite(x) || x == 0) continue;
+            if (rounded(Format::f32, x) != x) return false;
+            any = true;
+        }
+    }
+    return any;
+}
+
+bool has_nan(const std::vector<Values>& gradient) {
+    return std::any_of(gradient.begin(), gradient.end(), [](const Values& values) {
+        return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+    });
+}
+
+// Gradients with shaken bits: of the incoming gradient times these factors, for plain functions. (A
+// tape's ops are exact.)
+constexpr double kShakenGradients[] = {1, -0x1p12, 0x1p30};
+
+}  // namespace
+
+// All outputs together; again with their sizes evened out, if they are very different, or for a
+// plain function each class of sizes by itself; each output element by itself, if a method needs
+// it.
+std::vector<Values> Claims::all_weights(bool each, bool classes) {
+    std::vector<Values> all{weights_};
+    words_ = {"all outputs weighted"};
+    if (options_.limits.lost_may_pass) {
+        if (Values even = evened(weights_, around_); even != weights_) {
+            all.push_back(std::move(even));
+            words_.emplace_back("outputs weighted by their sizes");
+        }
+    } else if (classes && weights_.size() > 1) {
+        const Values sizes = output_sizes(subject_, around_, options_.seed + 31);
+        for (OutputClass& one : output_classes(sizes, weights_)) {
+            all.push_back(std::move(one.weights));
+            words_.push_back(std::move(one.words));
+        }
+    }
+    together_ = all.size();
+    for (std::size_t i = 0; i < weights_.size() && each; ++i) {
+        all.emplace_back(weights_.size(), 0.0);
+        all.back()[i] = 1;
+        words_.push_back(fmt::format("output element {}", i));
+    }
+    return all;
+}
+
+void Claims::collect(bool each, bool classes,
+                     const std::function<void(const Complaint&)>& complain) {
+    const std::vector<Values> all = all_weights(each, classes);
+    const auto& leaves = subject_.leaves();
+    const Gradients gradients = subject_.gradients(all);
+    // Do the rules give the same result for the same input again, with another call in between?
+    const auto between = subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
+    const auto again = subject_.gradient(weights_);
+    Complaint memory;
+    if (!has_nan(gradients[0])) {
+        memory = find_memory(subject_, weights_, around_.base.values, gradients[0], between, again);
+    }
+    if (memory.verdict != Verdict::pass) complain(memory);
+    claims_.resize(leaves.size());
+    for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        for (std::size_t w = 0; w < all.size(); ++w) {
+            const bool is_evened = options_.limits.lost_may_pass && w > 0 && w < together_;
+            claims_[leaf].push_back({all[w], gradients[w][leaf], {}, words_[w], is_evened});
+        }
+    }
+    const std::string& overwritten = subject_.overwritten();
+    if (!overwritten.empty()) {
+        complain({Verdict::fail, fmt::format("a backward rule writes into {}", overwritten)});
+    }
+    // Shaken bits would only show that.
+    if (memory.verdict != Verdict::pass || !overwritten.empty()) return;
+    for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        claims_[leaf][0].shaken.push_back(again[leaf]);
+    }
+    bool scales = false;
+    if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
+        const Complaint nonlinear =
+            find_nonlinearity(subject_, weights_, around_.base.values, gradients[0]);
+        if (nonlinear.verdict != Verdict::pass) complain(nonlinear);
+        scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
+    }
+    shake(all, scales, is_in_f32(gradients[0]));
+}
+
+// `scales`: the incoming gradient may be scaled; `in_f32`: its last bits are those of f32.
+void Claims::shake(const std::vector<Values>& all, bool scales, bool in_f32) {
+    const int power = scales && in_f32 ? -22 : -51;
+    for (std::uint64_t k = 0; k < std::size(kShakenGradients); ++k) {
+        const double factor = scales ? kShakenGradients[k] : 1;
+        Gradients shaken = shaken_gradients(all, options_.seed + 10 + k, factor, power);
+        for (std::size_t leaf = 0; leaf < claims_.size(); ++leaf) {
+            for (std::size_t w = 0; w < all.size(); ++w) {
+                claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
+            }
+        }
+    }
+}
+
+// For the incoming gradient times a power of two, divided by it again, with the last bits of
+// everything changed.
+Claims::Gradients Claims::shaken_gradients(std::vector<Values> weights, std::uint64_t seed,
+                                           double factor, int power) {
+    for (Values& w : weights) {
+        w = with_shaken_bits(w, seed, power);
+        for (double& value : w) value *= factor;
+    }
+    Gradients found;
+    subject_.shaken(seed, [&] {
+        const auto there = subject_.run_where_defined();
+        if (!there || there->branch != around_.base.branch) return;
+        subject_.where_defined([&] { found = subject_.gradients(weights); });
+    });
+    // On a kink, the last bits of the inputs select the branch, so they are not shaken.
+    if (found.empty()) found = subject_.gradients(weights);
+    for (auto& gradient : found) {
+        for (Values& slopes : gradient) {
+            for (double& slope : slopes) slope /= factor;
+        }
+    }
+    return found;
+}
+
+std::vector<ClaimedGradient> Claims::together(std::size_t leaf) const {
+    const bool in_classes = !options_.limits.lost_may_pass && together_ > 1;
+    const auto& all = claims_[leaf];
+    return {all.begin() + (in_classes ? 1 : 0),
+            all.begin() + static_cast<std::ptrdiff_t>(together_)};
+}
+
+std::vector<ClaimedGradient> Claims::with_each(std::size_t leaf) const {
+    auto all = claims_[leaf];
+    if (options_.limits.lost_may_pass) return all;
+    all.erase(all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(together_));
+    return all;
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,50 @@
+// The gradients that the rules claim, for all incoming gradients that a check needs, and how far
+// they are from themselves. Internal to autograd/check. Read next: gradcheck.cpp, which compares
+// them.
+#pragma once
+
+#include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/whole_check.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tapestry::checker {
+
+class Claims {
+public:
+    /// `weights`: of the outputs, for all of them together. All arguments must outlive it.
+    Claims(Subject& subject, const GradcheckOptions& options, const std::vector<double>& weights,
+           const Neighbourhood& around)
+        : subject_(subject), options_(options), weights_(weights), around_(around) {}
+
+    /// Asks the rules. `each`: for every output by itself as well; `classes`: and, for a plain
+    /// function, for every class of outputs. `complain` hears what is wrong with a rule as such.
+    void collect(bool each, bool classes, const std::function<void(const Complaint&)>& complain);
+
+    const ClaimedGradient& of_all_outputs(std::size_t leaf) const { return claims_[leaf][0]; }
+    /// Of all outputs; by classes, if there are any.
+    std::vector<ClaimedGradient> together(std::size_t leaf) const;
+    /// Of all outputs, and of each.
+    std::vector<ClaimedGradient> with_each(std::size_t leaf) const;
+
+private:
+    using Values = std::vector<double>;
+    using Gradients = std::vector<std::vector<Values>>;  // [weights][leaf][element]
+
+    std::vector<Values> all_weights(bool each, bool classes);
+    Gradients shaken_gradients(std::vector<Values> weights, std::uint64_t seed, double factor,
+                               int power);
+    void shake(const std::vector<Values>& all, bool scales, bool in_f32);
+
+    Subject& subject_;
+    const GradcheckOptions& options_;
+    const Values& weights_;
+    const Neighbourhood& around_;
+    std::vector<std::vector<ClaimedGradient>> claims_ = {};  // [leaf][weights]
+    std::vector<std::string> words_ = {};                    // [weights]
+    std::size_t together_ = 1;  // leading weights: those over all outputs, or a class of them
+};
+
+}  // namespace tapestry::checker

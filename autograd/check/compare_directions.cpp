@@ -1,0 +1,185 @@
+// Random directions: of all entries together on a tape, of each class of sizes for a plain
+// function.
+#include <tapestry/autograd/check/compare.h>
+
+#include <tapestry/autograd/check/near_miss.h>
+#include <tapestry/autograd/check/noise_of_claims.h>
+#include <tapestry/autograd/check/size_classes.h>
+#include <tapestry/autograd/check/values.h>
+#include <tapestry/autograd/check/wrong_entry.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tapestry::checker {
+namespace {
+
+// One claim, or one class of its entries.
+struct Part {
+    std::size_t claim = 0;
+    EntryClass entries = {};  ///< no shares: all entries
+    WrongEntrySearch search;
+    double resolution = 0;  ///< the worst that passed
+};
+
+class Directions {
+public:
+    Directions(Subject& subject, std::size_t which, const Neighbourhood& around,
+               const std::vector<ClaimedGradient>& claims, std::uint64_t seed,
+               const Examination& examination, InputReport& report)
+        : subject_(subject),
+          which_(which),
+          around_(around),
+          claims_(claims),
+          seed_(seed),
+          examination_(examination),
+          report_(report),
+          noise_(subject, which, claims) {
+        const bool in_classes = !examination.limits.lost_may_pass && !examination.fixed;
+        const auto u = subject.direction(which, seed);
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            if (!in_classes) {
+                parts_.push_back({i, {}, search_in({})});
+                continue;
+            }
+            for (EntryClass& one : entry_classes(claims[i], u)) {
+                auto shares = one.shares;
+                parts_.push_back({i, std::move(one), search_in(std::move(shares))});
+            }
+        }
+    }
+
+    std::size_t classes() const { return parts_.size(); }
+
+    // False: nothing more is to be compared.
+    bool compare(int k) {
+        const auto u = subject_.direction(which_, seed_ + static_cast<std::uint64_t>(k));
+        Line whole = subject_.along(which_, u, 1);
+        for (Part& part : parts_) {
+            if (part.entries.shares.empty()) {
+                if (!compare(k, part, u, whole)) return false;
+                continue;
+            }
+            auto within = u;
+            for (std::size_t i = 0; i < u.size(); ++i) within[i] *= part.entries.shares[i];
+            Line line = subject_.along(which_, within, 1);
+            if (!compare(k, part, within, line)) return false;
+        }
+        return true;
+    }
+
+    void state_classes() {
+        if (parts_.size() < 2) return;
+        for (const Part& part : parts_) {
+            if (part.entries.shares.empty()) continue;
+            const SizeClass& entries = part.entries.entries;
+            ClassReport one{.entries = static_cast<int>(entries.members.size()),
+                            .resolution = part.resolution};
+            for (const std::size_t i : entries.members) {
+                const double size = std::abs(claims_[part.claim].gradient[i]);
+                one.most = std::max(one.most, size);
+                one.least = one.least > 0 ? std::min(one.least, size) : size;
+            }
+            if (claims_.size() > 1) one.of = claims_[part.claim].of;
+            report_.classes.push_back(std::move(one));
+        }
+    }
+
+private:
+    WrongEntrySearch search_in(std::vector<double> shares) {
+        return {subject_, which_, around_, examination_, report_, std::move(shares)};
+    }
+
+    Claim along(const Part& part, const std::vector<double>& u) const {
+        const ClaimedGradient& claim = claims_[part.claim];
+        Claim one = claim_along(claim, u);
+        if (part.entries.shares.empty()) return one;
+        const SizeClass& entries = part.entries.entries;
+        const double root = std::sqrt(static_cast<double>(entries.members.size()));
+        one.share = entries.least;
+        one.alone = true;
+        // Small ones are resolved as far as the limits ask, and the report says how far.
+        if (&part != parts_.data()) one.sharp = 0.1 * examination_.limits.resolution;
+        if (entries.most > 0) return one;
+        // What is claimed to be nothing is compared with what is not.
+        for (const Part& other : parts_) {
+            if (other.claim == part.claim)
+                one.scale = std::max(one.scale, other.entries.entries.most);
+        }
+        one.uncertainty = std::max(one.uncertainty, kEps * one.scale * root);
+        one.vanishes = one.scale == 0;
+        return one;
+    }
+
+    bool compare(int k, Part& part, const std::vector<double>& u, Line& line) {
+        const ClaimedGradient& claim = claims_[part.claim];
+        const Claim slope_of = along(part, u);
+        SlopeReport slope{.where = where(k, part), .claimed = slope_of.slope};
+        const HiddenNoise hidden = [&](Jumps jumps) { return noise_.of(part.claim, jumps); };
+        auto entry = part.search.look(line, claim, slope_of, hidden);
+        double apart = part.search.apart();
+        if (!entry) {
+            slope.judgement =
+                examine(line, claim.weights, around_, slope_of, examination_, false, hidden);
+            apart = std::abs(slope_of.slope - slope.judgement.numeric) / slope_of.scale;
+            if (slope.judgement.verdict == Verdict::fail) entry = part.search.locate(claim, hidden);
+        }
+        if (entry) slope = std::move(*entry);
+        if (slope.judgement.reason == Reason::kink && u.size() <= kManyEntries) {
+            compare_entries(subject_, which_, around_, claims_, examination_, report_);
+            report_.method = fmt::format("every entry, {}: directions cross kinks", u.size());
+            return false;
+        }
+        if (report_.note.empty()) {
+            report_.note = kink_note(subject_, which_, u, slope.judgement);
+        }
+        if (slope.judgement.verdict == Verdict::pass) {
+            part.resolution = std::max(part.resolution, slope.judgement.resolution);
+        }
+        add_slope(report_, std::move(slope), claim.evened);
+        if (report_.verdict != Verdict::fail) return true;
+        constexpr double kFar = 10;  // times the possible sum of random signs
+        if (report_.one_factor || apart > kFar * examination_.limits.approximation) return false;
+        const auto misses =
+            some_misses(subject_, which_, around_, claim, report_.worst, examination_, hidden);
+        leave_open_if_near(report_, misses, examination_);
+        return false;
+    }
+
+    std::string where(int k, const Part& part) const {
+        std::string words = fmt::format("along random direction {}", k + 1);
+        if (!part.entries.shares.empty() && parts_.size() > 1) {
+            words += fmt::format(" of {} entries", part.entries.entries.members.size());
+            if (part.entries.entries.most == 0) words += " that are 0";
+        }
+        if (claims_.size() > 1) words += ", " + claims_[part.claim].of;
+        return words;
+    }
+
+    Subject& subject_;
+    std::size_t which_;
+    const Neighbourhood& around_;
+    const std::vector<ClaimedGradient>& claims_;
+    std::uint64_t seed_;
+    const Examination& examination_;
+    InputReport& report_;
+    NoiseOfClaims noise_;
+    std::vector<Part> parts_;
+};
+
+}  // namespace
+
+void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
+                        const std::vector<ClaimedGradient>& claims, int count, std::uint64_t seed,
+                        const Examination& examination, InputReport& report) {
+    Directions directions(subject, which, around, claims, seed, examination, report);
+    if (directions.classes() > claims.size()) {
+        report.method += fmt::format(" in each of {} classes of sizes", directions.classes());
+    }
+    int k = 0;
+    while (k < count && directions.compare(k)) ++k;
+    if (report.verdict != Verdict::fail) directions.state_classes();
+}
+
+}  // namespace tapestry::checker

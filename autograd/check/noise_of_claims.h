@@ -1,0 +1,41 @@
+// The hidden noise of f for each claim about one leaf, measured once, at the first request: along
+// lines on which all numbers move, which meet jumps that moving a single one cannot reach.
+// Internal to autograd/check.
+#pragma once
+
+#include <tapestry/autograd/check/compare.h>
+
+#include <vector>
+
+namespace tapestry::checker {
+
+/// More entries than this are many: each evaluation is expensive.
+inline constexpr std::size_t kManyEntries = 4096;
+
+class NoiseOfClaims {
+public:
+    /// All arguments must outlive it.
+    NoiseOfClaims(Subject& subject, std::size_t which, const std::vector<ClaimedGradient>& claims)
+        : subject_(subject), which_(which), claims_(claims), known_(claims.size()) {}
+
+    /// As HiddenNoise.
+    double of(std::size_t claim, Jumps jumps);
+
+private:
+    struct Known {
+        double noise = -1;  // f moves nowhere
+        bool has_noise = false;
+        Jumps jumps = Jumps::none;  // those that were looked for
+    };
+
+    bool is_large() const;
+    std::vector<Line>& lines();
+
+    Subject& subject_;
+    std::size_t which_;
+    const std::vector<ClaimedGradient>& claims_;
+    std::vector<Line> lines_;
+    std::vector<Known> known_;
+};
+
+}  // namespace tapestry::checker

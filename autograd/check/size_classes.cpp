@@ -1,0 +1,111 @@
+#include <tapestry/autograd/check/size_classes.h>
+
+#include <tapestry/autograd/check/values.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tapestry::checker {
+namespace {
+
+constexpr double kWide = 1e3;
+
+// Evenly within a class, and with the weights' signs; their sizes vary, so that equal errors do not
+// cancel.
+double even_weight(double weight, double size, double most) {
+    return std::copysign(0.5 + 0.5 * std::min(std::abs(weight), 2.0), weight) * (most / size);
+}
+
+}  // namespace
+
+std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double nothing) {
+    std::vector<std::size_t> order(sizes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&sizes](std::size_t a, std::size_t b) { return sizes[a] > sizes[b]; });
+    std::vector<SizeClass> classes;
+    bool at_nothing = false;
+    for (const std::size_t i : order) {
+        const bool is_nothing = !(sizes[i] > nothing);
+        if (classes.empty() || is_nothing != at_nothing ||
+            (!is_nothing && sizes[i] * kWide < classes.back().most)) {
+            classes.push_back({.most = is_nothing ? 0 : sizes[i]});
+        }
+        at_nothing = is_nothing;
+        classes.back().members.push_back(i);
+        classes.back().least = is_nothing ? 0 : sizes[i];
+    }
+    for (SizeClass& one : classes) std::sort(one.members.begin(), one.members.end());
+    return classes;
+}
+
+std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around,
+                                 std::uint64_t seed) {
+    constexpr double kStep = 0x1p-7;
+    std::vector<double> sizes(subject.outputs());
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        sizes[i] = kEps * std::abs(around.base.values[i]);
+    for (std::size_t leaf = 0; leaf < subject.leaves().size(); ++leaf) {
+        if (subject.leaves()[leaf].second.numel() == 0) continue;
+        Line line = subject.along(leaf, subject.direction(leaf, seed + leaf), 1);
+        const double h = std::min(kStep, line.reach());
+        const Sample &above = line.at(h), &below = line.at(-h);
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            const double size = std::abs(above.values[i] - below.values[i]) / (2 * h);
+            if (size > sizes[i]) sizes[i] = size;
+        }
+    }
+    for (double& size : sizes) size = std::isfinite(size) ? size : 0;
+    return sizes;
+}
+
+std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
+                                        const std::vector<double>& weights) {
+    constexpr double kAlike = 8;
+    const auto classes = size_classes(sizes, 0);
+    if (classes.size() == 1 && classes[0].most <= kAlike * classes[0].least) return {};
+    std::vector<OutputClass> all;
+    for (const SizeClass& one : classes) {
+        OutputClass found{std::vector<double>(weights.size(), 0.0), {}};
+        for (const std::size_t i : one.members) {
+            found.weights[i] =
+                one.most > 0 ? even_weight(weights[i], sizes[i], one.most) : weights[i];
+        }
+        found.words = one.members.size() == 1
+                          ? fmt::format("output element {}", one.members[0])
+                          : fmt::format("outputs that change by about {:.0e}", one.most);
+        all.push_back(std::move(found));
+    }
+    return all;
+}
+
+std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::vector<double>& u) {
+    std::vector<double> sizes(u.size());
+    double uncertain = 0;
+    for (std::size_t i = 0; i < u.size(); ++i) {
+        sizes[i] = std::abs(claim.gradient[i] * u[i]);
+        if (!std::isfinite(sizes[i])) sizes[i] = 0;
+        double moved = 0;
+        for (const auto& shaken : claim.shaken) {
+            const double change = std::abs(shaken[i] - claim.gradient[i]);
+            if (std::isfinite(change)) moved = std::max(moved, change);
+        }
+        uncertain = std::max(uncertain, moved * std::abs(u[i]));
+        // An entry that is nothing but rounding has no size of its own.
+        if (std::abs(claim.gradient[i]) <= kRounding * moved) sizes[i] = 0;
+    }
+    std::vector<EntryClass> all;
+    for (SizeClass& one : size_classes(sizes, 0)) {
+        EntryClass found{std::move(one), std::vector<double>(u.size(), 0.0)};
+        for (const std::size_t i : found.entries.members) {
+            found.shares[i] = found.entries.most > 0 ? found.entries.least / sizes[i] : 1;
+        }
+        all.push_back(std::move(found));
+    }
+    return all;
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,43 @@
+// Numbers grouped by their sizes: a small one is lost beside large ones, so each group is looked at
+// by itself. Internal to autograd/check.
+#pragma once
+
+#include <tapestry/autograd/check/compare.h>
+
+#include <string>
+#include <vector>
+
+namespace tapestry::checker {
+
+/// Numbers that differ by less than a factor of a thousand.
+struct SizeClass {
+    std::vector<std::size_t> members = {};
+    double most = 0, least = 0;  ///< sizes; both 0: they are nothing
+};
+
+/// The classes of these sizes, from the largest down. Those of at most `nothing` are one class, the
+/// last.
+std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double nothing);
+
+/// How much each output changes when x moves by its own size, by differences along a random
+/// direction for each leaf; at least its last bit.
+std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around, std::uint64_t seed);
+
+/// The cotangents that look at each class of outputs by itself, its members evened out; none if
+/// all outputs are alike.
+struct OutputClass {
+    std::vector<double> weights;
+    std::string words;  ///< "outputs of size 2e-05"
+};
+std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
+                                        const std::vector<double>& weights);
+
+/// A direction within one class of a claim's entries: no entry contributes more to the claimed
+/// slope than the smallest does, so that an error of the same part of any of them shows alike.
+struct EntryClass {
+    SizeClass entries;           ///< by their contribution if x moves by its own size
+    std::vector<double> shares;  ///< of each entry's own step; 0 outside of the class
+};
+std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::vector<double>& u);
+
+}  // namespace tapestry::checker
