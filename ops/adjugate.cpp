@@ -10,6 +10,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/linalg.h>
 #include <tapestry/ops/staging.h>
