@@ -130,10 +130,11 @@ Tensor gelu_tanh_gate(const Tensor& x) {
     return sigmoid(mul(x * (1.0 + kGeluCubic * square(x)), kGeluRate));
 }
 
-// d/dx [x sigmoid(2u)] = s + x s (1 - s) (2u)'
+// d/dx [x sigmoid(2u)] = s + x s (1 - s) (2u)'; the second term is 0 long before x is infinite
 Tensor gelu_tanh_slope(const Tensor& x) {
     const Tensor s = gelu_tanh_gate(x);
-    return s * (1.0 + x * (1.0 - s) * (kGeluRate * (1.0 + 3 * kGeluCubic * square(x))));
+    const Tensor finite = clamp(x, -100, 100);
+    return s * (1.0 + finite * (1.0 - s) * (kGeluRate * (1.0 + 3 * kGeluCubic * square(finite))));
 }
 
 Tensor normal_density(const Tensor& x) {
@@ -170,7 +171,7 @@ struct GeluOp final : Op {
                                         : map_binary<kernels::GeluErfGrad>("gelu", g, x)};
         }
         if (form_ == Gelu::tanh) return {g * gelu_tanh_slope(x)};
-        return {g * (normal_cdf(x) + x * normal_density(x))};
+        return {g * (normal_cdf(x) + clamp(x, -100, 100) * normal_density(x))};
     }
 
 private:
@@ -199,7 +200,7 @@ struct SiluOp final : Op {
         const Tensor& x = saved(0);
         if (!is_recording()) return {map_binary<kernels::SiluGrad>("silu", grads[0], x)};
         const Tensor s = sigmoid(x);
-        return {grads[0] * s * (1.0 + x * (1.0 - s))};
+        return {grads[0] * s * (1.0 + clamp(x, -1000, 1000) * (1.0 - s))};
     }
 };
 }  // namespace
@@ -228,21 +229,56 @@ Tensor softplus(const Tensor& x) {
     return record<SoftplusOp>({x}, y, x);
 }
 
-// ---- composed -----------------------------------------------------------------------------------
+// ---- logsigmoid, composed -----------------------------------------------------------------------
 
 Tensor logsigmoid(const Tensor& x) {
     check_floating("logsigmoid", x);
     return neg(softplus(neg(x)));
 }
 
+// ---- softsign, mish -----------------------------------------------------------------------------
+
+namespace {
+struct SoftsignOp final : Op {
+    explicit SoftsignOp(const Tensor& x) : Op("softsign", {x}) {}
+    bool is_cheap() const override { return true; }
+    Tensors forward(const Tensors& x) const override { return {softsign(x[0])}; }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        if (!is_recording()) return {map_binary<kernels::SoftsignGrad>("softsign", grads[0], x)};
+        return {mul(grads[0], square(reciprocal(abs(x) + 1)))};
+    }
+};
+
+struct MishOp final : Op {
+    explicit MishOp(const Tensor& x) : Op("mish", {x}) {}
+    bool is_cheap() const override { return true; }
+    Tensors forward(const Tensors& x) const override { return {mish(x[0])}; }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        if (!is_recording()) return {map_binary<kernels::MishGrad>("mish", grads[0], x)};
+        const Tensor t = tanh(softplus(x));
+        return {grads[0] * (t + clamp(x, -1000, 1000) * sigmoid(x) * (1.0 - square(t)))};
+    }
+};
+}  // namespace
+
 Tensor softsign(const Tensor& x) {
-    check_floating("softsign", x);
-    return div(x, abs(x) + 1);
+    if (!fusion_enabled()) {
+        check_floating("softsign", x);
+        return div(x, abs(x) + 1);
+    }
+    Tensor y = map_unary<kernels::Softsign>("softsign", x);
+    return record<SoftsignOp>({x}, y, x);
 }
 
 Tensor mish(const Tensor& x) {
-    check_floating("mish", x);
-    return mul(x, tanh(softplus(x)));
+    if (!fusion_enabled()) {
+        check_floating("mish", x);
+        return mul(x, tanh(softplus(x)));
+    }
+    Tensor y = map_unary<kernels::Mish>("mish", x);
+    return record<MishOp>({x}, y, x);
 }
 
 }  // namespace tapestry

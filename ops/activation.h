@@ -1,5 +1,5 @@
 // Activation functions. They take floating-point tensors (DTypeError otherwise) and keep shape and
-// dtype.
+// dtype. At infinities they and their gradients have their limits.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -54,7 +54,7 @@ Tensor logsigmoid(const Tensor& x);
 /// x / (1 + |x|). Gradient: g / (1 + |x|)^2.
 Tensor softsign(const Tensor& x);
 
-/// x tanh(softplus(x)). Gradient: by composition.
+/// x tanh(softplus(x)). Gradient: g (t + x sigmoid(x) (1 - t^2)), t = tanh(softplus(x)).
 /// Source: Misra 2019, "Mish: A Self Regularized Non-Monotonic Activation Function".
 Tensor mish(const Tensor& x);
 

@@ -32,7 +32,7 @@ Tensor div(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, double b);
 
 /// a^b. Gradient: g b a^(b-1), g a^b ln a (0 where a = 0 and b >= 0, as in PyTorch). NaN for
-/// negative a and non-integer b. Computed as e^(b ln a), so the relative error grows with |b ln a|.
+/// negative a and non-integer b; zeros and infinities as in C. Exact if the type can represent it.
 /// Exact for i64, by multiplication; throws ValueError for a negative exponent.
 Tensor pow(const Tensor& a, const Tensor& b);
 /// a^b for a constant b; b = 1, 2, 3, -1, 1/2 and -1/2 are computed by products, a quotient or a

@@ -87,9 +87,9 @@ Tensor norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const For
             ChannelStatistics* statistics);
 
 struct ChannelNormOp final : Op {
-    ChannelNormOp(const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& var,
+    ChannelNormOp(const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& rstd,
                   const Form& f)
-        : Op(f.batch ? "batch_norm" : "group_norm", {x, weight, mean, var}), form(f) {}
+        : Op(f.batch ? "batch_norm" : "group_norm", {x, weight, mean, rstd}), form(f) {}
     std::string attributes() const override {
         return form.batch ? fmt::format("eps={}", form.eps)
                           : fmt::format("groups={}, eps={}", form.view[1], form.eps);
@@ -123,7 +123,7 @@ Tensors ChannelNormOp::fused(const Tensor& grad) const {
             const std::int64_t at = r * form.row_stride();
             kernel(to_x + at, to_weight + r * per_row, to_bias + r * per_row, g.data<T>() + at,
                    x.data<T>() + at, weight.data<T>() + form.weight_at(r), saved(2).data<T>()[r],
-                   saved(3).data<T>()[r], static_cast<T>(form.eps), form.segments());
+                   saved(3).data<T>()[r], form.segments());
         });
     });
     const auto over_images = [&](const Tensor& partial) {
@@ -164,21 +164,24 @@ Tensor norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const For
     Tensor rows(from.shape(), x.dtype());
     Tensor mean({form.rows()}, x.dtype());
     Tensor var({form.rows()}, x.dtype());
+    Tensor rstd({form.rows()}, x.dtype());
     visit_floating("channel_norm", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const auto kernel = kernels::table<T>().channel_norm.forward;
         T* const to = rows.mutable_data<T>();
         T* const means = mean.mutable_data<T>();
         T* const vars = var.mutable_data<T>();
+        T* const rstds = rstd.mutable_data<T>();
         for_each_row(form, [&](std::int64_t r) {
             const std::int64_t at = r * form.row_stride(), channel = form.weight_at(r);
-            kernel(to + at, means + r, vars + r, from.data<T>() + at, scale.data<T>() + channel,
-                   shift.data<T>() + channel, static_cast<T>(form.eps), form.segments());
+            kernel(to + at, means + r, vars + r, rstds + r, from.data<T>() + at,
+                   scale.data<T>() + channel, shift.data<T>() + channel, static_cast<T>(form.eps),
+                   form.segments());
         });
     });
     if (statistics != nullptr) *statistics = {mean, var};
     Tensor y = as_before(rows, x.shape(), form);
-    return record<ChannelNormOp>({x, weight, bias}, y, x, weight, mean, var, form);
+    return record<ChannelNormOp>({x, weight, bias}, y, x, weight, mean, rstd, form);
 }
 
 // ---- checks and public functions ----------------------------------------------------------------

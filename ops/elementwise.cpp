@@ -102,7 +102,7 @@ struct RsqrtOp final : Op {
     Tensors forward(const Tensors& x) const override { return {rsqrt(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);
-        return {mul(mul(grads[0], -0.5), mul(y, square(y)))};
+        return {mul(grads[0], mul(y, mul(square(y), -0.5)))};
     }
 };
 }  // namespace
@@ -290,12 +290,12 @@ Tensor tan(In x) {
 
 Tensor asin(In x) {
     return function<kernels::Asin>("asin", x, asin,
-                                   [](In g, In at) { return g / sqrt(1 - square(at)); });
+                                   [](In g, In at) { return g / sqrt((1 - at) * (1 + at)); });
 }
 
 Tensor acos(In x) {
     return function<kernels::Acos>("acos", x, acos,
-                                   [](In g, In at) { return -(g / sqrt(1 - square(at))); });
+                                   [](In g, In at) { return -(g / sqrt((1 - at) * (1 + at))); });
 }
 
 Tensor atan(In x) {

@@ -1,6 +1,7 @@
 // Elementwise functions of one variable. They take floating-point tensors (DTypeError otherwise)
 // and keep shape and dtype; neg, abs and square also take i64, which wraps around on overflow
-// (arithmetic.h). `g` is the gradient of the output, y the output.
+// (arithmetic.h). `g` is the gradient of the output, y the output. How accurate they are, and in
+// which range, is in docs/ops.md, under "Range and accuracy".
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -19,7 +20,7 @@ Tensor sqrt(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
 /// 1 / x; inf at 0, -inf at -0. Gradient: -g y^2.
 Tensor reciprocal(const Tensor& x);
-/// e^x; 0 below -88.37 (f32) or -708.39 (f64), where results would be subnormal. Gradient: g y.
+/// e^x. Gradient: g y.
 Tensor exp(const Tensor& x);
 /// Natural logarithm; -inf at 0, NaN below. Gradient: g / x.
 Tensor log(const Tensor& x);

@@ -11,9 +11,11 @@
 #include <tapestry/core/floating_point.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/adjugate.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
@@ -275,13 +277,18 @@ Tensor of_pivots(std::string_view op, const Tensor& a, F f) {
     return y;
 }
 
+Tensor as_matrix(const Tensor& y) { return unsqueeze(unsqueeze(y, -1), -1); }  // [..., 1, 1]
+
 struct DetOp final : Op {
     DetOp(const Tensor& a, const Tensor& y) : Op("det", {a, y}) {}
     double flops() const override { return cubed(inputs()[0].shape.back()) * 2 / 3; }
     Tensors forward(const Tensors& x) const override { return {det(x[0])}; }
     Tensors backward(const Tensors& grads) override {
-        const Tensor scale = unsqueeze(unsqueeze(mul(grads[0], saved(1)), -1), -1);  // [..., 1, 1]
-        return {mul(scale, transposed(inverse(saved(0))))};
+        const Tensor &a = saved(0), &y = saved(1);
+        if (!is_recording()) return {mul(as_matrix(grads[0]), cofactors(a))};
+        const bool regular = all(logical_and(ne(y, 0), isfinite(y))).item() != 0;
+        if (!regular) return {mul(as_matrix(grads[0]), recorded_cofactors(a))};
+        return {mul(as_matrix(mul(grads[0], y)), transposed(inverse(a)))};
     }
 };
 
@@ -290,8 +297,7 @@ struct LogDetOp final : Op {
     double flops() const override { return cubed(inputs()[0].shape.back()) * 2 / 3; }
     Tensors forward(const Tensors& x) const override { return {logdet(x[0])}; }
     Tensors backward(const Tensors& grads) override {
-        const Tensor g = unsqueeze(unsqueeze(grads[0], -1), -1);  // [..., 1, 1]
-        return {mul(g, transposed(inverse(saved(0))))};
+        return {mul(as_matrix(grads[0]), transposed(inverse(saved(0))))};
     }
 };
 

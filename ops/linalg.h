@@ -19,8 +19,8 @@ Tensor solve(const Tensor& a, const Tensor& b);
 /// Throws ValueError for a singular a, with its position in the batch.
 Tensor inverse(const Tensor& a);
 
-/// The determinant of each matrix: [..., N, N] -> [...]; 1 for N = 0. Gradient: g y a^-T, which
-/// throws ValueError for a singular a.
+/// The determinant of each matrix: [..., N, N] -> [...]; 1 for N = 0. Gradient: g adj(a)^T, the
+/// cofactors, which is g y a^-T for a regular a, has rank 1 if a has rank N - 1, and is 0 below.
 Tensor det(const Tensor& a);
 
 /// log det a, without overflow of the determinant; -inf for a singular a, NaN if the determinant is

@@ -3,8 +3,9 @@
 //
 // All tensors are floating-point and share a dtype (DTypeError). weight and bias are [C]; undefined
 // ones count as ones and zeros. For the norms over the last axis x is [..., C]; they throw
-// ShapeError for a scalar x or another weight shape. Read next: norm.cpp, channel_norm.cpp;
-// kernels/norm.h has the gradients.
+// ShapeError for a scalar x or another weight shape. Rows whose squares leave the range of the type
+// are scaled, and the rounding of a mean far from zero is corrected. Read next: norm.cpp,
+// channel_norm.cpp; kernels/norm.h has the gradients.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -50,9 +51,10 @@ Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor&
 
 /// The formula of batch_norm, with the C channels of each image in `groups` groups: mean and var
 /// are per image and group, over its C / groups channels and all pixels. One group is layer norm
-/// over an image; as many groups as channels is instance norm. Gradients as for batch_norm. Throws
-/// ShapeError for an x without channels or another weight shape, ValueError unless eps >= 0 and
-/// groups divides C. Source: Wu and He 2018, "Group Normalization".
+/// over an image; as many groups as channels is instance norm. A group of one number gives the
+/// bias, where batch_norm throws. Gradients as for batch_norm. Throws ShapeError for an x without
+/// channels or another weight shape, ValueError unless eps >= 0 and groups divides C. Source: Wu
+/// and He 2018, "Group Normalization".
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 

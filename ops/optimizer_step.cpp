@@ -337,6 +337,11 @@ double sum_of_squares(const Tensors& tensors) {
 
 void scale_(Tensor& x, double factor) {
     check_floating("scale_", x);
+    const double least = x.dtype() == DType::f64 ? 0x1p-1022 : 0x1p-126;
+    if (factor != 0 && std::abs(factor) < least) {  // as a number of the type it would lose digits
+        scale_(x, 0x1p-64);
+        factor *= 0x1p64;
+    }
     const Loop<1> loop(x.shape(), {x.strides()});
     const std::int64_t stride = loop.inner_stride(0);
     visit_stored("scale_", x.dtype(), [&](auto zero) {

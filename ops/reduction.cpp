@@ -115,9 +115,32 @@ struct MeanOp final : ReductionOp {
     }
 };
 
+// Whether a sum over n elements, one of `sums`, overflowed, or had something in it that is not
+// finite.
+bool has_overflowed(const Tensor& sums, std::int64_t n) {
+    bool finite = true;
+    visit_floating("mean", sums.dtype(), [&](auto zero) {
+        const auto* at = sums.data<decltype(zero)>();
+        for (std::int64_t i = 0; i < sums.numel(); ++i) finite &= std::isfinite(at[i]);
+    });
+    return !finite && n > 1;
+}
+
+// A power of two by which n numbers are multiplied so that their sum stays in the range.
+double downscale(std::int64_t n) { return std::ldexp(0.5, -std::ilogb(static_cast<double>(n))); }
+
 Tensor mean_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
-    const auto n = static_cast<double>(reduced_count(x.shape(), mask));
-    Tensor y = cast(div(reduce_axes(x, mask, Reducer::sum, result), n), x.dtype());
+    const std::int64_t count = reduced_count(x.shape(), mask);
+    const auto n = static_cast<double>(count);
+    const Tensor sums = reduce_axes(x, mask, Reducer::sum, result);
+    Tensor means = div(sums, n);
+    if (has_overflowed(sums, count)) {
+        const NoGradGuard constants;
+        const double by = downscale(count);
+        const Tensor scaled = reduce_axes(mul(x, by), mask, Reducer::sum, result);
+        means = where(isfinite(sums), means, div(scaled, n * by));
+    }
+    Tensor y = cast(means, x.dtype());
     return record<MeanOp>({x}, y, mask);
 }
 }  // namespace
@@ -236,8 +259,14 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
     const FloatingPointGuard standard;
     const AxisMask mask = axis_mask("var", axes, x.rank());
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
-    const Tensor deviation = sub(x, mean(x, axes, true));
-    return div(sum(square(deviation), axes, keepdim), std::max(0.0, n - correction));
+    const Tensor squares = square(sub(x, mean(x, axes, true)));
+    const Tensor sums = sum(squares, axes, keepdim);
+    const double divisor = std::max(0.0, n - correction);
+    const Tensor y = div(sums, divisor);
+    const std::int64_t count = reduced_count(x.shape(), mask);
+    if (!has_overflowed(sums, count)) return y;
+    const double by = downscale(count);
+    return where(isfinite(sums), y, div(sum(mul(squares, by), axes, keepdim), divisor * by));
 }
 
 Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
@@ -250,7 +279,14 @@ Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, boo
     const AxisMask mask = axis_mask("stddev", axes, x.rank());
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
     const Tensor deviation = sub(x, mean(x, axes, true));
-    return div(norm(deviation, 2, axes, keepdim), std::sqrt(std::max(0.0, n - correction)));
+    const double divisor = std::sqrt(std::max(0.0, n - correction));
+    const Tensor lengths = norm(deviation, 2, axes, keepdim);
+    const Tensor y = div(lengths, divisor);
+    const std::int64_t count = reduced_count(x.shape(), mask);
+    if (!has_overflowed(lengths, count)) return y;
+    const double by = downscale(count);
+    const Tensor scaled = norm(mul(deviation, by), 2, axes, keepdim);
+    return where(isfinite(lengths), y, div(scaled, divisor * by));
 }
 
 // ---- logsumexp ----------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ namespace tapestry {
 /// every x_i.
 Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
-/// y = sum_i x_i / n. Floating-point. NaN when n = 0, as in NumPy. Gradient: g / n.
+/// y = sum_i x_i / n. Floating-point; in range even if the sum is not. NaN when n = 0, as in NumPy.
+/// Gradient: g / n.
 Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
 /// y = max_i x_i; NaN if any x_i is. Any dtype. The gradient is shared equally among all x_i that
@@ -70,7 +71,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 
 /// y = (sum_i |x_i|^p)^(1/p) over `axes`, {} meaning all: the norm of all elements as one vector,
 /// of rows, or, over two axes with p = 2, of matrices (Frobenius). Floating-point; summed in
-/// double. p = inf gives the largest |x_i|, -inf the smallest, 0 the number of nonzero x_i. Over no
+/// double, and scaled if powers leave its range. p = inf gives the largest |x_i|, -inf the smallest, 0 the number of nonzero x_i. Over no
 /// elements: 0, and inf for p < 0. Gradient: g x_i |x_i|^(p-2) y^(1-p), 0 where x_i or y is 0; for
 /// p = inf and -inf shared among equals; none for p = 0. All as in PyTorch (linalg.vector_norm).
 /// Throws ValueError if p is NaN, ShapeError for an axis outside the rank or named twice, or over

@@ -1,5 +1,6 @@
 // For p = 1, inf and -inf the norm is the sum, max or min of absolute values. For other p the rule
-// avoids 0, where |x|^p has a kink or worse, by substituting 1.
+// avoids 0, where |x|^p has a kink or worse, by substituting 1. Rows whose powers overflow or
+// underflow are scaled.
 #include <tapestry/ops/reduction.h>
 
 #include <tapestry/core/create.h>
@@ -13,7 +14,9 @@
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/staging.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tapestry {
 namespace {
@@ -28,6 +31,20 @@ Tensor zero_at_zero(const Tensor& x, F f) {
     return where(at_zero, scalar(0, x.dtype()), f(safe));
 }
 
+// Whether some y is so large or small that 1 / y overflows or loses digits.
+bool has_extreme(const Tensor& y) {
+    const double least = y.dtype() == DType::f32 ? 0x1p-120 : 0x1p-1000;
+    bool found = false;
+    visit_floating("norm", y.dtype(), [&](auto zero) {
+        const auto* at = y.data<decltype(zero)>();
+        for (std::int64_t i = 0; i < y.numel(); ++i) {
+            const auto size = static_cast<double>(at[i]);
+            found |= (size > 0 && size < least) || size > 1 / least;
+        }
+    });
+    return found;
+}
+
 struct NormOp final : ReductionOp {
     NormOp(double exponent, const AxisMask& axes, const Tensor& x, const Tensor& y)
         : ReductionOp("norm", axes, {x, y}), p(exponent) {}
@@ -36,16 +53,24 @@ struct NormOp final : ReductionOp {
         return {norm_over(x[0], p, mask, outputs()[0].shape)};
     }
 
+    // g x / y for p = 2, else g sign(x) (|x| / y)^(p-1): unlike x |x|^(p-2) y^(1-p), no factor
+    // leaves the range before the product does.
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
-        // y^(1-p)
-        const Tensor scale =
-            zero_at_zero(saved(1), [this](const Tensor& y) { return pow(y, 1 - p); });
-        const Tensor along = kept(mul(grads[0], scale));  // [.., 1, ..]
-        if (p == 2) return {mul(x, along)};
-        const Tensor powers =
-            zero_at_zero(x, [this](const Tensor& v) { return mul(v, pow(abs(v), p - 2)); });
-        return {mul(powers, along)};
+        const Tensor& y = saved(1);
+        if (p == 2 && !has_extreme(y)) {
+            const Tensor scale = zero_at_zero(y, [](const Tensor& v) { return pow(v, -1); });
+            return {mul(x, kept(mul(grads[0], scale)))};
+        }
+        const Tensor at_zero = eq(y, 0);
+        const Tensor along = where(at_zero, scalar(0, y.dtype()), grads[0]);
+        const Tensor ratio = div(x, kept(where(at_zero, scalar(1, y.dtype()), y)));
+        if (p == 2) return {mul(ratio, kept(along))};
+        const Tensor powers = zero_at_zero(ratio, [this](const Tensor& v) {
+            const Tensor size = pow(abs(v), p - 1);
+            return where(lt(v, 0), neg(size), size);
+        });
+        return {mul(powers, kept(along))};
     }
 
     std::string attributes() const override {
@@ -55,20 +80,54 @@ struct NormOp final : ReductionOp {
     double p;
 };
 
+// x^(1/p), with a step of Newton's method: 1/p is rounded, and so is ln x / p, to which the
+// relative error is proportional.
+double root(double x, double p) {
+    if (p == 2) return std::sqrt(x);
+    const double y = std::pow(x, 1 / p);
+    const double excess = std::pow(y, p) / x - 1;
+    return std::isfinite(excess) ? y - y * excess / p : y;
+}
+
+// sum_i (|x_i| / m)^p, compensated (Kahan), because ^(1/p) multiplies its relative error by 1/p.
+template <class T>
+double sum_of_powers(const T* x, std::int64_t n, double m, double p) {
+    double total = 0, lost = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const double ratio = std::abs(static_cast<double>(x[i])) / m;
+        const double power = (p == 2 ? ratio * ratio : std::pow(ratio, p)) - lost;
+        const double sum = total + power;
+        lost = sum < HUGE_VAL ? (sum - total) - power : 0;
+        total = sum;
+    }
+    return total;
+}
+
+// The norm of a row whose powers left the range: y = m (sum_i (|x_i| / m)^p)^(1/p), with m the
+// largest |x_i|, or for p < 0 the smallest.
+template <class T>
+double norm_in_range(const T* x, std::int64_t n, double p) {
+    double m = p > 0 ? 0 : std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < n; ++i) {
+        const double size = std::abs(static_cast<double>(x[i]));
+        if (std::isnan(size)) return size;
+        m = p > 0 ? std::max(m, size) : std::min(m, size);
+    }
+    if (m == 0 || std::isinf(m)) return m;
+    return m * root(sum_of_powers(x, n, m, p), p);
+}
+
 template <class T>
 void norm_rows(T* y, const T* x, std::int64_t rows, std::int64_t n, double p) {
     const auto squares = kernels::table<T>().reduce.sum_of_squares;
     const auto piece = [&](const T* from, std::int64_t count) {
-        if (p == 2) return squares(from, count);
-        double total = 0;
-        for (std::int64_t i = 0; i < count; ++i) {
-            total += std::pow(std::abs(static_cast<double>(from[i])), p);
-        }
-        return total;
+        return p == 2 ? squares(from, count) : sum_of_powers(from, count, 1, p);
     };
-    const auto totals = reduce_rows(x, rows, n, piece, std::plus<>());
-    for (const double total : totals) {
-        *y++ = static_cast<T>(p == 2 ? std::sqrt(total) : std::pow(total, 1 / p));
+    constexpr double kLeast = 1e-290;  // below, powers have lost digits to underflow
+    for (const double total : reduce_rows(x, rows, n, piece, std::plus<>())) {
+        const bool in_range = n == 0 || (total >= kLeast && std::isfinite(total));
+        *y++ = static_cast<T>(in_range ? root(total, p) : norm_in_range(x, n, p));
+        x += n;
     }
 }
 

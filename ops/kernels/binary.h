@@ -35,34 +35,10 @@ struct Div {
     }
 };
 
-/// xsimd's pow is exp(b log |a|) with a sign, and 0 for a = 0. This corrects it to C's pow (C11,
-/// F.10.4.4) for zero and infinite a, and where the result is always 1: derivatives of powers use
-/// x^0 and x^-1 at x = 0. It also corrects the sign for exponents so large that all are even, where
-/// is_odd(b) fails because b - 1 rounds to b.
+/// C's pow (C11, F.10.4.4). Defined in power.h.
 struct Pow {
     template <class B>
-    static B apply(const B& a, const B& b) {
-        const B zero = constant<B>(0);
-        const B one = constant<B>(1);
-        const B infinity = constant<B>(__builtin_inf());
-        const B size = abs(a);
-        const auto vanishes = size == zero;
-        const auto grows = (vanishes & (b < zero)) | ((size == infinity) & (b > zero));
-        const auto negative = (a < zero) | (one / a < zero);  // 1 / -0 is -inf
-        const B evens = constant<B>(sizeof(typename B::value_type) == 4 ? 0x1p24 : 0x1p53);
-        const B extreme = select(grows, infinity, zero);
-        // Not -y: on AVX-512 xsimd 8.1 negates as 0 - x, which gives 0 for 0, not -0.
-        const B sign = select(negative & is_odd(b) & (abs(b) < evens), -one, one);
-        B power = abs(pow(a, b));
-        if (any(power == infinity)) {  // overflows half a power of two too early, like exp
-            const B root = pow(size, b * constant<B>(0.5));
-            power = select(power == infinity, root * root, power);
-        }
-        B y = select((vanishes | (size == infinity)) & (b == b), extreme, power) * sign;
-        y = select(b == b, y, b);
-        const auto always_one = (b == zero) | (a == one) | ((size == one) & (abs(b) == infinity));
-        return select(always_one, one, y);
-    }
+    static B apply(const B& a, const B& b);
 };
 
 /// NaN if either is, as in NumPy and PyTorch. (a == a rather than a != a: on AVX, xsimd 8.1's != is
@@ -129,7 +105,7 @@ struct Bce {
     template <class B>
     static B apply(const B& x, const B& y) {
         const B one = constant<B>(1);
-        return (y - one) * log_of(log1p(-x)) - y * log_of(log(x));
+        return (y - one) * log_of(log1p(-x)) - y * log_of(Log::apply(x));
     }
 };
 
@@ -137,7 +113,7 @@ struct Bce {
 struct KlDiv {
     template <class B>
     static B apply(const B& x, const B& y) {
-        return select(y == constant<B>(0), constant<B>(0), y * (log(y) - x));
+        return select(y == constant<B>(0), constant<B>(0), y * (Log::apply(y) - x));
     }
 };
 
@@ -184,21 +160,58 @@ struct SigmoidGrad {
     }
 };
 
-/// g s (1 + x (1 - s)), s = sigmoid(x)
+/// g s (1 + x (1 - s)), s = sigmoid(x). Far out that is 0 times infinity, or s underflows.
 struct SiluGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
-        const B s = Sigmoid::apply(x);
-        return g * s * (constant<B>(1) + x * (constant<B>(1) - s));
+        const B one = constant<B>(1);
+        const B s = Sigmoid::ordinary(x);
+        const B y = g * s * (one + x * (one - s));
+        const auto far = abs(x) > -exp_underflows<B>();
+        return any(far) ? select(far, far_out(g, x), y) : y;
+    }
+
+private:
+    /// g on the right, g e^x (1 + x) on the left
+    template <class B>
+    static B far_out(const B& g, const B& x) {
+        const B one = constant<B>(1);
+        const B left = max(x, constant<B>(-2000));
+        const B root = exp(left * constant<B>(0.5));
+        return select(x > one, g, g * root * ((one + left) * root));
     }
 };
 
-/// g (Phi(x) + x phi(x)), phi the normal density
+/// g (n / (n + 2) + 4 x e^x (e^x + 1) / (n + 2)^2), with n of Mish. From e^40 on it is g.
+struct MishGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        const B one = constant<B>(1), two = constant<B>(2);
+        const B finite = max(min(x, constant<B>(40)), constant<B>(-1000));
+        const B e = exp(finite);
+        const B n = e * (e + two);
+        const B part = one / (n + two);
+        const B bent = constant<B>(4) * finite * (e * part) * ((e + one) * part);
+        return select(x == x, g * (n * part + bent), x);
+    }
+};
+
+/// g / (1 + |x|)^2
+struct SoftsignGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        const B part = constant<B>(1) / (constant<B>(1) + abs(x));
+        return g * part * part;
+    }
+};
+
+/// g (Phi(x) + x phi(x)), phi the normal density, which is 0 long before x is infinite
 struct GeluErfGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
         const B density = constant<B>(0.39894228040143267794) * exp(constant<B>(-0.5) * x * x);
-        return g * (NormalCdf::apply(x) + x * density);
+        const B finite = select(abs(x) < constant<B>(100), x, constant<B>(0));
+        return g * (NormalCdf::apply(x) + finite * density);
     }
 };
 
@@ -215,9 +228,10 @@ struct GeluTanhGrad {
     }
 };
 
-using BinaryFunctions = List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad, ReluSquaredGrad,
-                             TanhGrad, SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad, Atan2,
-                             AbsGrad, LeakyRelu, Elu, Huber, BceWithLogits, Bce, KlDiv>;
+using BinaryFunctions =
+    List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad, ReluSquaredGrad, TanhGrad,
+         SigmoidGrad, SiluGrad, MishGrad, SoftsignGrad, GeluErfGrad, GeluTanhGrad, Atan2, AbsGrad,
+         LeakyRelu, Elu, Huber, BceWithLogits, Bce, KlDiv>;
 
 // ---- ternary ------------------------------------------------------------------------------------
 // Gradients of binary functions. g is the gradient of the output, x the input, p a parameter that
@@ -251,7 +265,7 @@ struct HuberGrad {
 struct BceWithLogitsGrad {
     template <class B>
     static B apply(const B& g, const B& x, const B& y) {
-        return g * (Sigmoid::apply(x) - y);
+        return g * (Sigmoid::ordinary(x) - y);
     }
 };
 

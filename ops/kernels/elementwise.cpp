@@ -1,6 +1,7 @@
 // Compiled once per ISA. A tail shorter than a vector runs through the same instructions as the
 // body (load_partial), so an element's bits do not depend on its position in the row.
 #include <tapestry/ops/kernels/elementwise.h>
+#include <tapestry/ops/kernels/power.h>
 #include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {

@@ -44,12 +44,13 @@ struct Segments {
 
 template <class T>
 struct ChannelNorm {
-    /// Writes y, and the row's mean and (biased) variance.
-    void (*forward)(T* y, T* mean, T* variance, const T* x, const T* weight, const T* bias, T eps,
-                    const Segments& row);
+    /// Writes y, and the row's mean, (biased) variance and rstd = 1 / sqrt(variance + eps), which
+    /// is not 0 if the variance overflows.
+    void (*forward)(T* y, T* mean, T* variance, T* rstd, const T* x, const T* weight, const T* bias,
+                    T eps, const Segments& row);
     /// Writes dx, and dweight and dbias (indexed like weight): the sums over only this row.
     void (*backward)(T* dx, T* dweight, T* dbias, const T* g, const T* x, const T* weight, T mean,
-                     T variance, T eps, const Segments& row);
+                     T rstd, const Segments& row);
 };
 
 }  // namespace tapestry::kernels

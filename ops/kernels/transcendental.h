@@ -20,6 +20,11 @@ template <class B>
 auto is_near_the_end(const B& x) {
     return x > constant<B>(sizeof(typename B::value_type) == 4 ? 88 : 709);
 }
+/// Below this e^x is subnormal, which xsimd's exp makes 0; its square root is not.
+template <class B>
+B exp_underflows() {
+    return constant<B>(sizeof(typename B::value_type) == 4 ? -87 : -708);
+}
 template <class B>
 B square_of_exp(const B& x) {
     const B root = exp(x * constant<B>(0.5));

@@ -49,15 +49,24 @@ struct Exp {
     template <class B>
     static B apply(const B& x) {
         const B y = exp(x);
-        const auto large = is_near_the_end(x);
-        return any(large) ? select(large, square_of_exp(x), y) : y;
+        const auto far = is_near_the_end(x) | (x < exp_underflows<B>());
+        return any(far) ? select(far, square_of_exp(x), y) : y;
     }
 };
 
+/// xsimd's of f64 is wrong for subnormal numbers, that of f32 is not.
 struct Log {
     template <class B>
     static B apply(const B& x) {
-        return log(x);
+        const B y = log(x);
+        if constexpr (sizeof(typename B::value_type) == 8) {
+            const auto subnormal = x < constant<B>(0x1p-1022);
+            if (any(subnormal)) {
+                const B lifted = log(x * constant<B>(0x1p54));  // 54 ln 2 too large
+                return select(subnormal, lifted - constant<B>(37.429947750237046709), y);
+            }
+        }
+        return y;
     }
 };
 
@@ -82,10 +91,18 @@ struct Tanh {
     }
 };
 
-/// 1 / (1 + e^-x). For very negative x, e^-x is inf and the quotient correctly 0.
+/// 1 / (1 + e^-x), and e^x where e^-x overflows.
 struct Sigmoid {
     template <class B>
     static B apply(const B& x) {
+        const B y = ordinary(x);
+        const auto low = x < exp_underflows<B>();
+        return any(low) ? select(low, square_of_exp(x), y) : y;
+    }
+
+    /// 0 where the result would be subnormal.
+    template <class B>
+    static B ordinary(const B& x) {
         return constant<B>(1) / (constant<B>(1) + exp(-x));
     }
 };
@@ -106,11 +123,42 @@ struct ReluSquared {
     }
 };
 
-/// x sigmoid(x)
+/// x sigmoid(x). The sigmoid underflows before the product does; at -inf the limit is 0.
 struct Silu {
     template <class B>
     static B apply(const B& x) {
-        return x * Sigmoid::apply(x);
+        const B y = x * Sigmoid::ordinary(x);
+        const auto low = x < exp_underflows<B>();
+        return any(low) ? select(low, far_left(x), y) : y;
+    }
+
+    /// x e^x, finite at -inf
+    template <class B>
+    static B far_left(const B& x) {
+        const B finite = max(x, constant<B>(-2000));
+        const B root = exp(finite * constant<B>(0.5));
+        return finite * root * root;
+    }
+};
+
+/// x tanh(softplus(x)) = x n / (n + 2) with n = e^x (e^x + 2), which from e^40 on is 1.
+struct Mish {
+    template <class B>
+    static B apply(const B& x) {
+        const B e = exp(min(x, constant<B>(40)));
+        const B n = e * (e + constant<B>(2));
+        const B y = x * (n / (n + constant<B>(2)));
+        const auto low = x < exp_underflows<B>();
+        return any(low) ? select(low, Silu::far_left(x), y) : y;
+    }
+};
+
+/// x / (1 + |x|)
+struct Softsign {
+    template <class B>
+    static B apply(const B& x) {
+        const B one = constant<B>(1), size = abs(x);
+        return select(size == constant<B>(__builtin_inf()), copysign(one, x), x / (size + one));
     }
 };
 
@@ -118,15 +166,16 @@ struct Silu {
 struct NormalCdf {
     template <class B>
     static B apply(const B& x) {
-        return constant<B>(0.5) + constant<B>(0.5) * erf(x * constant<B>(0.70710678118654752440));
+        const B z = x * constant<B>(0.70710678118654752440);
+        return constant<B>(0.5) + constant<B>(0.5) * Erf::apply(z);
     }
 };
 
-/// x Phi(x)
+/// x Phi(x), where Phi is 0 long before x is infinite
 struct GeluErf {
     template <class B>
     static B apply(const B& x) {
-        return x * NormalCdf::apply(x);
+        return max(x, constant<B>(-1000)) * NormalCdf::apply(x);
     }
 };
 
@@ -139,12 +188,12 @@ struct GeluTanh {
     template <class B>
     static B gate(const B& x) {  // sigmoid(2u)
         const B cubic = constant<B>(kCubic) * x * x * x;
-        return Sigmoid::apply(constant<B>(kTwoRootTwoOverPi) * (x + cubic));
+        return Sigmoid::ordinary(constant<B>(kTwoRootTwoOverPi) * (x + cubic));
     }
 
     template <class B>
-    static B apply(const B& x) {
-        return x * gate(x);
+    static B apply(const B& x) {  // the gate is 0 long before x is infinite
+        return max(x, constant<B>(-1000)) * gate(x);
     }
 };
 
@@ -204,7 +253,7 @@ struct Trunc {
 
 using UnaryFunctions =
     List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu, ReluSquared, Silu,
-         NormalCdf, GeluErf, GeluTanh, Softplus, Sign, Floor, Ceil, Round, Trunc, Log1p, Expm1,
-         Log2, Log10, Erf, Tan, Asin, Acos, Atan, Sinh, Cosh>;
+         Mish, Softsign, NormalCdf, GeluErf, GeluTanh, Softplus, Sign, Floor, Ceil, Round, Trunc,
+         Log1p, Expm1, Log2, Log10, Erf, Tan, Asin, Acos, Atan, Sinh, Cosh>;
 
 }  // namespace tapestry::kernels

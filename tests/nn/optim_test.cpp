@@ -309,6 +309,35 @@ TEST_CASE("clip_grad_norm") {
     CHECK_THROWS_AS(clip_grad_norm({ones({2})}, 1), AutogradError);
 }
 
+TEST_CASE("clip_grad_norm: squares outside the range of f64, infinite norms") {
+    Tensor a = parameter({2}, DType::f64), b = parameter({2}, DType::f32);
+    for (const double size : {1e200, 1e-200, 1e307, 1e-307}) {
+        a.set_grad(tensor<double>({3 * size, -4 * size}));
+        CHECK_EQ(grad_norm({a}), Approx(5 * size).epsilon(1e-14));
+        CHECK_EQ(clip_grad_norm({a}, size), Approx(5 * size).epsilon(1e-14));
+        CHECK_EQ(a.grad().at({0}), Approx(0.6 * size).epsilon(1e-14));
+        CHECK_EQ(a.grad().at({1}), Approx(-0.8 * size).epsilon(1e-14));
+    }
+    b.set_grad(full({2}, 3e38));
+    a.set_grad(full({2}, 4e250, DType::f64));
+    CHECK_EQ(clip_grad_norm({a, b}, 1), Approx(std::sqrt(2) * 4e250).epsilon(1e-14));
+    Tensor many = parameter({100000}, DType::f32);
+    many.set_grad(full({100000}, 3e38));  // 1 / norm is subnormal in f32
+    clip_grad_norm({many}, 1);
+    CHECK_EQ(many.grad().at({7}), Approx(1 / std::sqrt(1e5)).epsilon(1e-6));
+
+    b.set_grad(tensor<float>({1, INFINITY}));
+    check_throws<ValueError>([&] { clip_grad_norm({b}, 1, true); },
+                             "clip_grad_norm: the norm of the gradients must be finite, got inf");
+    CHECK_EQ(b.grad().at({0}), 1);
+    CHECK_EQ(clip_grad_norm({b}, 1), INFINITY);
+    CHECK_EQ(b.grad().at({0}), 0);
+    CHECK(std::isnan(b.grad().at({1})));
+    b.set_grad(tensor<float>({1, NAN}));
+    CHECK(std::isnan(clip_grad_norm({b}, 1)));
+    CHECK_EQ(b.grad().at({0}), 1);
+}
+
 TEST_CASE("clip_grad_value") {
     Tensor a = parameter({4}, DType::f32), b = parameter({1, 2}, DType::f64);
     const Tensor none = parameter({5}, DType::f32);

@@ -9,6 +9,8 @@
 #include <tapestry/ops/linalg.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/subscript.h>
+#include <tapestry/ops/view.h>
 
 #include <cmath>
 #include <limits>
@@ -59,9 +61,47 @@ TEST_CASE("det: of a product, of an exchange, of nothing, and of a singular matr
     CHECK_EQ(logdet(huge).item(), doctest::Approx(200 * std::log(100.0)));
 }
 
-TEST_CASE("det: the gradient of a singular matrix is refused by name") {
+namespace {
+Tensor det_slope(const Tensor& a) {
+    const Tensor leaf = a.clone().set_requires_grad();
     Tape tape;
-    const Tensor a = ones({3, 3}).set_requires_grad();
-    CHECK_THROWS_WITH(tape.backward(det(a)),
-                      "inverse: the matrix is singular: column 1 has no pivot");
+    return tape.gradient(sum(det(leaf)), {leaf})[0];
+}
+}  // namespace
+
+TEST_CASE("det: the gradient is the cofactors, for any rank") {
+    const Tensor rank_1 = tensor<double>({{1, 2}, {2, 4}});
+    CHECK_EQ(det_slope(rank_1).to_vector<double>(), std::vector<double>{4, -2, -2, 1});
+    CHECK_EQ(det_slope(tensor<double>({{0, 0}, {0, 0}})).to_vector<double>(),
+             std::vector<double>(4, 0.0));
+    CHECK_EQ(det_slope(tensor<double>({{7}})).to_vector<double>(), std::vector<double>{1});
+    CHECK_EQ(det_slope(ones({3, 3})).to_vector<double>(), std::vector<double>(9, 0.0));
+    // A product of pivots that underflows, next to cofactors that do not.
+    const Tensor graded = tensor<double>({{1e-200, 0}, {0, 1e-200}});
+    CHECK_EQ(det_slope(graded).to_vector<double>(), std::vector<double>{1e-200, 0, 0, 1e-200});
+
+    for (const DType dtype : {DType::f32, DType::f64}) {
+        const double epsilon = dtype == DType::f32 ? 1.2e-7 : 2.3e-16;
+        Generator generator(4);
+        const Tensor left = randn({5, 6, 5}, generator, dtype);
+        const Tensor right = randn({5, 5, 6}, generator, dtype);
+        const Tensor rank_5 = matmul(left, right), regular = randn({5, 6, 6}, generator, dtype);
+        for (const Tensor& a : {rank_5, regular}) {
+            const Tensor slope = det_slope(a);
+            const Tensor product = matmul(a, transpose(slope, -1, -2));  // det(a) 1
+            const Tensor wanted = mul(reshape(det(a), {5, 1, 1}), eye(6, dtype));
+            CHECK_LT(largest(sub(product, wanted)), 200 * epsilon * largest(a) * largest(slope));
+            CHECK_GT(largest(slope), 0.1);
+        }
+    }
+}
+
+TEST_CASE("det: second derivatives at a singular matrix") {
+    const Tensor a = tensor<double>({{1, 2, 3}, {2, 4, 6}, {1, 0, 1}}).set_requires_grad();
+    Tape tape;
+    const Tensor slope = tape.gradient(det(a), {a}, {.create_graph = true})[0];
+    CHECK_EQ(slope.to_vector<double>(), std::vector<double>{4, 4, -4, -2, -2, 2, 0, 0, 0});
+    // d^2 det / (d a00 d a11) = a22, ...
+    const Tensor second = tape.gradient(select(select(slope, 0, 0), 0, 0), {a})[0];
+    CHECK_EQ(second.to_vector<double>(), std::vector<double>{0, 0, 0, 0, 1, 0, 0, -6, 4});
 }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/tests/ops/ops_page.h>
+
+#include <tapestry/tests/ops/range_rows.h>
 #include <tapestry/tests/ops/public_header.h>
 
 #include <algorithm>
@@ -173,11 +175,11 @@ in `core/tensor.h`, views without gradients, for those who write ops, in `core/v
 
 | header | what it declares |
 |---|---|
-{}
+{}{}
 ## PyTorch's hundred
 
 {}{})",
-        contents, hundred(phrasebook), reference);
+        contents, accuracy_section(), hundred(phrasebook), reference);
 }
 
 }  // namespace tapestry::test
