@@ -240,7 +240,8 @@ void output_of_images(T* y, const T* x, const T* w, const T* bias, const Plan& p
                       .b_col = 1,
                       .c = to.data + g * block.outputs * to.row,
                       .c_row = to.row,
-                      .accumulate = bias != nullptr});
+                      .accumulate = bias != nullptr},
+                     false);
             }
         });
     });
@@ -286,7 +287,8 @@ void inputs_of_images(T* dx, const T* grad, const T* w, const Plan& plan, std::i
                   .b_row = from.row,
                   .b_col = 1,
                   .c = block.matrix + g * block.depth * strip.width,
-                  .c_row = strip.width});
+                  .c_row = strip.width},
+                 false);
         }
         block.fold(dx, strip);
     });
@@ -333,7 +335,8 @@ void weights_of_images(T* sum, const T* x, const T* grad, const Plan& plan, std:
                   .b_col = from.row,
                   .c = sum + g * block.depth * block.outputs,
                   .c_row = block.outputs,
-                  .accumulate = strip.image > begin || strip.windows.first > 0});
+                  .accumulate = strip.image > begin || strip.windows.first > 0},
+                 false);
         }
     });
 }

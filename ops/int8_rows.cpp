@@ -99,7 +99,7 @@ void multiply_many(const Tensor& x, const Int8Rows& w, const float* bias, Tensor
         g.c = y.mutable_data<float>() + first;
         g.c_row = w.rows;
         g.bias = bias != nullptr ? bias + first : nullptr;
-        kernels::table<float>().gemm.gemm(g);
+        kernels::table<float>().gemm.gemm(g, false);
     }
 }
 

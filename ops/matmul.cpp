@@ -94,8 +94,7 @@ void multiply_halves(const kernels::GemmArguments<F16>& g, bool serial) {
         widen(bias.mutable_data<float>(), g.bias, g.n);
         wide.bias = bias.data<float>();
     }
-    const kernels::Gemm<float>& kernel = kernels::table<float>().gemm;
-    (serial ? kernel.gemm_serial : kernel.gemm)(wide);
+    kernels::table<float>().gemm.gemm(wide, serial);
     for_lines(g.m, g.n, serial,
               [&](std::int64_t i) { narrow(g.c + i * g.c_row, wide.c + i * g.n, g.n); });
 }
@@ -107,8 +106,7 @@ void multiply_stored(const kernels::GemmArguments<T>& g, bool serial) {
     if constexpr (kIsHalf<T>) {
         multiply_halves(g, serial);
     } else {
-        const kernels::Gemm<T>& kernel = kernels::table<T>().gemm;
-        (serial ? kernel.gemm_serial : kernel.gemm)(g);
+        kernels::table<T>().gemm.gemm(g, serial);
     }
 }
 

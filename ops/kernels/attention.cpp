@@ -205,12 +205,14 @@ void forward_of_few(const AttentionHead<T>& h, std::int64_t first, std::int64_t 
                     Rows<T> weights) {
     const std::int64_t columns = h.seen(first + rows - 1), stride = score_stride<T>(h.s);
     const Rows<T> p{scratch_for<Room::heads>().take<T>(rows * stride), stride};
-    gemm_serial(plain_product(rows, columns, h.d, h.q.from(first), h.k.data, 1, h.k.row, p));
+    const Threads alone;
+    gemm_of_few_rows(plain_product(rows, columns, h.d, h.q.from(first), h.k.data, 1, h.k.row, p),
+                     alone);
     softmax_rows(score_rows(h, first, rows, p, columns));
     show_weights(constant(p), rows, columns, h.s, weights.from(first));
     apply_dropout(h, first, rows, columns, p);
-    gemm_serial(
-        plain_product(rows, h.e, columns, constant(p), h.v.data, h.v.row, 1, y.from(first)));
+    gemm_of_few_rows(
+        plain_product(rows, h.e, columns, constant(p), h.v.data, h.v.row, 1, y.from(first)), alone);
 }
 
 template <class T>

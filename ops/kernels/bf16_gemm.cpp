@@ -18,8 +18,10 @@ namespace {
 constexpr int kRows = 8;
 static_assert(kTileSide % kRows == 0);
 
-/// Computes c [8, 32]; its rows begin at `c`, those of A at `a`.
-void multiply_rows(const std::uint16_t* a, const std::uint16_t* b, std::int64_t steps, float* c) {
+/// Computes c [8, 32]; its rows begin at `c`, those of A at `a`. Inlined, its loop would have too
+/// few registers for addresses.
+[[gnu::noinline]] void multiply_rows(const std::uint16_t* a, const std::uint16_t* b,
+                                     std::int64_t steps, float* c) {
     __m512 sum[kRows][2];
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) sum[i][0] = sum[i][1] = _mm512_setzero_ps();

@@ -7,25 +7,19 @@ namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
 void int8_few_rows(const GemmArguments<float, std::int8_t>& g) {
-    if (g.n * g.k >= kParallelReading) {
-        return gemm_of_few_rows(
-            g, [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); });
-    }
-    gemm_of_few_rows(g, [](std::int64_t count, const auto& f) {
-        for (std::int64_t i = 0; i < count; ++i) f(i);
-    });
+    gemm_of_few_rows(g, threads_if(g.n * g.k >= kParallelReading));
 }
 
 }  // namespace
 
 template <>
 void install(Gemm<float>& kernels) {
-    kernels = {gemm<float>, gemm_serial<float>};
+    kernels = {gemm<float>};
 }
 
 template <>
 void install(Gemm<double>& kernels) {
-    kernels = {gemm<double>, gemm_serial<double>};
+    kernels = {gemm<double>};
 }
 
 template <>

@@ -21,12 +21,12 @@
 // thread of Zen 5, against a peak of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives
 // 238.
 //
-// For one or a few rows of A see gemm_few_rows.h. Otherwise rows of A are read in place. B, or
-// columns of A, are packed in the order of the loop, each part by the first tile that reads it,
-// while it computes: if a chunk has few tiles, packing in advance took 12% of the time. There are
-// two exceptions: a B with contiguous columns (C = A B^T) is transposed a panel at a time before
-// its first tile; and for very many rows of A, where each chunk would copy B, B is packed once, by
-// all threads.
+// For one or a few rows of A see gemm_few_rows.h, for the outer loops gemm_loops.h. Otherwise rows
+// of A are read in place. B, or columns of A, are packed in the order of the loop, each part by the
+// first tile that reads it, while it computes: if a chunk has few tiles, packing in advance took
+// 12% of the time. There are two exceptions: a B with contiguous columns (C = A B^T) is transposed
+// a panel at a time before its first tile; and for very many rows of A, where each chunk would copy
+// B, B is packed once, by all threads.
 //
 // Prefetching far ahead (whole panels of B and blocks of A into L2) was tried and gained nothing on
 // an Intel server: the first tile waited less but the others more, because prefetches occupy the
@@ -41,8 +41,8 @@
 // the cut into chunks.
 #pragma once
 
-#include <tapestry/core/parallel.h>
 #include <tapestry/ops/kernels/gemm_few_rows.h>
+#include <tapestry/ops/kernels/gemm_loops.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
 #include <tapestry/ops/kernels/gemm_tile.h>
 #include <tapestry/ops/kernels/matmul.h>
@@ -64,91 +64,73 @@ inline constexpr std::int64_t kInL1 = 16'384 / sizeof(T);
 /// Multiply-adds below which only one thread works: 64 x 64 x 64 takes it 5 microseconds on Zen 4,
 /// and starting a parallel loop takes 0.2.
 inline constexpr std::int64_t kParallelWork = 250'000;
-/// Elements of B below which packing is not worth waking other threads.
-inline constexpr std::int64_t kParallelPack = 32'768;
 
-/// One pass of the outer loops: its blocks of k, its columns of C, and how C is cut into chunks.
+/// A pass of a product by tiles of T.
 template <class T>
-struct Pass {
-    const GemmArguments<T>& g;
-    Cut depths{};                                  // k, into blocks
-    std::int64_t first_block = 0, last_block = 0;  // of this pass: [first, last)
-    std::int64_t column = 0, width = 0;            // columns [column, column + width) of B and C
-    const T* packed = nullptr;                     // the block of B packed in advance, or null
-    Cut panels{};                                  // the vectors of `width`, into panels
-    std::int64_t tile_height = 1;
-    Cut chunk_tiles{};   // the rows of C, counted in tiles, into chunks
-    Cut chunk_panels{};  // the panels, into chunks
+using TilePass = Pass<T, kLanes<T>>;
 
-    /// The panel's part of a block of B.
-    const T* b_at(std::int64_t block, std::int64_t panel) const {
-        return g.b + depths.begin(block) * g.b_row +
-               (column + panels.begin(panel) * kLanes<T>)*g.b_col;
-    }
-    std::int64_t longest_depth() const { return divide_up(depths.total, depths.parts); }
-};
+// ---- sizes --------------------------------------------------------------------------------------
 
-// ---- packing B in advance -----------------------------------------------------------------------
-
-/// Zeroes the end of each row of a panel, after its `width` elements of B.
 template <class T>
-void fill_with_zeros(T* panel, std::int64_t row, std::int64_t depth, std::int64_t width) {
-    if (width == row) return;
-    for (std::int64_t i = 0; i < depth; ++i) {
-        for (std::int64_t j = width; j < row; ++j) panel[i * row + j] = T(0);
-    }
+Threads threads_for(const GemmArguments<T>& g, bool serial) {
+    const bool few = has_few_rows(g);
+    const bool worth_it = few ? g.n * g.k >= kParallelReading : g.m * g.n * g.k >= kParallelWork;
+    return threads_if(!serial && worth_it);
 }
 
-template <class T>
-void pack_panel(const Pass<T>& pass, T* packed, std::int64_t panel) {
-    const GemmArguments<T>& g = pass.g;
-    const std::int64_t depth = pass.depths.size(pass.first_block);
-    const std::int64_t first = pass.panels.begin(panel) * kLanes<T>;
-    const std::int64_t padded = pass.panels.size(panel) * kLanes<T>;
-    const std::int64_t width = smaller(padded, pass.width - first);
-    T* const to = packed + first * depth;
-    copy_block(pass.b_at(pass.first_block, panel), g.b_row, g.b_col, to, padded, depth, width);
-    fill_with_zeros(to, padded, depth, width);
+/// The sizes of a product by tiles of T.
+template <class T, Order order, class S>
+TilePass<T> sizes_of_tiles(const GemmArguments<S>& g, bool packs, std::int64_t strips) {
+    TilePass<T> pass;
+    pass.m = g.m;
+    pass.n = g.n;
+    pass.widest = kTileVectors<order>;
+    pass.strips = {divide_up(g.n, kLanes<T>), strips};
+    pass.depths = {g.k, divide_up(g.k, kBlockK)};
+    pass.packs = packs;
+    return pass;
 }
 
-template <class T, class Loop>
-void pack_b(Pass<T>& pass, const Loop& loop) {
-    const std::int64_t elements =
-        pass.panels.total * kLanes<T> * pass.depths.size(pass.first_block);
-    T* const to = scratch_for<Room::b>().take<T>(elements);
-    const auto pack = [&pass, to](std::int64_t panel) { pack_panel(pass, to, panel); };
-    if (elements >= kParallelPack) {
-        loop(pass.panels.parts, pack);
-    } else {
-        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) pack(panel);
+/// Chooses the number of chunks, down and across, that minimises the work of the busiest thread.
+/// Copying a row of A or a column of B costs about as much as multiplying by kCopyRow columns or
+/// kCopyColumn rows; where chunks meet in a row of C, two threads write to neighbouring lines,
+/// which costs kSeam columns.
+template <class T, Order order>
+void cut_into_chunks(std::int64_t threads, TilePass<T>& pass) {
+    constexpr std::int64_t kCopyRow = 24, kCopyColumn = 8, kSeam = 8;
+    const std::int64_t panels = pass.panels.parts, widest = divide_up(pass.panels.total, panels);
+    pass.tile_height = tile_rows<order>(static_cast<int>(widest));
+    const std::int64_t tiles = divide_up(pass.m, pass.tile_height);
+    const std::int64_t least_down = divide_up(pass.m, kChunkRows<T>);
+    if (threads == 1) {
+        pass.chunk_tiles = {tiles, least_down};
+        pass.chunk_panels = {panels, 1};
+        return;
     }
-    pass.packed = to;
+    std::int64_t least_cost = -1;
+    for (std::int64_t down = least_down; down < least_down + threads && down <= tiles; ++down) {
+        const std::int64_t across = smaller(divide_up(threads, down), panels);
+        const std::int64_t rows = divide_up(tiles, down) * pass.tile_height;
+        const std::int64_t columns = divide_up(panels, across) * widest * kLanes<T>;
+        const std::int64_t around = kCopyRow + (across > 1 ? kSeam : 0);
+        const std::int64_t cost = divide_up(down * across, threads) *
+                                  (rows * columns + around * rows + kCopyColumn * columns);
+        if (least_cost >= 0 && cost >= least_cost) continue;
+        least_cost = cost;
+        pass.chunk_tiles = {tiles, down};
+        pass.chunk_panels = {panels, across};
+    }
 }
 
 // ---- a chunk ------------------------------------------------------------------------------------
 
-/// Rows of C in tiles, the last of which may be lower. If it would be less than half as high, it
-/// shares its rows with the one before, because a low tile has too few accumulators to hide
-/// latency. If there are several, the first has full height, because its loop may copy B.
-struct Tiles {
-    std::int64_t rows = 0, height = 1;
-    std::int64_t count() const { return divide_up(rows, height); }
-    std::int64_t size(std::int64_t tile) const {
-        const std::int64_t last = count() - 1, rest = rows - last * height;
-        if (last >= 2 && tile >= last - 1 && 2 * rest < height) {
-            const std::int64_t both = height + rest, upper = (both + 2) / 4 * 2;
-            return tile < last ? upper : both - upper;
-        }
-        return tile < last ? height : rest;
-    }
-};
-
-/// Hooks before and after each tile of a panel; these do nothing.
+/// Hooks before and after each tile of a panel, and after the panel; these do nothing.
 struct NothingAround {
     template <class T>
     void before(Tile<T>& /*tile*/) const {}
     template <class T>
     void after(const Tile<T>& /*tile*/) const {}
+    void end_panel() const {}
 };
 
 /// Multiplies the tiles of a panel, from `tile` downwards.
@@ -191,206 +173,140 @@ void multiply_panel_of(std::int64_t vectors, const Tiles& tiles, const Tile<T>& 
     multiply_panel<T, order, Vectors>(tiles, tile, around);
 }
 
-/// One chunk of C.
+/// Multiplies a chunk by tiles. The Format points these at its operands:
+///
+///     read_a(pass, chunk, tile)                    at rows of A, or a copy; returns the hooks
+///     place_c(pass, chunk, panel, tile, hooks)     at a panel of C, or of f32 sums
+///     read_b(pass, chunk, panel, tile)             at a panel of B, or a copy
+template <class T, class Format>
+void multiply_tiles(const Format& format, const TilePass<T>& pass, const Chunk& chunk) {
+    Tile<T> tile;
+    tile.k = pass.depths.size(chunk.block);
+    auto around = format.read_a(pass, chunk, tile);
+    pass.for_panels(chunk.first_panel, chunk.last_panel, [&](const Panel& panel) {
+        format.place_c(pass, chunk, panel, tile, around);
+        format.read_b(pass, chunk, panel, tile);
+        multiply_panel_of<T, Format::kOrder>(panel.padded / kLanes<T>, chunk.tiles, tile, around);
+        tile.a_from = nullptr;  // the panel has copied A
+        around.end_panel();
+    });
+}
+
+/// Zeroes the end of each row of a panel, after its `width` elements of B.
+template <class T>
+void fill_with_zeros(T* to, const Panel& panel, std::int64_t depth) {
+    if (panel.width == panel.padded) return;
+    for (std::int64_t i = 0; i < depth; ++i) {
+        for (std::int64_t j = panel.width; j < panel.padded; ++j) to[i * panel.padded + j] = T(0);
+    }
+}
+
+/// The format of operands that are stored in the type in which they are multiplied.
 template <class T, Order order>
-class Chunk {
-public:
-    Chunk(const Pass<T>& pass, std::int64_t down, std::int64_t across)
-        : pass_(pass),
-          g_(pass.g),
-          row_(pass.chunk_tiles.begin(down) * pass.tile_height),
-          tiles_{smaller(g_.m, pass.chunk_tiles.begin(down + 1) * pass.tile_height) - row_,
-                 pass.tile_height},
-          first_panel_(pass.chunk_panels.begin(across)),
-          last_panel_(pass.chunk_panels.begin(across + 1)) {
-        const std::int64_t depth = pass.longest_depth();
-        if constexpr (order == Order::columns) {
-            const std::int64_t room = tiles_.count() * depth * kColumn<T>;
-            copy_of_a_ = scratch_for<Room::a>().take<T>(room);
-        }
-        copy_of_panel_ =
-            scratch_for<Room::panel>().take<T>(depth * kTileVectors<order> * kLanes<T>);
+struct Plain {
+    static constexpr Order kOrder = order;
+    const GemmArguments<T>& g;
+
+    TilePass<T> sizes() const {
+        const bool packs = g.m >= kVeryManyRows;
+        return sizes_of_tiles<T, order>(g, packs, packs ? divide_up(g.n, kBlockColumns) : 1);
+    }
+    void begin_strip(TilePass<T>& pass, std::int64_t threads) const {
+        cut_into_chunks<T, order>(threads, pass);
+    }
+    std::int64_t parts_of_b(const TilePass<T>& pass) const { return pass.panels.parts; }
+    void pack_b(const TilePass<T>& pass, std::int64_t part, T* to) const {
+        const Panel panel = pass.panel(part);
+        const std::int64_t depth = pass.depths.size(pass.first_block);
+        copy_panel(b_at(pass, pass.first_block, panel), panel, depth, to + panel.first * depth);
+    }
+    void multiply(const TilePass<T>& pass, const Chunk& chunk) const {
+        multiply_tiles(*this, pass, chunk);
     }
 
-    void multiply() const {
-        for (std::int64_t block = pass_.first_block; block < pass_.last_block; ++block) {
-            multiply_block(block);
-        }
-    }
-
-private:
-    /// Points the tile at A in place, if its rows are contiguous, or if its columns are and only
-    /// one panel reads them or they stay in L1; otherwise at a copy. (With an odd number of rows
-    /// the code for one more could read past the last column, so they are copied.)
-    void read_a(std::int64_t block, Tile<T>& tile) const {
-        const T* const from = g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
-        const bool once = last_panel_ - first_panel_ == 1;
-        const bool near = once || tile.k * tiles_.rows <= kInL1<T>;
-        if (order == Order::rows || (near && g_.a_row == 1 && tiles_.rows % 2 == 0)) {
+    /// A is read in place if its rows are contiguous, or if its columns are and only one panel
+    /// reads them or they stay in L1. (With an odd number of rows the code for one more could read
+    /// past the last column, so they are copied.)
+    NothingAround read_a(const TilePass<T>& pass, const Chunk& chunk, Tile<T>& tile) const {
+        const T* const from = g.a + chunk.row * g.a_row + pass.depths.begin(chunk.block) * g.a_col;
+        const bool once = chunk.last_panel - chunk.first_panel == 1;
+        const bool near = once || tile.k * chunk.tiles.rows <= kInL1<T>;
+        if (order == Order::rows || (near && g.a_row == 1 && chunk.tiles.rows % 2 == 0)) {
             tile.a = from;
-            tile.a_step = order == Order::rows ? g_.a_row : g_.a_col;
-            tile.a_below = g_.a_row;
-            return;
+            tile.a_step = order == Order::rows ? g.a_row : g.a_col;
+            tile.a_below = g.a_row;
+            return {};
         }
-        tile.a = tile.a_to = copy_of_a_;
+        const std::int64_t room = chunk.tiles.count() * pass.longest_depth() * kColumn<T>;
+        tile.a = tile.a_to = scratch_for<Room::a>().take<T>(room);
         tile.a_step = kColumn<T>;
         tile.a_tile = tile.k * kColumn<T>;
         tile.a_from = from;
-        tile.a_row = g_.a_row;
-        tile.a_col = g_.a_col;
-        tile.a_readable = g_.m - row_;
+        tile.a_row = g.a_row;
+        tile.a_col = g.a_col;
+        tile.a_readable = g.m - chunk.row;
+        return {};
     }
 
-    void multiply_block(std::int64_t block) const {
-        Tile<T> tile;
-        tile.k = pass_.depths.size(block);
-        read_a(block, tile);
-        tile.c_row = g_.c_row;
-        tile.accumulate = g_.accumulate || block > 0;
-        for (std::int64_t panel = first_panel_; panel < last_panel_; ++panel) {
-            const std::int64_t vectors = pass_.panels.size(panel);
-            const std::int64_t first = pass_.panels.begin(panel) * kLanes<T>;
-            tile.c = g_.c + row_ * g_.c_row + pass_.column + first;
-            if (g_.bias != nullptr && block == 0) tile.bias = g_.bias + pass_.column + first;
-            tile.last_lanes = smaller(pass_.width - first - (vectors - 1) * kLanes<T>, kLanes<T>);
-            read_b(block, panel, tile);
-            multiply_panel_of<T, order>(vectors, tiles_, tile);
-            tile.a_from = nullptr;
-        }
+    void place_c(const TilePass<T>& pass, const Chunk& chunk, const Panel& panel, Tile<T>& tile,
+                 const NothingAround& /*around*/) const {
+        tile.c = g.c + chunk.row * g.c_row + pass.column + panel.first;
+        tile.c_row = g.c_row;
+        tile.accumulate = g.accumulate || chunk.block > 0;
+        if (g.bias != nullptr && chunk.block == 0) tile.bias = g.bias + pass.column + panel.first;
+        tile.last_lanes = panel.width - panel.padded + kLanes<T>;
     }
 
-    /// Points the tile at a panel of B, or at a copy: one that the tile's loop makes, if other
-    /// tiles will read it; one made at once, if rows are not whole vectors.
-    void read_b(std::int64_t block, std::int64_t panel, Tile<T>& tile) const {
-        const std::int64_t vectors = pass_.panels.size(panel), row = vectors * kLanes<T>;
+    /// B is read in place, or from a copy: one that the tile's loop makes, if other tiles will read
+    /// it; one made at once, if rows are not whole vectors.
+    void read_b(const TilePass<T>& pass, const Chunk& chunk, const Panel& panel,
+                Tile<T>& tile) const {
         tile.b_to = nullptr;
-        if (pass_.packed != nullptr) {
-            tile.b = pass_.packed + pass_.panels.begin(panel) * kLanes<T> * tile.k;
-            tile.b_row = row;
+        if (pass.packed != nullptr) {
+            tile.b = pass.packed + panel.first * tile.k;
+            tile.b_row = panel.padded;
             return;
         }
-        tile.b = pass_.b_at(block, panel);
-        tile.b_row = g_.b_row;
-        if (g_.b_col != 1) {
-            const std::int64_t width = row - kLanes<T> + tile.last_lanes;
-            copy_block(tile.b, g_.b_row, g_.b_col, copy_of_panel_, row, tile.k, width);
-            fill_with_zeros(copy_of_panel_, row, tile.k, width);
-            tile.b = copy_of_panel_;
-            tile.b_row = row;
+        tile.b = b_at(pass, chunk.block, panel);
+        tile.b_row = g.b_row;
+        const bool whole = g.b_col == 1 && panel.width == panel.padded;
+        if (whole && chunk.tiles.count() == 1) return;
+        T* const copy = scratch_for<Room::panel>().take<T>(pass.longest_depth() *
+                                                           kTileVectors<order> * kLanes<T>);
+        if (whole && copies_b_in_loop<order>(chunk.tiles.height, panel.padded / kLanes<T>)) {
+            tile.b_to = copy;
             return;
         }
-        const bool whole = tile.last_lanes == kLanes<T>, reused = tiles_.count() > 1;
-        if (whole && !reused) return;
-        if (whole && copies_b_in_loop<order>(tiles_.height, vectors)) {
-            tile.b_to = copy_of_panel_;
-            return;
-        }
-        copy_padded_rows(tile.b, g_.b_row, copy_of_panel_, row, tile.k,
-                         row - kLanes<T> + tile.last_lanes);
-        tile.b = copy_of_panel_;
-        tile.b_row = row;
+        copy_panel(tile.b, panel, tile.k, copy);
+        tile.b = copy;
+        tile.b_row = panel.padded;
     }
 
-    const Pass<T>& pass_;
-    const GemmArguments<T>& g_;
-    std::int64_t row_;
-    Tiles tiles_;
-    std::int64_t first_panel_, last_panel_;
-    T* copy_of_a_ = nullptr;
-    T* copy_of_panel_ = nullptr;
+private:
+    const T* b_at(const TilePass<T>& pass, std::int64_t block, const Panel& panel) const {
+        return g.b + pass.depths.begin(block) * g.b_row + (pass.column + panel.first) * g.b_col;
+    }
+    void copy_panel(const T* from, const Panel& panel, std::int64_t depth, T* to) const {
+        if (g.b_col == 1) {
+            return copy_padded_rows(from, g.b_row, to, panel.padded, depth, panel.width);
+        }
+        copy_block(from, g.b_row, g.b_col, to, panel.padded, depth, panel.width);
+        fill_with_zeros(to, panel, depth);
+    }
 };
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-/// Chooses the number of chunks, down and across, that minimises the work of the busiest thread.
-/// Copying a row of A or a column of B costs about as much as multiplying by kCopyRow columns or
-/// kCopyColumn rows; where chunks meet in a row of C, two threads write to neighbouring lines,
-/// which costs kSeam columns.
-template <class T, Order order>
-void cut_into_chunks(std::int64_t threads, Pass<T>& pass) {
-    constexpr std::int64_t kCopyRow = 24, kCopyColumn = 8, kSeam = 8;
-    const std::int64_t panels = pass.panels.parts, widest = divide_up(pass.panels.total, panels);
-    pass.tile_height = tile_rows<order>(static_cast<int>(widest));
-    const std::int64_t tiles = divide_up(pass.g.m, pass.tile_height);
-    const std::int64_t least_down = divide_up(pass.g.m, kChunkRows<T>);
-    std::int64_t least_cost = -1;
-    for (std::int64_t down = least_down; down < least_down + threads && down <= tiles; ++down) {
-        const std::int64_t across = smaller(divide_up(threads, down), panels);
-        const std::int64_t rows = divide_up(tiles, down) * pass.tile_height;
-        const std::int64_t columns = divide_up(panels, across) * widest * kLanes<T>;
-        const std::int64_t around = kCopyRow + (across > 1 ? kSeam : 0);
-        const std::int64_t cost = divide_up(down * across, threads) *
-                                  (rows * columns + around * rows + kCopyColumn * columns);
-        if (least_cost >= 0 && cost >= least_cost) continue;
-        least_cost = cost;
-        pass.chunk_tiles = {tiles, down};
-        pass.chunk_panels = {panels, across};
-    }
-}
-
-/// For k = 0: C = (accumulate ? C : 0) + bias.
+/// The product on all threads, if it is large enough to be worth it and not `serial`: that is for
+/// callers inside a parallel loop. The bits are the same.
 template <class T>
-void gemm_of_empty_sums(const GemmArguments<T>& g) {
-    if (g.accumulate && g.bias == nullptr) return;
-    for (std::int64_t i = 0; i < g.m; ++i) {
-        for (std::int64_t j = 0; j < g.n; ++j) {
-            T& c = g.c[i * g.c_row + j];
-            c = (g.accumulate ? c : T(0)) + (g.bias != nullptr ? g.bias[j] : T(0));
-        }
-    }
-}
-
-/// The whole product. loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
-template <class T, Order order, class Loop>
-void gemm_in_order(const GemmArguments<T>& g, std::int64_t threads, const Loop& loop) {
-    const bool packs = g.m >= kVeryManyRows;
-    const Cut widths{divide_up(g.n, kLanes<T>), packs ? divide_up(g.n, kBlockColumns) : 1};
-    Pass<T> pass{g};
-    pass.depths = {g.k, divide_up(g.k, kBlockK)};
-    for (std::int64_t j = 0; j < widths.parts; ++j) {
-        pass.column = widths.begin(j) * kLanes<T>;
-        pass.width = smaller(widths.size(j) * kLanes<T>, g.n - pass.column);
-        pass.panels = {widths.size(j), divide_up(widths.size(j), kTileVectors<order>)};
-        cut_into_chunks<T, order>(threads, pass);
-        for (std::int64_t i = 0; i < pass.depths.parts; i = pass.last_block) {
-            pass.first_block = i;
-            pass.last_block = packs ? i + 1 : pass.depths.parts;
-            if (packs) pack_b(pass, loop);
-            loop(pass.chunk_tiles.parts * pass.chunk_panels.parts, [&pass](std::int64_t chunk) {
-                const std::int64_t across = pass.chunk_panels.parts;
-                Chunk<T, order>(pass, chunk / across, chunk % across).multiply();
-            });
-        }
-    }
-}
-
-template <class T, class Loop>
-void gemm_in_chunks(const GemmArguments<T>& g, std::int64_t threads, const Loop& loop) {
+void gemm(const GemmArguments<T>& g, bool serial) {
     if (g.m <= 0 || g.n <= 0) return;
+    const Threads threads = threads_for(g, serial);
+    if (has_few_rows(g)) return gemm_of_few_rows(g, threads);
     if (g.k <= 0) return gemm_of_empty_sums(g);
-    if (g.a_col == 1) return gemm_in_order<T, Order::rows>(g, threads, loop);
-    gemm_in_order<T, Order::columns>(g, threads, loop);
-}
-
-/// The product on the calling thread, for callers already inside a parallel loop.
-template <class T>
-void gemm_serial(const GemmArguments<T>& g) {
-    const auto loop = [](std::int64_t count, const auto& f) {
-        for (std::int64_t i = 0; i < count; ++i) f(i);
-    };
-    if (has_few_rows(g)) return gemm_of_few_rows(g, loop);
-    gemm_in_chunks(g, 1, loop);
-}
-
-/// The product on all threads, if it is large enough to be worth it. Same bits as gemm_serial.
-template <class T>
-void gemm(const GemmArguments<T>& g) {
-    const bool few = has_few_rows(g);
-    const bool worth_it = few ? g.n * g.k >= kParallelReading : g.m * g.n * g.k >= kParallelWork;
-    if (!worth_it) return gemm_serial(g);
-    const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
-    if (few) return gemm_of_few_rows(g, loop);
-    gemm_in_chunks(g, num_threads(), loop);
+    if (g.a_col == 1) return multiply_in_chunks(Plain<T, Order::rows>{g}, threads);
+    multiply_in_chunks(Plain<T, Order::columns>{g}, threads);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -11,6 +11,7 @@
 // widens them in registers, and the sums are f32.
 #pragma once
 
+#include <tapestry/ops/kernels/gemm_loops.h>
 #include <tapestry/ops/kernels/gemm_tile.h>
 #include <tapestry/ops/kernels/half_vector.h>
 #include <tapestry/ops/kernels/matmul.h>
@@ -144,14 +145,12 @@ void few_rows_by_sums(const GemmArguments<T, S>& g, std::int64_t begin, std::int
     }
 }
 
-/// loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
-template <class T, class S, class Loop>
-void gemm_of_few_rows(const GemmArguments<T, S>& g, const Loop& loop) {
+template <class T, class S>
+void gemm_of_few_rows(const GemmArguments<T, S>& g, const Threads& threads) {
     const bool dots = g.b_row == 1 && g.a_col == 1;
     const std::int64_t width = dots ? kDotColumns : kSumVectors * kLanes<T>;
-    loop((g.n + width - 1) / width, [&g, dots, width](std::int64_t block) {
-        const std::int64_t begin = block * width;
-        const std::int64_t end = begin + width < g.n ? begin + width : g.n;
+    threads.share(divide_up(g.n, width), [&g, dots, width](std::int64_t block) {
+        const std::int64_t begin = block * width, end = smaller(begin + width, g.n);
         if (dots) {
             few_rows_by_dot_products(g, begin, end);
         } else {

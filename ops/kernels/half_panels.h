@@ -19,7 +19,7 @@
 // of A are used, and only these rows of c are read.
 #pragma once
 
-#include <tapestry/core/parallel.h>
+#include <tapestry/ops/kernels/gemm_loops.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
 #include <tapestry/ops/kernels/half_vector.h>
 #include <tapestry/ops/kernels/matmul.h>
@@ -119,16 +119,8 @@ inline constexpr std::int64_t kPackedA = 256 * 1024, kPackedB = 2048 * 1024;
 /// Multiply-adds below which only one thread works: about 4 microseconds.
 inline constexpr std::int64_t kParallelWork = 4'000'000;
 
-inline std::int64_t steps_of(std::int64_t k) { return k > 0 ? divide_up(k, kTileDepth) : 0; }
-/// Number of bf16 in a packed panel of at least one step.
-inline std::int64_t panel_size(std::int64_t k) { return (k > 0 ? steps_of(k) : 1) * 2 * kTileSize; }
-
-inline const std::uint16_t* bits_of(const Bf16* x) {
-    return reinterpret_cast<const std::uint16_t*>(x);
-}
-
 /// Writes the rows and columns of c inside C, plus the bias, to C.
-inline void write_panel(const GemmArguments<Bf16>& g, std::int64_t row, std::int64_t column,
+inline void write_panel(const HalfArguments& g, std::int64_t row, std::int64_t column,
                         const float* c) {
     const std::int64_t rows = smaller(kPanel, g.m - row);
     for (std::int64_t j = column; j < smaller(column + kPanel, g.n);
@@ -136,71 +128,71 @@ inline void write_panel(const GemmArguments<Bf16>& g, std::int64_t row, std::int
         const auto mask = static_cast<__mmask16>((1U << smaller(kTileSide, g.n - j)) - 1U);
         __m512 bias = _mm512_setzero_ps();
         if (g.bias != nullptr) {
-            const __m256i few = _mm256_maskz_loadu_epi16(mask, bits_of(g.bias) + j);
+            const __m256i few = _mm256_maskz_loadu_epi16(mask, g.bias + j);
             bias = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(few), 16));
         }
         for (std::int64_t i = 0; i < rows; ++i) {
             __m512 sum = _mm512_load_ps(c + i * kPanel);
             if (g.bias != nullptr) sum = _mm512_add_ps(sum, bias);
-            auto* const to = reinterpret_cast<std::uint16_t*>(g.c) + (row + i) * g.c_row + j;
+            std::uint16_t* const to = g.c + (row + i) * g.c_row + j;
             const Shorts half = narrowed(reinterpret_cast<Words>(sum));
             _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(half));
         }
     }
 }
 
-/// Panels of C: panels [first_row, last_row) of A times panels [first, last) of the block of B that
-/// begins at panel `block` and is packed at b.
-struct HalfChunk {
-    std::int64_t first_row, last_row, first, last, block;
-    const std::uint16_t* b;
-};
+using PairPass = Pass<std::uint16_t, kPanel>;
 
+/// The format: k in whole tiles; B always packed in advance; C in registers for all of k.
 template <class Instruction>
-void multiply_chunk(const GemmArguments<Bf16>& g, const HalfChunk& chunk) {
-    const std::int64_t size = panel_size(g.k), steps = steps_of(g.k);
-    const std::int64_t rows = chunk.last_row - chunk.first_row;
-    auto* const a = scratch_for<Room::a>().take<std::uint16_t>(rows * size);
-    const Lines lines{bits_of(g.a), g.a_row, g.a_col};
-    for (std::int64_t i = 0; i < rows; ++i) {
-        const std::int64_t row = (chunk.first_row + i) * kPanel;
-        pack_panel<false>(lines.at(row, 0), smaller(kPanel, g.m - row), g.k, a + i * size);
-    }
-    const Instruction instruction;
-    alignas(64) float c[kPanel * kPanel];
-    for (std::int64_t j = chunk.first; j < chunk.last; ++j) {
-        for (std::int64_t i = 0; i < rows; ++i) {
-            const std::int64_t row = (chunk.first_row + i) * kPanel;
-            instruction.multiply(a + i * size, chunk.b + j * size, steps,
-                                 smaller(kPanel, g.m - row), c);
-            write_panel(g, row, (chunk.block + j) * kPanel, c);
-        }
-    }
-}
+struct Pairs {
+    const HalfArguments& g;
 
-template <class Instruction, class Loop>
-void multiply_in_chunks(const GemmArguments<Bf16>& g, std::int64_t threads, const Loop& loop) {
-    const std::int64_t size = panel_size(g.k);
-    const std::int64_t panels = divide_up(g.n, kPanel), rows = divide_up(g.m, kPanel);
-    const Cut blocks{panels, divide_up(panels * size, kPackedB)};
-    const std::int64_t most = kPackedA / size > 1 ? kPackedA / size : 1;  // panels of A per chunk
-    const Cut down{rows, smaller(rows, divide_up(divide_up(rows, most), threads) * threads)};
-    const Lines lines{bits_of(g.b), g.b_col, g.b_row};
-    for (std::int64_t block = 0; block < blocks.parts; ++block) {
-        const std::int64_t first = blocks.begin(block), count = blocks.size(block);
-        auto* const b = scratch_for<Room::b>().take<std::uint16_t>(count * size);
-        loop(count, [&](std::int64_t j) {
-            const std::int64_t column = (first + j) * kPanel;
-            pack_panel<true>(lines.at(column, 0), smaller(kPanel, g.n - column), g.k, b + j * size);
-        });
-        const Cut across{count, smaller(count, divide_up(threads, down.parts))};
-        loop(down.parts * across.parts, [&](std::int64_t chunk) {
-            const std::int64_t i = chunk / across.parts, j = chunk % across.parts;
-            multiply_chunk<Instruction>(g, {down.begin(i), down.begin(i + 1), across.begin(j),
-                                            across.begin(j + 1), first, b});
+    PairPass sizes() const {
+        PairPass pass;
+        pass.m = g.m;
+        pass.n = g.n;
+        pass.depths.total = divide_up(g.k, kTileDepth) * kTileDepth;
+        const std::int64_t panels = divide_up(g.n, kPanel);
+        pass.strips = {panels, divide_up(panels * kPanel * pass.depths.total, kPackedB)};
+        pass.packs = true;
+        return pass;
+    }
+    void begin_strip(PairPass& pass, std::int64_t threads) const {
+        const std::int64_t rows = divide_up(g.m, kPanel);
+        const std::int64_t fit = kPackedA / (kPanel * pass.depths.total);
+        const std::int64_t least = divide_up(rows, fit > 1 ? fit : 1);
+        const std::int64_t down = smaller(rows, divide_up(least, threads) * threads);
+        pass.tile_height = kPanel;
+        pass.chunk_tiles = {rows, down};
+        pass.chunk_panels = {pass.panels.parts,
+                             smaller(pass.panels.parts, divide_up(threads, down))};
+    }
+    std::int64_t parts_of_b(const PairPass& pass) const { return pass.panels.parts; }
+    void pack_b(const PairPass& pass, std::int64_t part, std::uint16_t* to) const {
+        const Panel panel = pass.panel(part);
+        const Lines lines{g.b + (pass.column + panel.first) * g.b_col, g.b_col, g.b_row};
+        pack_panel<true>(lines, panel.width, g.k, to + panel.first * pass.depths.total);
+    }
+    void multiply(const PairPass& pass, const Chunk& chunk) const {
+        const std::int64_t depth = pass.depths.total, rows = chunk.tiles.rows;
+        auto* const a =
+            scratch_for<Room::a>().take<std::uint16_t>(chunk.tiles.count() * kPanel * depth);
+        const Lines lines{g.a + chunk.row * g.a_row, g.a_row, g.a_col};
+        for (std::int64_t i = 0; i < rows; i += kPanel) {
+            pack_panel<false>(lines.at(i, 0), smaller(kPanel, rows - i), g.k, a + i * depth);
+        }
+        const Instruction instruction;
+        alignas(64) float c[kPanel * kPanel];
+        pass.for_panels(chunk.first_panel, chunk.last_panel, [&](const Panel& panel) {
+            for (std::int64_t i = 0; i < rows; i += kPanel) {
+                instruction.multiply(a + i * depth, pass.packed + panel.first * depth,
+                                     depth / kTileDepth, smaller(kPanel, rows - i), c);
+                write_panel(g, chunk.row + i, pass.column + panel.first, c);
+            }
         });
     }
-}
+};
 
 /// Steps of k in the panels that repeat_panel multiplies.
 inline constexpr std::int64_t kRepeatedSteps = 6;
@@ -224,16 +216,12 @@ float repeat_panel(std::int64_t rounds) {
 
 /// The product, with HalfGemm's signature.
 template <class Instruction>
-void multiply_by(const GemmArguments<Bf16>& g, bool serial) {
+void multiply_by(const GemmArguments<Bf16>& halves, bool serial) {
+    const HalfArguments g = bits_of(halves);
     if (g.m <= 0 || g.n <= 0) return;
-    if (serial || g.m * g.n * g.k < kParallelWork) {
-        const auto loop = [](std::int64_t count, const auto& f) {
-            for (std::int64_t i = 0; i < count; ++i) f(i);
-        };
-        return multiply_in_chunks<Instruction>(g, 1, loop);
-    }
-    const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
-    multiply_in_chunks<Instruction>(g, num_threads(), loop);
+    if (g.k <= 0) return gemm_of_empty_sums(g);
+    const bool worth_it = g.m * g.n * g.k >= kParallelWork;
+    multiply_in_chunks(Pairs<Instruction>{g}, threads_if(!serial && worth_it));
 }
 
 template <class Instruction>

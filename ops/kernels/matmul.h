@@ -31,9 +31,8 @@ struct GemmArguments {
 /// Implemented in gemm.h.
 template <class T>
 struct Gemm {
-    using Function = void (*)(const GemmArguments<T>&);
-    Function gemm;         ///< on all threads
-    Function gemm_serial;  ///< on the calling thread, for products run in parallel
+    /// On all threads, or only on the calling one if `serial`, for products run in parallel.
+    void (*gemm)(const GemmArguments<T>& g, bool serial);
 };
 
 /// Products of bf16: by widening to the f32 tiles (wide_gemm.h), and by a bf16 instruction, if

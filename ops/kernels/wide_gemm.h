@@ -27,25 +27,11 @@
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-/// Arguments with bf16 as bits.
-using HalfArguments = GemmArguments<std::uint16_t>;
-
 /// Rows of C whose sums are held in f32.
 inline constexpr std::int64_t kWaitingRows = 1024;
 
-/// Steps of k copied at a time if memory is contiguous across k.
+/// Steps of k copied at a time if memory is contiguous across k; the next ones are prefetched.
 inline constexpr std::int64_t kStretch = 16;
-/// Prefetch distance in rows.
-inline constexpr std::int64_t kRowsAhead = 4;
-
-/// The blocking of a product, and its f32 parts.
-struct WidePass {
-    const HalfArguments& g;
-    Pass<float> pass;  // only its sizes
-    const float* bias = nullptr;
-    float* sums = nullptr;  // f32 sums; null if there is only one block
-    std::int64_t sums_row = 0;
-};
 
 // ---- copies -------------------------------------------------------------------------------------
 
@@ -65,64 +51,6 @@ inline void widen_columns(const std::uint16_t* from, std::int64_t run, float* to
             copy_transposed(wide, kSteps, to + k * padded + j, padded, steps, columns);
         }
     }
-}
-
-inline void pack_wide_panel(const WidePass& w, std::int64_t block, std::int64_t panel, float* to) {
-    const Pass<float>& pass = w.pass;
-    const std::int64_t depth = pass.depths.size(block);
-    const std::int64_t first = pass.panels.begin(panel) * kLanes<float>;
-    const std::int64_t padded = pass.panels.size(panel) * kLanes<float>;
-    const std::int64_t width = smaller(padded, pass.width - first);
-    const std::uint16_t* const from =
-        w.g.b + pass.depths.begin(block) * w.g.b_row + (pass.column + first) * w.g.b_col;
-    if (w.g.b_col == 1) {
-        for (std::int64_t k = 0; k < depth; ++k) {
-            widen_run(to + k * padded, from + k * w.g.b_row, width, kStretch * w.g.b_row);
-        }
-    } else {
-        widen_columns(from, w.g.b_col, to, padded, depth, width);
-    }
-    fill_with_zeros(to, padded, depth, width);
-}
-
-/// Packs contiguous rows of B, each into all panels, so memory is read in order.
-inline void pack_wide_rows(const WidePass& w, float* packed, std::int64_t begin, std::int64_t end) {
-    const Pass<float>& pass = w.pass;
-    const std::int64_t depth = pass.depths.size(pass.first_block);
-    const std::uint16_t* from =
-        w.g.b + (pass.depths.begin(pass.first_block) + begin) * w.g.b_row + pass.column;
-    for (std::int64_t k = begin; k < end; ++k, from += w.g.b_row) {
-        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) {
-            const std::int64_t first = pass.panels.begin(panel) * kLanes<float>;
-            const std::int64_t padded = pass.panels.size(panel) * kLanes<float>;
-            const std::int64_t width = smaller(padded, pass.width - first);
-            float* const to = packed + first * depth + k * padded;
-            widen_run(to, from + first, width, kRowsAhead * w.g.b_row);
-            fill_with_zeros(to, padded, 1, width);
-        }
-    }
-}
-
-template <class Loop>
-void pack_wide(WidePass& w, const Loop& loop) {
-    Pass<float>& pass = w.pass;
-    const std::int64_t depth = pass.depths.size(pass.first_block);
-    const std::int64_t elements = pass.panels.total * kLanes<float> * depth;
-    float* const to = scratch_for<Room::b>().take<float>(elements);
-    const Cut rows{depth, divide_up(depth, kStretch)};
-    const bool by_rows = w.g.b_col == 1;
-    const auto pack = [&w, to, rows, by_rows](std::int64_t part) {
-        if (by_rows) return pack_wide_rows(w, to, rows.begin(part), rows.begin(part + 1));
-        const std::int64_t first = w.pass.panels.begin(part) * kLanes<float>;
-        pack_wide_panel(w, w.pass.first_block, part, to + first * rows.total);
-    };
-    const std::int64_t parts = by_rows ? rows.parts : pass.panels.parts;
-    if (elements >= kParallelPack) {
-        loop(parts, pack);
-    } else {
-        for (std::int64_t part = 0; part < parts; ++part) pack(part);
-    }
-    pass.packed = to;
 }
 
 /// Packs columns of A in the order of the tiles, [tile][k][row], with zeros below the last row:
@@ -183,94 +111,125 @@ struct WideAround {
             narrow_run(c, tile.c + i * tile.c_row, width);
         }
     }
+    void end_panel() { a = nullptr; }
 };
 
-// ---- the product --------------------------------------------------------------------------------
+// ---- the format ---------------------------------------------------------------------------------
 
 template <Order order>
-void multiply_wide_block(const WidePass& w, std::int64_t block, std::int64_t down,
-                         std::int64_t across) {
-    const Pass<float>& pass = w.pass;
-    const std::int64_t row = pass.chunk_tiles.begin(down) * pass.tile_height;
-    const std::int64_t end = pass.chunk_tiles.begin(down + 1) * pass.tile_height;
-    const Tiles tiles{smaller(w.g.m, end) - row, pass.tile_height};
-    constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
-    Tile<float> tile;
-    tile.k = pass.depths.size(block);
-    tile.last_lanes = kLanes<float>;
-    tile.accumulate = block > 0;
-    WideAround around{};
-    const std::uint16_t* const a = w.g.a + row * w.g.a_row + pass.depths.begin(block) * w.g.a_col;
-    if constexpr (order == Order::rows) {
-        // The row stride is not a power of two, so rows do not compete for a few L1 sets.
-        tile.a_step = tile.a_below = tile.k + kLine<float>;
-        around.a = a;
-        around.a_row = w.g.a_row;
-        around.a_to = scratch_for<Room::a>().take<float>(tiles.rows * tile.a_step);
-        tile.a = around.a_to;
-    } else {
-        tile.a_step = kColumn<float>;
-        tile.a_tile = tile.k * kColumn<float>;
-        float* const to = scratch_for<Room::a>().take<float>(tiles.count() * tile.a_tile);
-        widen_tiles(w.g, a, row, tiles, tile.k, to);
-        tile.a = to;
-    }
-    if (w.sums == nullptr) {
-        around.room = scratch_for<Room::panel>().take<float>(kTileRows<order> * kWidest);
-    }
-    float* const own_b =
-        pass.packed != nullptr ? nullptr : scratch_for<Room::b>().take<float>(tile.k * kWidest);
-    around.c_row = w.g.c_row;
-    for (std::int64_t panel = pass.chunk_panels.begin(across);
-         panel < pass.chunk_panels.begin(across + 1); ++panel) {
-        const std::int64_t vectors = pass.panels.size(panel);
-        const std::int64_t first = pass.panels.begin(panel) * kLanes<float>;
-        tile.c = w.sums == nullptr ? around.room : w.sums + row * w.sums_row + first;
-        tile.c_row = w.sums == nullptr ? vectors * kLanes<float> : w.sums_row;
-        tile.bias = w.bias != nullptr && block == 0 ? w.bias + pass.column + first : nullptr;
-        if (own_b != nullptr) pack_wide_panel(w, block, panel, own_b);
-        tile.b = own_b != nullptr ? own_b : pass.packed + first * tile.k;
-        tile.b_row = vectors * kLanes<float>;
-        around.width = smaller(tile.b_row, pass.width - first);
-        if (block + 1 == pass.depths.parts) {
-            around.c = w.g.c + row * w.g.c_row + pass.column + first;
-        }
-        multiply_panel_of<float, order>(vectors, tiles, tile, around);
-        around.a = nullptr;
-    }
-}
+struct Widened {
+    static constexpr Order kOrder = order;
+    static constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
+    const HalfArguments& g;
+    const float* bias;  // padded to whole vectors, or null
+    bool packs;
+    float* sums = nullptr;  // of the strip, padded; null if there is only one block
+    std::int64_t sums_row = 0;
 
-template <Order order, class Loop>
-void wide_gemm_in_order(const HalfArguments& g, const float* bias, bool packs, std::int64_t threads,
-                        const Loop& loop) {
-    GemmArguments<float> sizes;
-    sizes.m = g.m;
-    WidePass w{g, Pass<float>{sizes}, bias};
-    Pass<float>& pass = w.pass;
-    pass.depths = {g.k, divide_up(g.k, kBlockK)};
-    const Cut strips{divide_up(g.n, kLanes<float>), divide_up(g.n, kBlockColumns)};
-    for (std::int64_t j = 0; j < strips.parts; ++j) {
-        pass.column = strips.begin(j) * kLanes<float>;
-        pass.width = smaller(strips.size(j) * kLanes<float>, g.n - pass.column);
-        pass.panels = {strips.size(j), divide_up(strips.size(j), kTileVectors<order>)};
+    TilePass<float> sizes() const {
+        return sizes_of_tiles<float, order>(g, packs, divide_up(g.n, kBlockColumns));
+    }
+    void begin_strip(TilePass<float>& pass, std::int64_t threads) {
         cut_into_chunks<float, order>(threads, pass);
-        if (pass.depths.parts > 1) {
-            w.sums_row = strips.size(j) * kLanes<float>;
-            w.sums = scratch_for<Room::sums>().take<float>(g.m * w.sums_row);
+        if (pass.depths.parts == 1) return;
+        sums_row = pass.panels.total * kLanes<float>;
+        sums = scratch_for<Room::sums>().take<float>(g.m * sums_row);
+    }
+
+    /// Contiguous rows of B are packed some at a time into all panels, so memory is read in order.
+    std::int64_t parts_of_b(const TilePass<float>& pass) const {
+        return g.b_col == 1 ? stretches(pass).parts : pass.panels.parts;
+    }
+    void pack_b(const TilePass<float>& pass, std::int64_t part, float* to) const {
+        const std::int64_t depth = pass.depths.size(pass.first_block);
+        if (g.b_col != 1) {
+            const Panel panel = pass.panel(part);
+            return widen_panel(b_at(pass, pass.first_block, panel), panel, depth,
+                               to + panel.first * depth);
         }
-        for (std::int64_t i = 0; i < pass.depths.parts; i = pass.last_block) {
-            pass.first_block = i;
-            pass.last_block = packs ? i + 1 : pass.depths.parts;
-            if (packs) pack_wide(w, loop);
-            loop(pass.chunk_tiles.parts * pass.chunk_panels.parts, [&w](std::int64_t chunk) {
-                const std::int64_t across = w.pass.chunk_panels.parts;
-                for (std::int64_t k = w.pass.first_block; k < w.pass.last_block; ++k) {
-                    multiply_wide_block<order>(w, k, chunk / across, chunk % across);
-                }
-            });
+        const Cut rows = stretches(pass);
+        const std::int64_t begin = rows.begin(part), count = rows.size(part);
+        pass.for_panels(0, pass.panels.parts, [&](const Panel& panel) {
+            widen_panel(b_at(pass, pass.first_block, panel) + begin * g.b_row, panel, count,
+                        to + panel.first * depth + begin * panel.padded);
+        });
+    }
+    void multiply(const TilePass<float>& pass, const Chunk& chunk) const {
+        multiply_tiles(*this, pass, chunk);
+    }
+
+    WideAround read_a(const TilePass<float>& pass, const Chunk& chunk, Tile<float>& tile) const {
+        const std::uint16_t* const a =
+            g.a + chunk.row * g.a_row + pass.depths.begin(chunk.block) * g.a_col;
+        WideAround around{};
+        if constexpr (order == Order::rows) {
+            // The row stride is not a power of two, so rows do not compete for a few L1 sets.
+            tile.a_step = tile.a_below = tile.k + kLine<float>;
+            around.a = a;
+            around.a_row = g.a_row;
+            around.a_to = scratch_for<Room::a>().take<float>(chunk.tiles.rows * tile.a_step);
+            tile.a = around.a_to;
+        } else {
+            tile.a_step = kColumn<float>;
+            tile.a_tile = tile.k * kColumn<float>;
+            float* const to = scratch_for<Room::a>().take<float>(chunk.tiles.count() * tile.a_tile);
+            widen_tiles(g, a, chunk.row, chunk.tiles, tile.k, to);
+            tile.a = to;
+        }
+        if (sums == nullptr) {
+            around.room = scratch_for<Room::panel>().take<float>(kTileRows<order> * kWidest);
+        }
+        around.c_row = g.c_row;
+        return around;
+    }
+
+    void place_c(const TilePass<float>& pass, const Chunk& chunk, const Panel& panel,
+                 Tile<float>& tile, WideAround& around) const {
+        tile.c = sums == nullptr ? around.room : sums + chunk.row * sums_row + panel.first;
+        tile.c_row = sums == nullptr ? panel.padded : sums_row;
+        tile.accumulate = chunk.block > 0;
+        if (bias != nullptr && chunk.block == 0) tile.bias = bias + pass.column + panel.first;
+        tile.last_lanes = kLanes<float>;
+        around.width = panel.width;
+        if (chunk.block + 1 == pass.depths.parts) {
+            around.c = g.c + chunk.row * g.c_row + pass.column + panel.first;
         }
     }
-}
+
+    void read_b(const TilePass<float>& pass, const Chunk& chunk, const Panel& panel,
+                Tile<float>& tile) const {
+        tile.b_row = panel.padded;
+        tile.b = pass.packed + panel.first * tile.k;
+        if (pass.packed != nullptr) return;
+        float* const own = scratch_for<Room::b>().take<float>(tile.k * kWidest);
+        widen_panel(b_at(pass, chunk.block, panel), panel, tile.k, own);
+        tile.b = own;
+    }
+
+private:
+    static Cut stretches(const TilePass<float>& pass) {
+        const std::int64_t depth = pass.depths.size(pass.first_block);
+        return {depth, divide_up(depth, kStretch)};
+    }
+    const std::uint16_t* b_at(const TilePass<float>& pass, std::int64_t block,
+                              const Panel& panel) const {
+        return g.b + pass.depths.begin(block) * g.b_row + (pass.column + panel.first) * g.b_col;
+    }
+    void widen_panel(const std::uint16_t* from, const Panel& panel, std::int64_t depth,
+                     float* to) const {
+        if (g.b_col == 1) {
+            const std::int64_t row = g.b_row, ahead = kStretch * g.b_row;
+            for (std::int64_t k = 0; k < depth; ++k) {
+                widen_run(to + k * panel.padded, from + k * row, panel.width, ahead);
+            }
+        } else {
+            widen_columns(from, g.b_col, to, panel.padded, depth, panel.width);
+        }
+        fill_with_zeros(to, panel, depth);
+    }
+};
+
+// ---- the whole ----------------------------------------------------------------------------------
 
 /// The bias as f32 padded to whole vectors, or null.
 inline const float* widened_bias(const HalfArguments& g) {
@@ -284,8 +243,7 @@ inline const float* widened_bias(const HalfArguments& g) {
 
 /// With few rows, A, the bias and C are small compared with B, so they are converted to f32, and
 /// only B is read as stored.
-template <class Loop>
-void wide_gemm_of_few_rows(const HalfArguments& g, const Loop& loop) {
+inline void wide_gemm_of_few_rows(const HalfArguments& g, const Threads& threads) {
     GemmArguments<float, std::uint16_t> wide;
     wide.m = g.m;
     wide.n = g.n;
@@ -308,22 +266,18 @@ void wide_gemm_of_few_rows(const HalfArguments& g, const Loop& loop) {
     wide.bias = widened_bias(g);
     wide.c = scratch_for<Room::sums>().take<float>(g.m * g.n);
     wide.c_row = g.n;
-    gemm_of_few_rows(wide, loop);
+    gemm_of_few_rows(wide, threads);
     for (std::int64_t i = 0; i < g.m; ++i) {
         narrow_run(g.c + i * g.c_row, wide.c + i * g.n, g.n);
     }
 }
 
-template <class Loop>
-void wide_gemm_in_chunks(const HalfArguments& g, std::int64_t threads, const Loop& loop) {
-    if (g.k <= 0) {  // empty sums
-        for (std::int64_t i = 0; i < g.m; ++i) {
-            for (std::int64_t j = 0; j < g.n; ++j) {
-                g.c[i * g.c_row + j] = g.bias != nullptr ? g.bias[j] : std::uint16_t{0};
-            }
-        }
-        return;
-    }
+inline void wide_gemm(const GemmArguments<Bf16>& halves, bool serial) {
+    const HalfArguments g = bits_of(halves);
+    if (g.m <= 0 || g.n <= 0) return;
+    const Threads threads = threads_for(g, serial);
+    if (has_few_rows(g)) return wide_gemm_of_few_rows(g, threads);
+    if (g.k <= 0) return gemm_of_empty_sums(g);
     const float* const bias = widened_bias(g);
     const bool packs = g.m >= kVeryManyRows || g.k <= kBlockK;
     const Cut rows{g.m, g.k > kBlockK ? divide_up(g.m, kWaitingRows) : 1};
@@ -333,36 +287,11 @@ void wide_gemm_in_chunks(const HalfArguments& g, std::int64_t threads, const Loo
         some.a += rows.begin(i) * g.a_row;
         some.c += rows.begin(i) * g.c_row;
         if (g.a_col == 1) {
-            wide_gemm_in_order<Order::rows>(some, bias, packs, threads, loop);
+            multiply_in_chunks(Widened<Order::rows>{some, bias, packs}, threads);
         } else {
-            wide_gemm_in_order<Order::columns>(some, bias, packs, threads, loop);
+            multiply_in_chunks(Widened<Order::columns>{some, bias, packs}, threads);
         }
     }
-}
-
-inline HalfArguments bits_of(const GemmArguments<Bf16>& g) {
-    const auto* const a = reinterpret_cast<const std::uint16_t*>(g.a);
-    const auto* const b = reinterpret_cast<const std::uint16_t*>(g.b);
-    const auto* const bias = reinterpret_cast<const std::uint16_t*>(g.bias);
-    auto* const c = reinterpret_cast<std::uint16_t*>(g.c);
-    return {g.m, g.n, g.k, a, g.a_row, g.a_col, b, g.b_row, g.b_col, c, g.c_row, bias, false};
-}
-
-inline void wide_gemm(const GemmArguments<Bf16>& halves, bool serial) {
-    const HalfArguments g = bits_of(halves);
-    if (g.m <= 0 || g.n <= 0) return;
-    const bool few = has_few_rows(g);
-    const bool worth_it = few ? g.n * g.k >= kParallelReading : g.m * g.n * g.k >= kParallelWork;
-    if (serial || !worth_it) {
-        const auto loop = [](std::int64_t count, const auto& f) {
-            for (std::int64_t i = 0; i < count; ++i) f(i);
-        };
-        if (few) return wide_gemm_of_few_rows(g, loop);
-        return wide_gemm_in_chunks(g, 1, loop);
-    }
-    const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
-    if (few) return wide_gemm_of_few_rows(g, loop);
-    wide_gemm_in_chunks(g, num_threads(), loop);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME
