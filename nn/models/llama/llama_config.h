@@ -35,10 +35,11 @@ struct LlamaConfig {
 
     /// Total number of parameters; a double, because a configuration from a file may be absurd.
     friend double parameter_count(const LlamaConfig& config);
-    /// Estimated peak memory of training, and the operations of a step: those of a GPT
-    /// (gpt_config.h) of the same sizes with rotary positions, SwiGLU and no biases.
+    /// Estimated peak memory of training: that of a GPT (gpt_config.h) of the same sizes with
+    /// rotary positions, SwiGLU and no biases.
     friend double training_bytes(const LlamaConfig& config, std::int64_t batch,
                                  std::int64_t gradient_sets, std::int64_t moments);
+    /// Operations of a step, those of the same GPT.
     friend double step_flops(const LlamaConfig& config, std::int64_t batch);
 };
 
