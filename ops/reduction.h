@@ -71,11 +71,11 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 
 /// y = (sum_i |x_i|^p)^(1/p) over `axes`, {} meaning all: the norm of all elements as one vector,
 /// of rows, or, over two axes with p = 2, of matrices (Frobenius). Floating-point; summed in
-/// double, and scaled if powers leave its range. p = inf gives the largest |x_i|, -inf the smallest, 0 the number of nonzero x_i. Over no
-/// elements: 0, and inf for p < 0. Gradient: g x_i |x_i|^(p-2) y^(1-p), 0 where x_i or y is 0; for
-/// p = inf and -inf shared among equals; none for p = 0. All as in PyTorch (linalg.vector_norm).
-/// Throws ValueError if p is NaN, ShapeError for an axis outside the rank or named twice, or over
-/// no elements with p = inf or -inf.
+/// double, and scaled if powers leave its range. p = inf gives the largest |x_i|, -inf the
+/// smallest, 0 the number of nonzero x_i. Over no elements: 0, and inf for p < 0. Gradient: g x_i
+/// |x_i|^(p-2) y^(1-p), 0 where x_i or y is 0; for p = inf and -inf shared among equals; none for p
+/// = 0. All as in PyTorch (linalg.vector_norm). Throws ValueError if p is NaN, ShapeError for an
+/// axis outside the rank or named twice, or over no elements with p = inf or -inf.
 Tensor norm(const Tensor& x, double p = 2, const std::vector<int>& axes = {}, bool keepdim = false);
 
 }  // namespace tapestry

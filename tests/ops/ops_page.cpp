@@ -2,8 +2,8 @@
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/tests/ops/ops_page.h>
 
-#include <tapestry/tests/ops/range_rows.h>
 #include <tapestry/tests/ops/public_header.h>
+#include <tapestry/tests/ops/range_rows.h>
 
 #include <algorithm>
 
