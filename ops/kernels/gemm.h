@@ -286,7 +286,9 @@ private:
     const T* b_at(const TilePass<T>& pass, std::int64_t block, const Panel& panel) const {
         return g.b + pass.depths.begin(block) * g.b_row + (pass.column + panel.first) * g.b_col;
     }
-    void copy_panel(const T* from, const Panel& panel, std::int64_t depth, T* to) const {
+    /// Not inlined, where its loops would have too few registers.
+    [[gnu::noinline]] void copy_panel(const T* from, const Panel& panel, std::int64_t depth,
+                                      T* to) const {
         if (g.b_col == 1) {
             return copy_padded_rows(from, g.b_row, to, panel.padded, depth, panel.width);
         }
