@@ -348,7 +348,7 @@ int Options::parse_and_run(int argc, char** argv) {
     const int code = chosen().action_();
     // Flush: output may still be in a buffer.
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written) return code;
+    if (written || code == kInterrupted) return code;  // perhaps because the reader went away
     return complain(name_, code == kSuccess ? kBadInput : code, "the output could not be written");
 }
 
