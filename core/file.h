@@ -170,8 +170,8 @@ void check_room(const std::filesystem::path& directory, std::uint64_t bytes);
 void sync_directory(const std::filesystem::path& directory);
 
 /// Removes temporaries that killed processes left in the directory: nobody holds their locks.
-/// Without locks on the file system, those of this machine's processes. Those that cannot be removed
-/// stay.
+/// Without locks on the file system, those of this machine's processes. Those that cannot be
+/// removed stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -44,8 +44,8 @@ public:
     Tensor(StoragePtr storage, const Shape& shape, const Strides& strides, std::int64_t offset,
            DType dtype);
 
-    // Defined in tensor.cpp: inlined into every op they were a quarter of the library's code, and of
-    // the time to compile it.
+    // Defined in tensor.cpp: inlined into every op they were a quarter of the library's code, and
+    // of the time to compile it.
     Tensor(const Tensor&);
     Tensor(Tensor&&) = default;
     Tensor& operator=(const Tensor&) &;
