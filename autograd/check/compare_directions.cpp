@@ -99,8 +99,8 @@ private:
         const double root = std::sqrt(static_cast<double>(entries.members.size()));
         one.share = entries.least;
         one.alone = true;
-        // Small ones are resolved as far as the limits ask, and the report says how far.
-        if (&part != parts_.data()) one.sharp = 0.1 * examination_.limits.resolution;
+        // As sharply as the limits ask: the report says how far.
+        if (entries.most > 0) one.sharp = 1;
         if (entries.most > 0) return one;
         // What is claimed to be nothing is compared with what is not.
         for (const Part& other : parts_) {
