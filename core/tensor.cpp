@@ -21,7 +21,7 @@ std::uint64_t bytes_for(const Shape& shape, DType dtype) {
 
 Tensor::Tensor(const Tensor&) = default;
 Tensor& Tensor::operator=(const Tensor&) & = default;
-Tensor& Tensor::operator=(Tensor&&) & = default;
+Tensor& Tensor::operator=(Tensor&&) & noexcept = default;
 Tensor::~Tensor() = default;
 
 Tensor::Tensor(const Shape& shape, DType dtype)

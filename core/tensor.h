@@ -49,7 +49,7 @@ public:
     Tensor(const Tensor&);
     Tensor(Tensor&&) = default;
     Tensor& operator=(const Tensor&) &;
-    Tensor& operator=(Tensor&&) &;
+    Tensor& operator=(Tensor&&) & noexcept;
     ~Tensor();
     /// x[i] = y would only change a temporary: write x[i].copy_(y).
     Tensor& operator=(const Tensor&) && = delete;

@@ -6,7 +6,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/terminal/run_text.h>
-#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/ops/view.h>
