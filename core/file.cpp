@@ -97,7 +97,7 @@ private:
     static bool is_locked(int file) {
         if (::flock(file, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // no locks here
         struct stat status {};
-        return ::fstat(file, &status) == 0 && status.st_nlink > 0;
+        return ::fstat(file, &status) != 0 || status.st_nlink > 0;
     }
 
     int directory_;

@@ -185,6 +185,7 @@ struct Targets {
 // -sum_j q_j log softmax(x)_j, and 0 in ignored rows.
 Tensor plain_cross_entropy(const Tensor& x, const Tensor& targets,
                            const CrossEntropyOptions& options, std::int64_t counted) {
+    const FloatingPointGuard standard;  // for the weights of the smoothing
     const Targets found(targets, options.ignore_index);
     const double s = options.label_smoothing;
     const Tensor log_p = log_softmax(x);  // [..., V]

@@ -198,9 +198,8 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
     o.flag("--overwrite", s.run.overwrite, "Start a new run in OUT, replacing the one there")
         .excludes(o.option("--resume"));
     o.texts(
-         "--override", s.run.overrides,
-         "With --resume: settings that may differ from before (lr, batch, isa, version, data, ...)")
-        .needs(o.option("--resume"));
+        "--override", s.run.overrides,
+        "With --resume: settings that may differ from before (lr, batch, isa, version, data, ...)");
     Option fork = o.text("--fork", s.run.fork, "Continue the run in this directory in OUT");
     Option step =
         o.count("--step", s.run.step, "With --fork: step to continue after; 0: the beginning", {0});

@@ -54,6 +54,14 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     return std::make_unique<Session>(r.config, cache);
 }
 
+// A run that does not resume has nothing that settings could differ from, but processes may run
+// different instruction sets.
+void check_overrides(const RunRequest& r) {
+    for (const std::string& name : r.overrides) {
+        require(r.resume || name == "isa", "--override {} requires --resume", name);
+    }
+}
+
 // A new run replaces a run or a model only on request, and a model that another program wrote
 // never. A run that was killed before its first save has nothing to lose.
 void check_vacant(const RunRequest& r) {
@@ -113,6 +121,7 @@ BegunRun begin_run(const RunRequest& r, const TextCache* cache, const Told& list
     const auto told = [&listener](const std::string& text) {
         if (listener && !text.empty()) listener(text);
     };
+    check_overrides(r);
     if (!r.fork.empty()) return fork(r, cache, told);
     BegunRun run;
     run.directory = locked(r);
