@@ -19,11 +19,6 @@ std::uint64_t bytes_for(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-Tensor::Tensor(const Tensor&) = default;
-Tensor& Tensor::operator=(const Tensor&) & = default;
-Tensor& Tensor::operator=(Tensor&&) & noexcept = default;
-Tensor::~Tensor() = default;
-
 Tensor::Tensor(const Shape& shape, DType dtype)
     : storage_(make_recycled<Storage>(bytes_for(shape, dtype))),
       shape_(shape),

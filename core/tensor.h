@@ -44,13 +44,10 @@ public:
     Tensor(StoragePtr storage, const Shape& shape, const Strides& strides, std::int64_t offset,
            DType dtype);
 
-    // Defined in tensor.cpp: inlined into every op they were a quarter of the library's code, and
-    // of the time to compile it.
-    Tensor(const Tensor&);
+    Tensor(const Tensor&) = default;
     Tensor(Tensor&&) = default;
-    Tensor& operator=(const Tensor&) &;
-    Tensor& operator=(Tensor&&) & noexcept;
-    ~Tensor();
+    Tensor& operator=(const Tensor&) & = default;
+    Tensor& operator=(Tensor&&) & = default;
     /// x[i] = y would only change a temporary: write x[i].copy_(y).
     Tensor& operator=(const Tensor&) && = delete;
 

@@ -36,10 +36,11 @@ struct Unseen {
 
 /// Entries of about the same size that were checked together, along directions.
 struct ClassReport {
-    int entries = 0;             ///< their number
-    double least = 0, most = 0;  ///< the smallest and the largest claimed; 0: claimed to be 0
-    std::string of = {};         ///< the outputs, if they were checked in classes as well
-    double resolution = 0;       ///< worst of those that passed, relative to the smallest entry
+    int entries = 0;        ///< their number
+    double least = 0;       ///< the smallest claimed; 0: claimed to be 0
+    double most = 0;        ///< the largest claimed
+    std::string of = {};    ///< the outputs, if they were checked in classes as well
+    double resolution = 0;  ///< worst of those that passed, relative to the smallest entry
 };
 
 /// One input or parameter.
