@@ -53,7 +53,7 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
                   const Claim& claim, const Examination& examination, bool one_number = true,
                   const HiddenNoise& hidden = {});
 
-/// `weights`, with larger weights for outputs that are much smaller than the largest, so that no
+/// `weights`, with larger weights for outputs that are much smaller than the largest: no
 /// output's gradient is lost in that of another; unchanged if all are of about the same size.
 std::vector<double> evened(const std::vector<double>& weights, const Neighbourhood& around);
 

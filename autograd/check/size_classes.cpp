@@ -13,8 +13,7 @@ namespace {
 
 constexpr double kWide = 1e3;
 
-// Evenly within a class, and with the weights' signs; their sizes vary, so that equal errors do not
-// cancel.
+// Evenly within a class, and with the weights' signs. Their sizes vary: equal errors do not cancel.
 double even_weight(double weight, double size, double most) {
     return std::copysign(0.5 + 0.5 * std::min(std::abs(weight), 2.0), weight) * (most / size);
 }
@@ -94,7 +93,7 @@ std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::v
             if (std::isfinite(change)) moved = std::max(moved, change);
         }
         uncertain = std::max(uncertain, moved * std::abs(u[i]));
-        // An entry that is nothing but rounding has no size of its own.
+        // An entry that is only rounding counts as 0.
         if (std::abs(claim.gradient[i]) <= kRounding * moved) sizes[i] = 0;
     }
     std::vector<EntryClass> all;

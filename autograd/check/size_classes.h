@@ -33,7 +33,7 @@ std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
                                         const std::vector<double>& weights);
 
 /// A direction within one class of a claim's entries: no entry contributes more to the claimed
-/// slope than the smallest does, so that an error of the same part of any of them shows alike.
+/// slope than the smallest does: an error of the same part of any of them shows alike.
 struct EntryClass {
     SizeClass entries;           ///< by their contribution if x moves by its own size
     std::vector<double> shares;  ///< of each entry's own step; 0 outside of the class

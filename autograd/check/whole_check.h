@@ -120,7 +120,7 @@ Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>&
 // of a branch.
 
 /// The result of check() at the current values of the leaves, and at options.points - 1 points
-/// around: every number is moved at random by up to half of its own size (a 0 by that of a typical
+/// around: every number is moved at random by up to half its size (a 0 by that of a typical
 /// one), within bounds; closer if f is not defined there. Returns the first report with the worst
 /// verdict, together with the result at each point. The leaves are restored.
 GradcheckReport check_points(const NamedTensors& leaves, const GradcheckOptions& options,
