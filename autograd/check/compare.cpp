@@ -177,7 +177,7 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
         for (const double y : around.base.values) {
             noise.push_back(examination.noise + examination.relative_noise * std::abs(or_zero(y)));
         }
-        known.noise = size_of(weights, noise);
+        known.noise = std::max(known.noise, size_of(weights, noise));
     }
     const Judgement first =
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);

@@ -21,6 +21,8 @@ struct Part {
     EntryClass entries = {};  ///< no shares: all entries
     WrongEntrySearch search;
     double resolution = 0;  ///< the worst that passed
+    double step = 0;        ///< the one that decided the last direction
+    bool is_lost = false;   ///< a direction was undecided
 };
 
 class Directions {
@@ -99,6 +101,11 @@ private:
         const double root = std::sqrt(static_cast<double>(entries.members.size()));
         one.share = entries.least;
         one.alone = true;
+        // Directions of a class are alike: each starts from what the earlier ones found.
+        one.noise = noise_.measured(part.claim);
+        one.by_class = true;
+        one.usual_step = part.step;
+        one.is_lost = is_lost(part);
         // As sharply as the limits ask: the report says how far.
         if (entries.most > 0) one.sharp = 1;
         if (entries.most > 0) return one;
@@ -114,12 +121,19 @@ private:
 
     bool compare(int k, Part& part, const std::vector<double>& u, Line& line) {
         const ClaimedGradient& claim = claims_[part.claim];
-        const Claim slope_of = along(part, u);
+        Claim slope_of = along(part, u);
         SlopeReport slope{.where = where(k, part), .claimed = slope_of.slope};
-        const HiddenNoise hidden = [&](Jumps jumps) { return noise_.of(part.claim, jumps); };
+        const bool in_class = !part.entries.shares.empty();
+        // A pass does not depend on whether an earlier direction had to look for jumps.
+        const HiddenNoise hidden = [&](Jumps jumps) {
+            const double noise = noise_.of(part.claim, jumps);
+            const bool steady = in_class && jumps == Jumps::none && noise >= 0;
+            return steady ? noise_.measured(part.claim) : noise;
+        };
         auto entry = part.search.look(line, claim, slope_of, hidden);
         double apart = part.search.apart();
         if (!entry) {
+            if (in_class) slope_of.noise = noise_.measured(part.claim);
             slope.judgement =
                 examine(line, claim.weights, around_, slope_of, examination_, false, hidden);
             apart = std::abs(slope_of.slope - slope.judgement.numeric) / slope_of.scale;
@@ -131,6 +145,7 @@ private:
             report_.method = fmt::format("every entry, {}: directions cross kinks", u.size());
             return false;
         }
+        if (in_class) remember(part, slope.judgement);
         if (report_.note.empty()) {
             report_.note = kink_note(subject_, which_, u, slope.judgement);
         }
@@ -145,6 +160,22 @@ private:
             some_misses(subject_, which_, around_, claim, report_.worst, examination_, hidden);
         leave_open_if_near(report_, misses, examination_);
         return false;
+    }
+
+    // Entries smaller than those lost in rounding are lost as well.
+    bool is_lost(const Part& part) const {
+        return std::any_of(parts_.begin(), parts_.end(), [&part](const Part& other) {
+            return other.is_lost && other.claim == part.claim &&
+                   (&other == &part || (part.entries.entries.most > 0 &&
+                                        part.entries.entries.most < other.entries.entries.most));
+        });
+    }
+
+    static void remember(Part& part, const Judgement& judgement) {
+        if (judgement.doubted) return;
+        part.step = judgement.step;
+        part.is_lost = part.is_lost || judgement.reason == Reason::roundoff ||
+                       judgement.reason == Reason::truncation;
     }
 
     std::string where(int k, const Part& part) const {

@@ -300,6 +300,7 @@ Judgement Evidence::judgement(const Attempt& attempt, Verdict verdict, Reason re
     j.noise = attempt.rounding;
     j.resolution = resolution(j.tolerance, attempt);
     j.step = attempt.step;
+    j.doubted = doubted_;
     j.above = quotients_.value_at(attempt.step);
     j.below = quotients_.value_at(-attempt.step);
     return j;

@@ -153,7 +153,6 @@ double noise_along(Line& line, const std::vector<double>& weights) {
 
 namespace {
 
-constexpr int kPairs = 64;
 constexpr int kTerms = 10;                 // 1, t, t^2, ...
 constexpr std::size_t kFewestPlaces = 16;  // the least that tells anything of noise
 
@@ -195,11 +194,11 @@ double hidden_by_rounding(const Sampled& sampled, double noise) {
 // At irregular distances: a function that moves in regular jumps would always be sampled at the
 // same point of a jump otherwise. If x is a number of a narrow format, steps lead to other such
 // numbers.
-std::optional<Sampled> sampled(Line& line, const Values& w, double h, double epsilon) {
+std::optional<Sampled> sampled(Line& line, const Values& w, double h, double epsilon, int pairs) {
     constexpr double kGolden = 0.6180339887498949;
     Values at;
-    for (int j = 0; j < kPairs; ++j) {
-        const double place = (j + std::fmod(kGolden * j, 1)) / kPairs;
+    for (int j = 0; j < pairs; ++j) {
+        const double place = (j + std::fmod(kGolden * j, 1)) / pairs;
         for (const double t : {h * place, -h * place}) at.push_back(line.nearest(t));
     }
     std::sort(at.begin(), at.end());
@@ -293,12 +292,20 @@ Attempt fitted(const Sampled& sampled, double h) {
 
 }  // namespace
 
+std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
+                                            double h) {
+    constexpr int kPairs = 12;
+    const auto found = h > line.reach() ? std::nullopt : sampled(line, weights, h, 0, kPairs);
+    return found ? std::optional(fitted(*found, h)) : std::nullopt;
+}
+
 std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, double epsilon) {
+    constexpr int kPairs = 64;
     std::vector<Attempt> fits;
     for (const int power : {-1, -3, -5, -8}) {
         const double h = std::ldexp(line.scale(), power);
         if (h > line.reach()) continue;
-        if (const auto found = sampled(line, weights, h, epsilon)) {
+        if (const auto found = sampled(line, weights, h, epsilon, kPairs)) {
             fits.push_back(fitted(*found, h));
         }
     }

@@ -21,8 +21,12 @@ public:
     /// As HiddenNoise.
     double of(std::size_t claim, Jumps jumps);
 
+    /// Its noise without jumps if that has been measured; otherwise 0.
+    double measured(std::size_t claim) const { return known_[claim].without_jumps; }
+
 private:
     struct Known {
+        double without_jumps = 0;
         double noise = -1;  // f moves nowhere
         bool has_noise = false;
         Jumps jumps = Jumps::none;  // those that were looked for

@@ -29,6 +29,14 @@ public:
 
     Judgement run() {
         if (!quotients_.is_finite_here()) return Evidence::no_number();
+        if (claim_.usual_step > 0) {
+            const Attempt usual = quotients_.central(claim_.usual_step);
+            if (const auto done = evidence_.consider(usual)) return *done;
+            const bool was_noise = usual.step >= largest_step() && !claim_.is_lost;
+            if (was_noise && usual.obstacle == Reason::none) {
+                if (const auto done = in_noise()) return *done;
+            }
+        }
         const Attempt first = quotients_.central(std::ldexp(scale_, -7));
         if (const auto done = evidence_.consider(first)) return *done;
         if (claim_.evened && !evidence_.speaks_against(first)) return evidence_.undecided();
@@ -45,6 +53,13 @@ public:
         if (claim_.evened) {  // only a second check, for clear errors
             return evidence_.undecided();
         }
+        // What grows with smaller steps is rounding, not truncation.
+        const bool is_noise = first.obstacle == Reason::none && second.obstacle == Reason::none &&
+                              second.error > 8 * first.error;
+        if (is_noise && claim_.by_class) {
+            if (const auto done = in_noise()) return *done;
+        }
+        if (claim_.is_lost && !evidence_.is_doubted()) return evidence_.undecided();
         return all_steps(first, at_corner);
     }
 
@@ -87,6 +102,19 @@ public:
     }
 
 private:
+    double largest_step() const { return std::ldexp(scale_, -1); }
+
+    // Where rounding is the only error: the largest step, or a fit to values up to it. Sums of very
+    // many terms round more coarsely than their last bit shows, so that quotients may not settle.
+    std::optional<Judgement> in_noise() {
+        if (const auto done = evidence_.consider(quotients_.central(largest_step()))) return done;
+        if (evidence_.is_doubted()) return {};
+        const auto fit = quickly_fitted_slope(line_, quotients_.weights(), largest_step());
+        if (!fit) return {};
+        const Judgement fitted = evidence_.by_fit({*fit});
+        return fitted.verdict == Verdict::pass ? std::optional(fitted) : std::nullopt;
+    }
+
     Judgement all_steps(const Attempt& first, bool at_corner) {
         const bool too_small = first.obstacle == Reason::none && first.noise > 0.5 * first.error;
         const std::array<int, 5> down{-19, -25, -31, -37, -43};
@@ -172,6 +200,7 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     if (passed && (first.resolution <= kFine || limits.lost_may_pass)) return first;
     if (first.reason == Reason::not_finite) return first;
     if (claim.evened && first.verdict != Verdict::fail) return first;
+    if (claim.is_lost && first.verdict == Verdict::inconclusive && !first.doubted) return first;
     constexpr double kMuchMore = 8, kClose = 1e-2;
     const double larger = std::max(std::abs(claim.slope), std::abs(first.numeric));
     const bool is_close = std::abs(claim.slope - first.numeric) < kClose * larger;

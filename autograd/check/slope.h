@@ -38,6 +38,9 @@ struct Claim {
     bool evened = false;      ///< every output has about the same weight times its size
     bool alone = false;       ///< its outputs round as large as they are, not as all usually do
     double sharp = 1e-6;      ///< the part of the scale that steps are tried to resolve
+    bool by_class = false;    ///< along a direction of entries that contribute about the same
+    double usual_step = 0;    ///< tried first because it decided a similar claim; 0: none
+    bool is_lost = false;     ///< one of the same kind was undecided: only clear errors are sought
 };
 
 /// Which jumps of f count as its noise.
@@ -70,6 +73,9 @@ public:
 
     /// A pass, if this attempt allows it and no earlier one spoke against the claim.
     std::optional<Judgement> consider(const Attempt& attempt);
+
+    /// Whether a considered attempt spoke against the claim.
+    bool is_doubted() const { return doubted_; }
 
     /// Whether plainly_refuted() could be true for this attempt and another.
     bool speaks_against(const Attempt& a) const;

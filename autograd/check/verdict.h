@@ -50,8 +50,9 @@ struct Judgement {
     /// and error together. For a direction: relative to the contribution of an entry of the usual
     /// size.
     double resolution = 0;
-    double above = 0;  ///< <weights, f(step)>
-    double below = 0;  ///< <weights, f(-step)>
+    double above = 0;      ///< <weights, f(step)>
+    double below = 0;      ///< <weights, f(-step)>
+    bool doubted = false;  ///< some step spoke against the claim
 };
 
 /// The common mistakes in gradients, by what they look like.

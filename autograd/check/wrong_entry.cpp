@@ -153,7 +153,8 @@ std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradi
                                                   const Claim& along, const HiddenNoise& hidden) {
     if (examination_.fixed || looked_ || !std::isfinite(along.slope)) return {};
     Quotients quotients(line, claim.weights, around_);
-    const auto difference = [&] { return quotients.central(std::ldexp(line.scale(), -7)); };
+    const double step = along.usual_step > 0 ? along.usual_step : std::ldexp(line.scale(), -7);
+    const auto difference = [&] { return quotients.central(step); };
     const auto seems_right = [&](const Attempt& a) {
         const double apart = std::abs(a.value - along.slope);
         return apart <= kClearly * (a.error + along.uncertainty) ||

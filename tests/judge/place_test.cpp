@@ -221,3 +221,29 @@ TEST_CASE("place: an op that overwrites the gradient it was handed is the one to
         CHECK(contains(report.first_wrong->cause.evidence, "after the rule has run"));
     }
 }
+
+TEST_CASE("place: a right gradient of very many entries passes in few evaluations") {
+    // In sums of so many terms f rounds more coarsely than its last bit shows.
+    const auto mean_of_squares = [](const Plain& x) {
+        double sum = 0;
+        for (const double a : x) sum += a * a;
+        return sum / static_cast<double>(x.size());
+    };
+    const auto gradient = [](const Plain& x) {
+        Plain slopes;
+        for (const double a : x) slopes.push_back(2 * a / static_cast<double>(x.size()));
+        return slopes;
+    };
+    const auto evaluations = [&](std::size_t n) {
+        Generator generator(5);
+        const Tensor numbers =
+            uniform({static_cast<std::int64_t>(n)}, -2, 2, generator, DType::f64);
+        const Plain x = test::values(numbers);
+        const auto report = check_gradient(mean_of_squares, gradient, x);
+        CHECK_EQ(report.verdict, Verdict::pass);
+        return report.runs;
+    };
+    CHECK_LE(evaluations(1000), 200);
+    CHECK_LE(evaluations(10000), 200);
+    CHECK_LE(evaluations(100000), 350);
+}
