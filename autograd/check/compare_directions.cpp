@@ -54,7 +54,7 @@ public:
 
     std::size_t classes() const { return parts_.size(); }
 
-    // False: nothing more is to be compared.
+    // Returns false if nothing more should be compared.
     bool compare(int k) {
         const auto u = subject_.direction(which_, seed_ + static_cast<std::uint64_t>(k));
         Line whole = subject_.along(which_, u, 1);
@@ -106,7 +106,7 @@ private:
         one.by_class = true;
         one.usual_step = part.step;
         one.is_lost = is_lost(part);
-        // As sharply as the limits ask: the report says how far.
+        // As sharply as the limits ask: the report shows how far.
         if (entries.most > 0) one.sharp = 1;
         if (entries.most > 0) return one;
         // What is claimed to be nothing is compared with what is not.

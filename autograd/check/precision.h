@@ -29,7 +29,7 @@ struct PrecisionReport {
     DType dtype = DType::f32;         ///< narrow type
     Verdict verdict = Verdict::pass;  ///< the worst of the inputs
     Reason reason = Reason::none;     ///< why it is inconclusive
-    std::string complaint = {};       ///< why it fails whatever the numbers are; empty: it does not
+    std::string complaint = {};       ///< why it fails for any numbers; empty: it does not
     std::vector<Input> inputs = {};   ///< in order
     explicit operator bool() const { return verdict == Verdict::pass; }  ///< true for Verdict::pass
 };

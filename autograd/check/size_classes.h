@@ -1,5 +1,5 @@
-// Numbers grouped by their sizes: a small one is lost beside large ones, so each group is looked at
-// by itself. Internal to autograd/check.
+// Numbers grouped by their sizes: a small number is lost next to large ones, so each group is
+// compared by itself. Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>

@@ -55,7 +55,7 @@ struct Judgement {
     bool doubted = false;  ///< some step spoke against the claim
 };
 
-/// The common mistakes in gradients, by what they look like.
+/// The common mistakes in gradients, by their appearance.
 enum class Mistake {
     unknown,       ///< none of these
     not_finite,    ///< infinite or NaN
