@@ -208,9 +208,9 @@ Complaint find_memory(Subject& subject, const Values& weights, const Values& val
 Complaint find_nonlinearity(Subject& subject, const Values& weights, const Values& values,
                             const std::vector<Values>& gradient) {
     // Powers of two change no digit, so rounding is the same.
-    constexpr double kSmall = 0x1p-12, kLarge = 0x1p12, kLargest = 0x1p30;
+    constexpr double kShrunk = 0x1p-12, kGrown = 0x1p12, kLargest = 0x1p30;
     std::vector<Values> scaled;
-    for (const double factor : {-1.0, kSmall, kLarge, kLargest}) {
+    for (const double factor : {-1.0, kShrunk, kGrown, kLargest}) {
         scaled.push_back(weights);
         for (double& w : scaled.back()) w *= factor;
     }
@@ -231,12 +231,12 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     constexpr double kOfSolvers = 0.1;
     const double negated = apart.of(gradient, 1, found[0], -1);
     if (negated > kFar) return complaint(Verdict::fail, -1, negated);
-    const double larger = apart.of(found[2], kLarge, found[3], kLargest);
+    const double larger = apart.of(found[2], kGrown, found[3], kLargest);
     if (larger > kFar) return complaint(Verdict::fail, kLargest, larger);
-    const double large = apart.of(gradient, 1, found[2], kLarge);
-    if (large > kOfSolvers) return complaint(Verdict::fail, kLarge, large);
-    const double small = apart.of(gradient, 1, found[1], kSmall);
-    if (small > kFar) return complaint(Verdict::inconclusive, kSmall, small);
+    const double large = apart.of(gradient, 1, found[2], kGrown);
+    if (large > kOfSolvers) return complaint(Verdict::fail, kGrown, large);
+    const double small = apart.of(gradient, 1, found[1], kShrunk);
+    if (small > kFar) return complaint(Verdict::inconclusive, kShrunk, small);
     return {};
 }
 
