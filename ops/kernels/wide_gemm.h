@@ -199,8 +199,10 @@ struct Widened {
     void read_b(const TilePass<float>& pass, const Chunk& chunk, const Panel& panel,
                 Tile<float>& tile) const {
         tile.b_row = panel.padded;
-        tile.b = pass.packed + panel.first * tile.k;
-        if (pass.packed != nullptr) return;
+        if (pass.packed != nullptr) {
+            tile.b = pass.packed + panel.first * tile.k;
+            return;
+        }
         float* const own = scratch_for<Room::b>().take<float>(tile.k * kWidest);
         widen_panel(b_at(pass, chunk.block, panel), panel, tile.k, own);
         tile.b = own;
