@@ -321,8 +321,8 @@ void sync_directory(const fs::path& path) {
 
 namespace {
 
-// Removes the file if nobody writes it any more: whoever does has it locked. Without locks on this
-// file system, if the process in its name has ended.
+// Removes the file unless a process is still writing it, and so has it locked. On a file system
+// without locks: if the process in its name has ended.
 void remove_if_stale(int directory, const std::string& name, pid_t process) {
     const FileDescriptor file(
         ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -169,7 +169,7 @@ void check_room(const std::filesystem::path& directory, std::uint64_t bytes);
 /// Waits until the creation and removal of entries in a directory are on the disk. Throws IoError.
 void sync_directory(const std::filesystem::path& directory);
 
-/// Removes temporaries that killed processes left in the directory: nobody holds their locks.
+/// Removes temporaries that killed processes left in the directory: those that are not locked.
 /// Without locks on the file system, those of this machine's processes. Those that cannot be
 /// removed stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);

@@ -109,7 +109,7 @@ private:
         // As sharply as the limits ask: the report shows how far.
         if (entries.most > 0) one.sharp = 1;
         if (entries.most > 0) return one;
-        // What is claimed to be nothing is compared with what is not.
+        // Entries claimed to be 0 are compared with the others.
         for (const Part& other : parts_) {
             if (other.claim == part.claim)
                 one.scale = std::max(one.scale, other.entries.entries.most);

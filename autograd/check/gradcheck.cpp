@@ -60,7 +60,7 @@ public:
 
 private:
     void look() {
-        // What a plain function deviates from itself is part of its noise, which shaken bits show.
+        // A plain function's deviation from itself is part of its noise, which shaken bits show.
         const double deviation = options_.limits.lost_may_pass ? 0 : kLargestDeviation;
         if (const std::string random = find_randomness(subject_, deviation); !random.empty()) {
             report_.verdict = Verdict::inconclusive;

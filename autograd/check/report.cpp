@@ -38,7 +38,7 @@ void write_cause(Lines& text, const Cause& cause) {
     line(text, "    {:<14} {}", "hint", cause.hint);
 }
 
-// What a class of entries agrees to.
+// The accuracy to which a class of entries agrees.
 void write_class(Lines& text, const ClassReport& one) {
     const std::string sizes =
         one.most == 0 ? "claimed to be 0" : fmt::format("of {:.0e} to {:.0e}", one.least, one.most);

@@ -46,7 +46,7 @@ struct Claim {
 /// Which jumps of f count as its noise.
 enum class Jumps {
     none,        ///< only noise at the smallest distance at which f moves
-    everywhere,  ///< those of rounding, which are wherever one looks
+    everywhere,  ///< those of rounding, at every distance
     anywhere,    ///< an occasional one as well, which may explain a small difference
 };
 

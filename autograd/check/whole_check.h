@@ -41,7 +41,7 @@ std::string find_randomness(Subject& subject, double allowed = 0);
 std::vector<std::string> find_dependence_on_running(Subject& subject,
                                                     const std::vector<double>& weights);
 
-/// What is wrong with a rule as such, and how bad that is.
+/// A fault of a rule itself, and its verdict.
 struct Complaint {
     Verdict verdict = Verdict::pass;
     std::string text = {};

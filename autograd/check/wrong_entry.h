@@ -24,7 +24,7 @@ struct WrongEntry {
 class WrongEntrySearch {
 public:
     /// All arguments must outlive it; results are written to `report`.
-    /// `shares`: the part of its own step that each entry moves; empty: all of it.
+    /// `shares`: the fraction of its step that each entry moves; empty: all of it.
     WrongEntrySearch(Subject& subject, std::size_t which, const Neighbourhood& around,
                      const Examination& examination, InputReport& report,
                      std::vector<double> shares = {})

@@ -201,8 +201,8 @@ void BytePairTokenizer::encode_piece(const TextPiece& piece, std::vector<std::in
     encode_words(text.substr(at), encoder);
 }
 
-// Looks back for a cut that holds whatever surrounds it, but not so far that a text without one
-// takes the square of its length; then the words are cut from the beginning.
+// Looks back for a cut that holds in any context, but only a limited distance: a text without one
+// would take the square of its length. Failing that, the words are cut from the beginning.
 std::size_t BytePairTokenizer::piece_end(std::string_view text) const {
     const std::size_t near = text.size() - std::min(text.size(), kLongestWord);
     const std::size_t from = character_start(text, near);

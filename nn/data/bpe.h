@@ -41,8 +41,8 @@ public:
     /// vocabulary.
     ///
     /// `added` is the JSON of added_tokens.json, {"<pad>": 50257, ...}, or empty: texts that are
-    /// one token each wherever they occur, with the ids after those of `vocab`, or a token's own
-    /// id.
+    /// one token each in any context. Their ids follow those of `vocab`, unless `vocab` has the
+    /// token.
     static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges,
                                        const Names& names, std::string_view added = "");
     static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges) {
@@ -61,7 +61,7 @@ public:
     std::string merges_text() const;
     /// The added tokens; empty if there are none.
     std::string added_json() const;
-    /// Texts that are one token each wherever they occur, kEndOfText and added ones, and their ids.
+    /// Texts that are one token each in any context, kEndOfText and added ones, and their ids.
     const std::vector<std::pair<std::string, std::int64_t>>& marks() const { return marks_; }
 
     std::string_view kind() const override { return "bpe"; }

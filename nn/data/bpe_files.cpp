@@ -104,6 +104,19 @@ void check_text(std::string_view text, const std::string& name) {
     require(zero == std::string_view::npos, "{}: byte {} is 0", name, zero);
 }
 
+// {"the": 262, ...}
+std::unordered_map<std::string, std::uint64_t> read_ids(std::string_view text,
+                                                        const std::string& name) {
+    check_text(text, name);
+    VocabParser parser(name);
+    try {
+        handle_json(text, parser);
+    } catch (const JsonSyntaxError& error) {
+        fail("{}: not JSON: error at byte {}", name, error.byte);
+    }
+    return std::move(parser.ids);
+}
+
 }  // namespace
 
 BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::string_view merges,
@@ -117,18 +130,12 @@ BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::stri
 }
 
 void BytePairTokenizer::read_vocab(std::string_view text, const std::string& name) {
-    check_text(text, name);
-    VocabParser parser(name);
-    try {
-        handle_json(text, parser);
-    } catch (const JsonSyntaxError& error) {
-        fail("{}: not JSON: error at byte {}", name, error.byte);
-    }
-    const std::size_t count = parser.ids.size();
+    const auto ids = read_ids(text, name);
+    const std::size_t count = ids.size();
     require(count <= static_cast<std::size_t>(std::numeric_limits<Id>::max()), "{}: {} tokens",
             name, count);
     std::vector<const std::string*> tokens(count);
-    for (const auto& [token, id] : parser.ids) {
+    for (const auto& [token, id] : ids) {
         require(id < count, "{}: token {} has the id {}; {} tokens have the ids 0 .. {}", name,
                 utf8::quoted(token), id, count, count - 1);
         const std::string*& place = tokens[static_cast<std::size_t>(id)];
@@ -156,15 +163,9 @@ void BytePairTokenizer::read_vocab(std::string_view text, const std::string& nam
 }
 
 void BytePairTokenizer::read_added(std::string_view text, const std::string& name) {
-    check_text(text, name);
-    VocabParser parser(name);
-    try {
-        handle_json(text, parser);
-    } catch (const JsonSyntaxError& error) {
-        fail("{}: not JSON: error at byte {}", name, error.byte);
-    }
+    const auto ids = read_ids(text, name);
     std::vector<std::pair<std::uint64_t, std::string>> sorted;
-    for (const auto& [token, id] : parser.ids) sorted.emplace_back(id, token);
+    for (const auto& [token, id] : ids) sorted.emplace_back(id, token);
     std::sort(sorted.begin(), sorted.end());
     for (const auto& [id, token] : sorted) {
         require(!token.empty(), "{}: id {} is an empty token", name, id);

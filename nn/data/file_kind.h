@@ -1,5 +1,5 @@
-// What a file is that was taken for text or for weights, by its first bytes: for error messages
-// that name it and the command that helps. Internal to nn.
+// The kind of a file that was given as text or weights, from its first bytes: error messages name
+// it and the command that helps. Internal to nn.
 #pragma once
 
 #include <filesystem>

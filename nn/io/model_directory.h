@@ -17,14 +17,14 @@ namespace tapestry {
 
 // ---- a language model in a directory ------------------------------------------------------------
 
-/// What a directory may hold.
+/// The kinds of model that a directory may hold.
 enum class ModelKind {
     language_model,       ///< of any kind in nn/models/model_registry.h
     transformer,          ///< a Transformer with encoder and decoder
     gpt = language_model  ///< the name from when a GPT was the only one
 };
 
-/// What a directory holds; GPT-2 in Hugging Face's format is a language model. Reads only
+/// The kind of model in a directory; GPT-2 in Hugging Face's format is a language model. Reads only
 /// config.json. Throws IoError.
 ModelKind model_kind(const std::filesystem::path& directory);
 

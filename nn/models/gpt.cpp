@@ -1,6 +1,5 @@
 #include <tapestry/nn/models/gpt.h>
 
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -73,8 +72,7 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     if (config.tied_head) head.weight = token_embedding.weight;
     initialise(generator);
     if (config.weights != ComputeType::bf16) return;
-    to(DType::bf16);
-    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
+    round_to_bf16();
     config_.compute = ComputeType::bf16;
 }
 
@@ -100,11 +98,7 @@ void GPT::initialise(Generator& generator) {
 Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
     const ModuleScope scope(name());
     check_ids("GPT", "ids", ids);
-    const bool continued = inputs.caches != nullptr && !inputs.caches->empty();
-    const std::int64_t first = continued ? inputs.caches->front().length() : 0;
-    require<ShapeError>(first + ids.size(1) <= config_.context,
-                        "GPT: {} tokens are more than the context of {}", first + ids.size(1),
-                        config_.context);
+    const std::int64_t first = first_position(ids, inputs, config_.context);
     Tensor x = embedded(ids, inputs);
     if (position_embedding) x = (*position_embedding)(x, first);
     if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);

@@ -1,11 +1,27 @@
 #include <tapestry/nn/models/language_model.h>
 
+#include <tapestry/core/storage.h>
 #include <tapestry/ops/loss.h>
 
 namespace tapestry {
 
 Tensor LanguageModel::loss(const Tensor& ids, const Tensor& targets) const {
     return cross_entropy((*this)(ids), targets);
+}
+
+std::int64_t LanguageModel::first_position(const Tensor& ids, const TransformerStackInputs& inputs,
+                                           std::int64_t context) const {
+    const bool continued = inputs.caches != nullptr && !inputs.caches->empty();
+    const std::int64_t first = continued ? inputs.caches->front().length() : 0;
+    require<ShapeError>(first + ids.size(1) <= context,
+                        "{}: {} tokens are more than the context of {}", name(),
+                        first + ids.size(1), context);
+    return first;
+}
+
+void LanguageModel::round_to_bf16() {
+    to(DType::bf16);
+    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
 }
 
 }  // namespace tapestry

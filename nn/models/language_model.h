@@ -1,5 +1,5 @@
 // A language model: what training on text, sampling, evaluating, inspecting and saving need of a
-// model, whatever its kind. Read next: model_registry.h, the kinds; gpt.h, the first of them.
+// model of any kind. Read next: model_registry.h, the kinds; gpt.h, the first of them.
 #pragma once
 
 #include <tapestry/nn/models/model_registry.h>
@@ -28,6 +28,15 @@ public:
     /// Sets the compute type of later calls. Does not change parameters; a model with bf16
     /// parameters always computes in bf16.
     virtual void compute_in(ComputeType type) = 0;
+
+protected:
+    /// Position of the first of the ids [B, T]: the number of tokens in the caches. Throws
+    /// ShapeError if they do not fit into the context.
+    std::int64_t first_position(const Tensor& ids, const TransformerStackInputs& inputs,
+                                std::int64_t context) const;
+
+    /// Rounds all parameters to bf16, to nearest, and frees what they took in f32.
+    void round_to_bf16();
 };
 
 /// The model as one of this kind, for what only that has: as<GPT>(session.model()).head. Throws

@@ -77,7 +77,7 @@ struct ModelRow {
     std::unique_ptr<LanguageModel> (*make)(const ModelConfig& config, Generator& generator);
 };
 
-/// All kinds, in the order of ModelConfig. The first is that of a training that names none.
+/// All kinds, in the order of ModelConfig. The first is the default.
 const std::vector<ModelRow>& model_rows();
 
 /// "gpt", "llama", ...: the names of all rows.

@@ -1,6 +1,6 @@
 // The checkpoints of a run: when one is due, its name, what it stores of the run, and which of them
 // stay. The act itself is in three more files: checkpoint_writer.h, the thread and the files of a
-// checkpoint; nn/io/checkpoint.h, the copy of a training's state and its bytes; nn/io/commit.h, the
+// checkpoint; nn/io/checkpoint.h, the copy of a run's state and its bytes; nn/io/commit.h, the
 // replacement of several files at once. Read next: checkpoint_writer.h.
 #pragma once
 
@@ -97,7 +97,7 @@ public:
     explicit CheckpointSchedule(const CheckpointOptions& options) : options_(options) {}
 
     /// Updates state.rewind_every once the duration of a step is known. A run that was extended may
-    /// need a greater distance: it is doubled, so that the states there are stay useful.
+    /// need a greater distance: it is doubled, which keeps the existing states useful.
     void set_rewind_distance(RunState& state, std::int64_t steps, double step_seconds,
                              std::uint64_t bytes) const;
 

@@ -103,7 +103,7 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
         const CommonSettings wanted = common_settings(config_.model_config());
         config_.set_model(start.model->model_config());
         config_.visit_model([&](auto& model) {
-            model.compute = wanted.compute;  // not the model's, but a training's
+            model.compute = wanted.compute;  // a run's setting, not the saved model's
             model.weights = wanted.weights;
             model.dropout = config_.start_dropout.value_or(model.dropout);
         });

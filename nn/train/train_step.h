@@ -37,7 +37,7 @@ public:
 /// records, with the number of its targets if that differs between them (counted_loss.h).
 using BatchLoss = std::function<CountedLoss()>;
 
-/// Adds the gradient of loss() / batches to the leaves, whatever its count, and returns the loss.
+/// Adds the gradient of loss() / batches to the leaves, ignoring its count, and returns the loss.
 /// `before_backward` and `after_backward` are called while the tape exists; they may be empty.
 double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
                      const std::function<void()>& after_backward = {},

@@ -90,7 +90,7 @@ struct TrainingConfig {
     std::int64_t eval_batches = 50;    ///< batches per evaluation
     std::uint64_t seed = 1337;         ///< of all random numbers of the run
 
-    /// The configuration of the model that is trained, of whatever kind.
+    /// The configuration of the model that is trained, of any kind.
     ModelConfig model_config() const { return other_model ? *other_model : ModelConfig(model); }
     /// Changes it, and its kind.
     void set_model(const ModelConfig& config);

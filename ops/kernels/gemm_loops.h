@@ -74,8 +74,8 @@ struct Panel {
     std::int64_t first, padded, width;
 };
 
-/// What a thread computes at a time: the rows of C from `row` on, panels [first, last), and of
-/// their sums a block of k.
+/// A thread's unit of work: the rows of C from `row` on, panels [first, last), and one block of k
+/// of their sums.
 struct Chunk {
     std::int64_t row;
     Tiles tiles;

@@ -285,7 +285,7 @@ TEST_CASE("file: a temporary file left by a killed process does not matter") {
 
 TEST_CASE("file: temporaries are told apart by their locks, not by process numbers") {
     const Scratch scratch;
-    // Of this living process by its number, but nobody writes it: another container's, or an
+    // Named after this process, which is alive, but not locked: left by another container, or by an
     // earlier process of the same number.
     const std::string stale = fmt::format(".tapestry-{}-900000.tmp", ::getpid());
     spill(scratch / stale, "half");

@@ -331,7 +331,7 @@ TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") 
     CHECK(share_a_loop(2));
 }
 
-TEST_CASE("thread pool: a process forked beside threads that allocate and compute does not hang") {
+TEST_CASE("thread pool: a process forked while threads allocate and compute does not hang") {
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
     std::atomic<bool> over{false};
     std::vector<std::thread> busy;

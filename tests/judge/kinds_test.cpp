@@ -253,7 +253,7 @@ TEST_CASE("complex numbers: the pullback of an analytic function is conj(f') g")
                              "check_gradient: the gradient has 1 numbers for 2 of z");
 }
 
-TEST_CASE("points: the limits are of all points together, whatever their number") {
+TEST_CASE("points: the limits hold for all points together") {
     const Plain x{0.3, 0.7};
     const auto f = [](const Plain& v) { return v[0] * v[1]; };
     const auto gradient = [](const Plain& v) { return Plain{v[1], v[0]}; };

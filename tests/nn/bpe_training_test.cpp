@@ -87,7 +87,7 @@ TEST_CASE("bpe training: words are GPT-2's, each with how often it comes") {
 }
 
 TEST_CASE("bpe training: text without spaces is learned from") {
-    // Each of these gave the 257 tokens of the bytes, whatever was asked for.
+    // Each of these gave only the 257 tokens of the bytes, for any size that was requested.
     Generator generator(3);
     const auto drawn = [&](const std::vector<std::string>& units) {
         std::string text;

@@ -132,7 +132,7 @@ TEST_CASE("foreign weights: added_tokens.json") {
     CHECK_EQ(std::count(ids.begin(), ids.end(), n + 1), 1);
     CHECK_EQ(tokenizer->decode(ids), text);
     CHECK(tokenizer->hash() != plain->hash());
-    // No cut is within one, although a cut beside its number would be a word's end.
+    // No cut is within one, although a cut next to its number would end a word.
     for (std::size_t size = 0; size <= text.size(); ++size) {
         const std::size_t end = tokenizer->piece_end(text.substr(0, size));
         auto parts = tokenizer->encode(text.substr(0, end));

@@ -1,6 +1,5 @@
 #include <tapestry/nn/models/llama/llama.h>
 
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/nn/transformer/run_layers.h>
 #include <tapestry/ops/arithmetic.h>
@@ -90,8 +89,7 @@ Llama::Llama(const LlamaConfig& config, Generator& generator)
     if (config.tied_head) head.weight = token_embedding.weight;
     initialise(generator);
     if (config.weights != ComputeType::bf16) return;
-    to(DType::bf16);
-    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
+    round_to_bf16();
     config_.compute = ComputeType::bf16;
 }
 
@@ -108,11 +106,7 @@ void Llama::initialise(Generator& generator) {
 Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
     const ModuleScope scope(name());
     check_ids("Llama", "ids", ids);
-    const bool continued = inputs.caches != nullptr && !inputs.caches->empty();
-    const std::int64_t first = continued ? inputs.caches->front().length() : 0;
-    require<ShapeError>(first + ids.size(1) <= config_.context,
-                        "Llama: {} tokens are more than the context of {}", first + ids.size(1),
-                        config_.context);
+    first_position(ids, inputs, config_.context);  // throws for more tokens than that
     Tensor x = token_embedding(ids);
     if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
     return hooked(head(final_norm(blocks(x, inputs))), ids);  // [B, T, V]

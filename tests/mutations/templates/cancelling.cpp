@@ -277,7 +277,7 @@ PlainCase ignored_nan(Draw& draw) {
             return at;
         },
         std::move(x));
-    one.hidden = true;  // nobody can take a step from there
+    one.hidden = true;  // no step can be taken from there
     return one;
 }
 
