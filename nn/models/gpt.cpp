@@ -98,7 +98,7 @@ void GPT::initialise(Generator& generator) {
 Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
     const ModuleScope scope(name());
     check_ids("GPT", "ids", ids);
-    const std::int64_t first = first_position(ids, inputs, config_.context);
+    const std::int64_t first = first_position(ids, inputs);
     Tensor x = embedded(ids, inputs);
     if (position_embedding) x = (*position_embedding)(x, first);
     if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);

@@ -9,12 +9,14 @@ Tensor LanguageModel::loss(const Tensor& ids, const Tensor& targets) const {
     return cross_entropy((*this)(ids), targets);
 }
 
-std::int64_t LanguageModel::first_position(const Tensor& ids, const TransformerStackInputs& inputs,
-                                           std::int64_t context) const {
+std::int64_t LanguageModel::first_position(const Tensor& ids,
+                                           const TransformerStackInputs& inputs) const {
     const bool continued = inputs.caches != nullptr && !inputs.caches->empty();
     const std::int64_t first = continued ? inputs.caches->front().length() : 0;
+    const ModelConfig config = model_config();
+    const std::int64_t context = common_settings(config).context;
     require<ShapeError>(first + ids.size(1) <= context,
-                        "{}: {} tokens are more than the context of {}", name(),
+                        "{}: {} tokens are more than the context of {}", row_of(config).title,
                         first + ids.size(1), context);
     return first;
 }

@@ -32,8 +32,7 @@ public:
 protected:
     /// Position of the first of the ids [B, T]: the number of tokens in the caches. Throws
     /// ShapeError if they do not fit into the context.
-    std::int64_t first_position(const Tensor& ids, const TransformerStackInputs& inputs,
-                                std::int64_t context) const;
+    std::int64_t first_position(const Tensor& ids, const TransformerStackInputs& inputs) const;
 
     /// Rounds all parameters to bf16, to nearest, and frees what they took in f32.
     void round_to_bf16();

@@ -106,7 +106,7 @@ void Llama::initialise(Generator& generator) {
 Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
     const ModuleScope scope(name());
     check_ids("Llama", "ids", ids);
-    first_position(ids, inputs, config_.context);  // throws for more tokens than that
+    first_position(ids, inputs);  // throws for more tokens than that
     Tensor x = token_embedding(ids);
     if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
     return hooked(head(final_norm(blocks(x, inputs))), ids);  // [B, T, V]
