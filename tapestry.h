@@ -25,9 +25,9 @@
 #include <tapestry/core/tensor.h>
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/attention/attention_form.h>
 #include <tapestry/nn/attention/cache.h>
 #include <tapestry/nn/attention/diagnostics.h>
-#include <tapestry/nn/attention/form.h>
 #include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/attention/multi_head_attention.h>

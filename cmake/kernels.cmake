@@ -2,7 +2,7 @@
 # these objects, never to the whole build: one binary runs on every machine and chooses at start
 # (core/cpu.h).
 set(TAPESTRY_KERNELS elementwise gemm unfold attention reduce softmax norm channel_norm cross_entropy
-    rotary optimizer_step kept half peak)
+    rotary optimizer_step dropout_mask half peak)
 # An instruction set that extends another one's kernels only has those that differ (table.cpp).
 set(TAPESTRY_KERNELS_avx512_bf16 bf16_gemm)
 set(TAPESTRY_KERNELS_avx512_amx amx_gemm)

@@ -7,10 +7,10 @@ if(EMSCRIPTEN)
 endif()
 
 # tapestry_add_test(NAME PROGRAM [ARGUMENT...] [EXCLUDE PATTERN...]): without the test cases that match
-# a PATTERN, and in WebAssembly without those of tests/wasm/left_out.
+# a PATTERN, and in WebAssembly without those of tests/wasm/excluded_tests.
 function(tapestry_add_test name program)
   cmake_parse_arguments(PARSE_ARGV 2 test "" "" EXCLUDE)
-  list(APPEND test_EXCLUDE ${wasm_left_out})
+  list(APPEND test_EXCLUDE ${wasm_excluded_tests})
   list(JOIN test_EXCLUDE "," excluded)
   if(excluded)
     list(APPEND test_UNPARSED_ARGUMENTS "--test-case-exclude=${excluded}")
@@ -24,7 +24,7 @@ endfunction()
 function(tapestry_add_tests name)
   set(tests ${tapestry_SOURCE_DIR}/tests)
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tests} ${tests}/${name}/*_test.cpp)
-  list(REMOVE_ITEM sources "" ${wasm_left_out})
+  list(REMOVE_ITEM sources "" ${wasm_excluded_tests})
   if(NOT sources)
     return()
   endif()

@@ -186,8 +186,8 @@ std::string plan_text(const PlannedMemory::Report& report) {
         report.left > 0 ? fmt::format(", {} did not ({})", report.left, report.why_left) : "";
     return fmt::format(
         "plan: the {} of a step in {:.2f} MB, at most {:.2f} MB in use at once; {} followed it{}\n",
-        counted(static_cast<std::int64_t>(report.blocks), "block"), megabytes(report.bytes),
-        megabytes(report.least), counted(report.followed, "step"), left);
+        pluralize(static_cast<std::int64_t>(report.blocks), "block"), megabytes(report.bytes),
+        megabytes(report.least), pluralize(report.followed, "step"), left);
 }
 
 bool planning_enabled() { return planning().load(std::memory_order_relaxed); }

@@ -56,14 +56,14 @@ public:
         std::byte* block = reuse(wanted);
         if (block == nullptr) block = from_system(wanted.bytes);
         count(wanted.bytes);
-        if (turn != nullptr) turn->took(asked, block);
+        if (turn != nullptr) turn->on_allocate(asked, block);
         return block;
     }
 
     void free(std::byte* block, std::size_t bytes) noexcept {
         const std::lock_guard lock(mutex_);
         if (give_back(block, planned_bytes(bytes))) return;
-        for (detail::TurnMemory* turn : turns_) turn->let_go(block);
+        for (detail::TurnMemory* turn : turns_) turn->on_free(block);
         const SizeClass had = size_class(bytes);
         statistics_.current -= had.bytes;
         if (detail::kReusesBlocks) {

@@ -90,7 +90,7 @@ void TurnRecord::asked(std::size_t bytes, const std::byte* block) {
     now_.push_back({.bytes = bytes, .from = now_.size(), .length = 0});
 }
 
-void TurnRecord::let_go(const std::byte* block) {
+void TurnRecord::on_free(const std::byte* block) {
     const auto found = alive_.find(block);
     if (found == alive_.end()) return;
     const auto [turn, number] = found->second;
@@ -139,7 +139,7 @@ TurnMemory::~TurnMemory() {
 std::optional<TurnBlocks> TurnMemory::end_turn() {
     const std::size_t asked = std::exchange(next_, 0);
     const bool left = std::exchange(is_aside_, false);
-    if (turns_++ == 0 || gave_up_) return std::nullopt;
+    if (turns_++ == 0 || disabled_) return std::nullopt;
     if (arena_ == nullptr) return record_.end_turn();
     settled_ = turns_with_plan_++ == 0;
     if (!left && asked == arena_->blocks()) {
@@ -204,7 +204,7 @@ void TurnMemory::begin_turn() {
 
 // Call with the lock held. Planning would fail the same way after every turn.
 void TurnMemory::give_up(std::size_t blocks) {
-    gave_up_ = true;
+    disabled_ = true;
     record_ = {};
     note_left(fmt::format("no plan was found for a step of {} blocks", blocks));
 }
@@ -230,8 +230,8 @@ std::byte* TurnMemory::take(std::size_t bytes) {
     return arena_->take(number);
 }
 
-void TurnMemory::took(std::size_t bytes, const std::byte* block) noexcept {
-    if (arena_ != nullptr || gave_up_) return;
+void TurnMemory::on_allocate(std::size_t bytes, const std::byte* block) noexcept {
+    if (arena_ != nullptr || disabled_) return;
     try {
         record_.asked(bytes, block);
     } catch (const std::bad_alloc&) {  // the block exists, but its turn will match no other
@@ -239,8 +239,8 @@ void TurnMemory::took(std::size_t bytes, const std::byte* block) noexcept {
     }
 }
 
-void TurnMemory::let_go(const std::byte* block) {
-    if (arena_ == nullptr) record_.let_go(block);
+void TurnMemory::on_free(const std::byte* block) {
+    if (arena_ == nullptr) record_.on_free(block);
 }
 
 }  // namespace tapestry::detail

@@ -74,7 +74,7 @@ private:
 class TurnRecord {
 public:
     void asked(std::size_t bytes, const std::byte* block);
-    void let_go(const std::byte* block);
+    void on_free(const std::byte* block);
 
     /// Ends a turn. If it made the same allocations as the one before, returns these with the
     /// lifetimes from the turn before, which may extend into this one. A block that outlives a
@@ -104,8 +104,8 @@ public:
 
     // With lock_blocks() held:
     std::byte* take(std::size_t bytes);  ///< null: from the allocator
-    void took(std::size_t bytes, const std::byte* block) noexcept;
-    void let_go(const std::byte* block);
+    void on_allocate(std::size_t bytes, const std::byte* block) noexcept;
+    void on_free(const std::byte* block);
 
 private:
     std::optional<TurnBlocks> end_turn();
@@ -116,7 +116,7 @@ private:
     std::shared_ptr<Arena> arena_;  // shared with the allocator
     std::size_t next_ = 0;          // number of the next block
     bool is_aside_ = false;         // until the end of this turn
-    bool gave_up_ = false;
+    bool disabled_ = false;
     int aside_in_a_row_ = 0;
     std::int64_t turns_with_plan_ = 0;
     bool settled_ = false;  // the first of these has just ended

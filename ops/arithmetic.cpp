@@ -4,9 +4,9 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/integer.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/whole.h>
 
 #include <cmath>
 
@@ -37,7 +37,7 @@ struct AddOp final : BinaryOp {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::add(a, b);
+    if (!is_floating(a.dtype())) return integer::add(a, b);
     Tensor y = map_binary<kernels::Add>("add", a, b);
     return record<AddOp>({a, b}, y);
 }
@@ -66,7 +66,7 @@ struct SubOp final : BinaryOp {
 }  // namespace
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::sub(a, b);
+    if (!is_floating(a.dtype())) return integer::sub(a, b);
     Tensor y = map_binary<kernels::Sub>("sub", a, b);
     return record<SubOp>({a, b}, y);
 }
@@ -89,7 +89,7 @@ struct MulOp final : BinaryOp {
 }  // namespace
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::mul(a, b);
+    if (!is_floating(a.dtype())) return integer::mul(a, b);
     Tensor y = map_binary<kernels::Mul>("mul", a, b);
     return record<MulOp>({a, b}, y, a, b);
 }
@@ -114,17 +114,17 @@ struct DivOp final : BinaryOp {
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::div(a, b);
+    if (!is_floating(a.dtype())) return integer::div(a, b);
     Tensor y = map_binary<kernels::Div>("div", a, b);
     return record<DivOp>({a, b}, y, a, b);
 }
 
 Tensor div(const Tensor& a, double b) {
-    if (!is_floating(a.dtype())) return whole::div(a, b);
+    if (!is_floating(a.dtype())) return integer::div(a, b);
     return div(a, number_like("div", a, b));
 }
 Tensor operator/(double a, const Tensor& b) {
-    if (!is_floating(b.dtype())) return whole::div(a, b);
+    if (!is_floating(b.dtype())) return integer::div(a, b);
     return div(number_like("div", b, a), b);
 }
 
@@ -160,13 +160,13 @@ struct PowOp final : BinaryOp {
 }  // namespace
 
 Tensor pow(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::pow(a, b);
+    if (!is_floating(a.dtype())) return integer::pow(a, b);
     Tensor y = map_binary<kernels::Pow>("pow", a, b);
     return record<PowOp>({a, b}, y, a, b);
 }
 
 Tensor pow(const Tensor& a, double b) {
-    if (!is_floating(a.dtype())) return whole::pow(a, number_like("pow", a, b));
+    if (!is_floating(a.dtype())) return integer::pow(a, number_like("pow", a, b));
     check_defined("pow", a);
     // Common exponents are correctly rounded and need no logarithm.
     if (b == 1) return mul(a, 1);
@@ -209,13 +209,13 @@ struct ExtremumOp final : BinaryOp {
 }  // namespace
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::maximum(a, b);
+    if (!is_floating(a.dtype())) return integer::maximum(a, b);
     Tensor y = map_binary<kernels::Maximum>("maximum", a, b);
     return record<ExtremumOp>({a, b}, y, "maximum", a, b);
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
-    if (!is_floating(a.dtype())) return whole::minimum(a, b);
+    if (!is_floating(a.dtype())) return integer::minimum(a, b);
     Tensor y = map_binary<kernels::Minimum>("minimum", a, b);
     return record<ExtremumOp>({a, b}, y, "minimum", a, b);
 }
@@ -300,7 +300,7 @@ private:
 Tensor clamp(const Tensor& x, double low, double high) {
     check_defined("clamp", x);
     require(low <= high, "clamp: low must be at most high, got {} and {}", low, high);
-    if (!is_floating(x.dtype())) return whole::clamp(x, low, high);
+    if (!is_floating(x.dtype())) return integer::clamp(x, low, high);
     const Tensor above = map_binary<kernels::Maximum>("clamp", x, scalar(low, x.dtype()));
     Tensor y = map_binary<kernels::Minimum>("clamp", above, scalar(high, x.dtype()));
     return record<ClampOp>({x}, y, x, low, high);

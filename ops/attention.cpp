@@ -11,8 +11,8 @@
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/dropout_mask.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/keep.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/recorded.h>
@@ -311,7 +311,7 @@ Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, c
     if (a.dropout > 0) {
         Generator& generator =
             options.generator != nullptr ? *options.generator : default_generator();
-        kept = drawn_to_keep(a.shape(a.t, a.s), a.dropout, generator);
+        kept = draw_dropout_mask(a.shape(a.t, a.s), a.dropout, generator);
     }
     return attended(a, {q, k, v, options.mask}, kept, options.weights);
 }

@@ -6,7 +6,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/batch.h>
-#include <tapestry/ops/keep.h>
+#include <tapestry/ops/dropout_mask.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/staging.h>
 

@@ -5,7 +5,7 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/keep.h>
+#include <tapestry/ops/dropout_mask.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/staging.h>
 
@@ -13,7 +13,7 @@
 
 namespace tapestry {
 
-Tensor drawn_to_keep(const Shape& shape, double p, Generator& generator) {
+Tensor draw_dropout_mask(const Shape& shape, double p, Generator& generator) {
     constexpr std::int64_t kWords = 4;  // per Philox counter
     const auto limit = static_cast<std::uint64_t>(std::round((1 - p) * 0x1p32));
     if (limit >> 32U != 0) return bernoulli(shape, 1 - p, generator);  // keeps all
@@ -23,7 +23,7 @@ Tensor drawn_to_keep(const Shape& shape, double p, Generator& generator) {
     const std::uint64_t first =
         generator.take(static_cast<std::uint64_t>((n + kWords - 1) / kWords));
     bool* const to = kept.mutable_data<bool>();
-    const auto draw = kernels::table<float>().kept.draw;
+    const auto draw = kernels::table<float>().dropout_mask.draw;
     static_assert(kGrain % kWords == 0, "a piece begins with a counter");
     parallel_for(n, kGrain, [=](std::int64_t begin, std::int64_t end) {
         draw(to + begin, key, first + static_cast<std::uint64_t>(begin / kWords),
@@ -59,7 +59,7 @@ Tensor keep(const Tensor& x, const Tensor& kept, double p) {
             const std::int64_t n = end - begin;
             const Widened<T> some(from + begin, n);
             const Narrowed<T> result(to + begin, n);
-            keep_some(result.data(), some.data(), chosen + begin, factor, n);
+            apply_dropout_mask(result.data(), some.data(), chosen + begin, factor, n);
         });
     });
     return record<DropoutOp>({x}, y, kept, p);
@@ -71,7 +71,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
     check_floating("dropout", x);
     require(p >= 0 && p <= 1, "dropout: p must be in [0, 1], got {}", p);
     if (!training || p == 0) return x;
-    return keep(x, drawn_to_keep(x.shape(), p, generator), p);
+    return keep(x, draw_dropout_mask(x.shape(), p, generator), p);
 }
 
 }  // namespace tapestry

@@ -6,9 +6,9 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/integer.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/whole.h>
 
 #include <numbers>
 
@@ -25,7 +25,7 @@ struct NegOp final : Op {
 }  // namespace
 
 Tensor neg(const Tensor& x) {
-    if (!is_floating(x.dtype())) return whole::neg(x);
+    if (!is_floating(x.dtype())) return integer::neg(x);
     Tensor y = map_unary<kernels::Neg>("neg", x);
     return record<NegOp>({x}, y);
 }
@@ -46,7 +46,7 @@ struct AbsOp final : Op {
 }  // namespace
 
 Tensor abs(const Tensor& x) {
-    if (!is_floating(x.dtype())) return whole::abs(x);
+    if (!is_floating(x.dtype())) return integer::abs(x);
     Tensor y = map_unary<kernels::Abs>("abs", x);
     return record<AbsOp>({x}, y, x);
 }
@@ -60,7 +60,7 @@ struct SquareOp final : Op {
 }  // namespace
 
 Tensor square(const Tensor& x) {
-    if (!is_floating(x.dtype())) return whole::square(x);
+    if (!is_floating(x.dtype())) return integer::square(x);
     Tensor y = map_unary<kernels::Square>("square", x);
     return record<SquareOp>({x}, y, x);
 }

@@ -12,8 +12,8 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/element_ids.h>
+#include <tapestry/ops/integer.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/ops/whole.h>
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/integer.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/ops/whole.h>
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/indexing.h>
+#include <tapestry/ops/integer.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/ops/whole.h>
 
 #include <algorithm>
 

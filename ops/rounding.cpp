@@ -6,9 +6,9 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/integer.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/whole.h>
 
 #include <cmath>
 
@@ -36,7 +36,7 @@ private:
 
 template <class F>
 Tensor step(const char* name, const Tensor& x, Function self) {
-    if (x.defined() && x.dtype() == DType::i64) return self == sign ? whole::sign(x) : x.clone();
+    if (x.defined() && x.dtype() == DType::i64) return self == sign ? integer::sign(x) : x.clone();
     Tensor y = map_unary<F>(name, x);
     return record<StepOp>({x}, y, name, self);
 }
@@ -97,7 +97,8 @@ Tensor divided(std::string_view op, const Tensor& a, const Tensor& b, F f) {
     require<DTypeError>(a.dtype() != DType::boolean,
                         "{}: needs floating-point numbers or i64, got bool", op);
     if (a.dtype() == DType::i64) {
-        const auto place = whole::first_place(b, [](std::int64_t divisor) { return divisor == 0; });
+        const auto place =
+            integer::first_place(b, [](std::int64_t divisor) { return divisor == 0; });
         require(!place || b.rank() > 0, "{}: division by zero", op);
         require(!place, "{}: division by zero, at {} of the divisor {}", op,
                 place.value_or(Shape()), b.shape());

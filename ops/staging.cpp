@@ -35,7 +35,7 @@ public:
         most_ = std::max(most_, taken_);
         return p;
     }
-    void let_go(float* p, std::int64_t n) {
+    void on_free(float* p, std::int64_t n) {
         taken_ -= n;
         if (taken_ + n > size_) release(p);
     }
@@ -66,7 +66,7 @@ Kept& kept() {
 StagingRoom::StagingRoom(std::int64_t n)
     : n_((n + kLine - 1) / kLine * kLine), data_(kept().take(n_)) {}
 
-StagingRoom::~StagingRoom() { kept().let_go(data_, n_); }
+StagingRoom::~StagingRoom() { kept().on_free(data_, n_); }
 
 void widen(float* to, const Bf16* from, std::int64_t n, std::int64_t ahead) {
     kernels::table<float>().half.widen(to, from, n, ahead);

@@ -8,7 +8,7 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/masking.h>
-#include <tapestry/ops/part.h>
+#include <tapestry/ops/subview.h>
 #include <tapestry/ops/view.h>
 
 #include <fmt/format.h>

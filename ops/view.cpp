@@ -1,5 +1,5 @@
 // The backward of a view is the inverse view of the gradient (for expand, sum_to); for slices and
-// diagonals, which are parts, see part.h.
+// diagonals, which are parts, see subview.h.
 #include <tapestry/ops/view.h>
 
 #include <tapestry/core/copy.h>
@@ -7,8 +7,8 @@
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/part.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/subview.h>
 
 #include <fmt/format.h>
 

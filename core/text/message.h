@@ -13,7 +13,7 @@
 namespace tapestry {
 
 /// "1 thread", "2 threads".
-inline std::string counted(std::int64_t count, std::string_view one) {
+inline std::string pluralize(std::int64_t count, std::string_view one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 

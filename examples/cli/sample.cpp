@@ -27,7 +27,7 @@ struct SampleSettings {
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.model);
-    keep_weights(*loaded.model, s.weights);
+    quantize_weights(*loaded.model, s.weights);
     Generator generator(s.seed);
     catch_interrupts();
     sample_text(*loaded.model, require_tokenizer(loaded, s.model), s.prompt, s.options, generator,

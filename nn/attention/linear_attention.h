@@ -1,11 +1,11 @@
 // Attention whose cost is linear in the sequence length. Without softmax: if the weight of a pair
 // is a product of features, the sum over keys can be computed before the queries (LinearAttention;
 // PerformerAttention, whose random features estimate the softmax). Or with softmax over k summaries
-// of the sequence instead of its T positions (LinformerAttention). Read next: form.h.
+// of the sequence instead of its T positions (LinformerAttention). Read next: attention_form.h.
 #pragma once
 
 #include <tapestry/core/random.h>
-#include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/attention/attention_form.h>
 
 namespace tapestry {
 

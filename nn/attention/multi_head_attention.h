@@ -1,10 +1,10 @@
 // Multi-head attention: several heads side by side, each in its own subspace; and QK-norm, which
 // normalises queries and keys per head, which bounds the scores however large the projections
-// become. Read next: form.h, what a head does; cache.h, which keeps keys and values.
+// become. Read next: attention_form.h, what a head does; cache.h, which keeps keys and values.
 #pragma once
 
+#include <tapestry/nn/attention/attention_form.h>
 #include <tapestry/nn/attention/cache.h>
-#include <tapestry/nn/attention/form.h>
 #include <tapestry/nn/attention/position_bias.h>
 #include <tapestry/nn/layers/dropout.h>
 #include <tapestry/nn/layers/embedding.h>

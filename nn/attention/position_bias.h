@@ -27,7 +27,7 @@ public:
     Tensor operator()(std::int64_t queries, std::int64_t keys, DType dtype) const;
 
 private:
-    GrownTable table_;  // [H, 2 N - 1]
+    GrowingTable table_;  // [H, 2 N - 1]
 };
 
 /// The configuration of a RelativeBias.
@@ -57,7 +57,7 @@ public:
 
 private:
     RelativeBiasConfig config_;
-    GrownTable buckets_;  // i64 [1, 2 N - 1]
+    GrowingTable buckets_;  // i64 [1, 2 N - 1]
 };
 
 }  // namespace tapestry

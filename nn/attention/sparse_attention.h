@@ -1,8 +1,8 @@
 // Sparse attention: to nearby positions (a sliding window), or also to every n-th position
-// (strided). Read next: form.h, the interface.
+// (strided). Read next: attention_form.h, the interface.
 #pragma once
 
-#include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/attention/attention_form.h>
 
 namespace tapestry {
 

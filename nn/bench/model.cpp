@@ -127,7 +127,7 @@ SamplingRow measure_sampling(const SamplingOptions& o) {
     // looked up.
     const double size = o.weights == WeightType::f32 ? 4 : o.weights == WeightType::bf16 ? 2 : 1;
     row.bytes = size * static_cast<double>(row.parameters - o.model.context * o.model.dim);
-    keep_weights(model, o.weights);
+    quantize_weights(model, o.weights);
     row.read_speed = measure_reading(static_cast<std::size_t>(row.bytes));
     timed_sample(model, o.tokens, true);  // warm-up
     reset_peak_memory();

@@ -29,7 +29,7 @@ namespace tapestry::bench {
 //     the end       messages and a latency: everything has arrived
 //
 // `tapestry profile` under mpirun evaluates it for the measured step; docs/distributed.md compares
-// it with measurements. Read next: nn/data_parallel/gradients_underway.h, the source of the times.
+// it with measurements. Read next: nn/data_parallel/gradient_exchange.h, the source of the times.
 
 /// A network line between two machines.
 struct Line {

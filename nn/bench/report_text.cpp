@@ -57,7 +57,7 @@ std::string peak_text(const MachinePeak& peak) {
     }
     return fmt::format("peak: {:.1f} GFLOP/s in {} ({}, {});\n      {}",
                        peak.flops_per_second / 1e9, name_of(peak.dtype), name_of(current_isa()),
-                       counted(num_threads(), "thread"), levels);
+                       pluralize(num_threads(), "thread"), levels);
 }
 
 std::string percent(double x) { return x > 0 ? fmt::format("{:.0f}%", 100 * x) : "-"; }
@@ -80,7 +80,7 @@ std::string to_text(const StepRow& row, const MachinePeak& peak) {
     return fmt::format(
         "{} parameters, {}: median {:.2f} ms, fastest {:.2f} ms per step\n"
         "{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), at most {:.0f} MB",
-        row.parameters, counted(num_threads(), "thread"), 1e3 * m.times.median, 1e3 * m.times.min,
+        row.parameters, pluralize(num_threads(), "thread"), 1e3 * m.times.median, 1e3 * m.times.min,
         row.tokens_per_second, m.flops / m.times.median / 1e9, percent(m.of_peak(peak)),
         megabytes(m.peak_bytes));
 }
@@ -88,7 +88,7 @@ std::string to_text(const StepRow& row, const MachinePeak& peak) {
 std::string to_text(const BusyRow& row) {
     std::string text =
         fmt::format("{} parameters, {}\n{:<34}{:>11}{:>11}{:>11}\n", row.parameters,
-                    counted(num_threads(), "thread"), "", "median ms", "95% in ms", "min ms");
+                    pluralize(num_threads(), "thread"), "", "median ms", "95% in ms", "min ms");
     const auto line = [&text](const char* what, const Times& t) {
         text += fmt::format("{:<34}{:>11.3f}{:>11.3f}{:>11.3f}\n", what, 1e3 * t.median,
                             1e3 * t.p95, 1e3 * t.min);
@@ -106,7 +106,7 @@ std::string to_text(const SamplingRow& row) {
         "cache {:.0f} tokens/s, {} tokens\n"
         "median {:.3f} ms, fastest {:.3f} ms per token, at most {:.0f} MB\n"
         "{} of the peak: the weights can be read at {:.1f} GB/s",
-        row.parameters, counted(num_threads(), "thread"), 1 / row.token.median,
+        row.parameters, pluralize(num_threads(), "thread"), 1 / row.token.median,
         row.bytes_per_second() / 1e9, row.tokens_per_second_without_cache,
         row.same_tokens ? "the same" : "other", 1e3 * row.token.median, 1e3 * row.token.min,
         megabytes(row.peak_bytes), percent(row.of_peak()), row.read_speed / 1e9);

@@ -2,7 +2,7 @@
 
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/data_parallel/gradients_underway.h>
+#include <tapestry/nn/data_parallel/gradient_exchange.h>
 #include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>

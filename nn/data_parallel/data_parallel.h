@@ -7,7 +7,7 @@
 //
 //     reduce     receives all processes' subtrees, restricted to its slice, and completes the
 //                tree: the same additions in the same grouping as in one process. This begins
-//                during the backward pass of the last leaf (gradients_underway.h)
+//                during the backward pass of the last leaf (gradient_exchange.h)
 //     norm       a sum of squares for every 8192 numbers, sent to all, added by all in one order
 //     update     the optimiser's step on the slice (optimizer_slice.h), then an all-gather of the
 //                parameters; or, for optimisers that need whole matrices, an all-gather of the
@@ -20,8 +20,8 @@
 #pragma once
 
 #include <tapestry/nn/data_parallel/flat_parameters.h>
+#include <tapestry/nn/data_parallel/gradient_exchange.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
-#include <tapestry/nn/data_parallel/gradients_underway.h>
 #include <tapestry/nn/data_parallel/optimizer_slice.h>
 #include <tapestry/nn/data_parallel/step_traffic.h>
 #include <tapestry/nn/data_parallel/sync_state.h>
@@ -100,7 +100,7 @@ private:
     Tensors parameters_;
     FlatParameters flat_;
     std::vector<LeafMoves> moves_;  // of this process's leaves, until applied
-    std::optional<GradientsUnderway> underway_;
+    std::optional<GradientExchange> underway_;
     StepTraffic traffic_;
     Tensor gradient_;  // [n], of this process's slice
     double norm_ = 0;

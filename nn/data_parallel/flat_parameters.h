@@ -2,7 +2,7 @@
 // every bucket, and these parts are its slice. So every bucket goes to all processes instead of
 // one, whichever parameters finish first. Buckets and parts begin at multiples of kGrain numbers:
 // the pieces from which sum_of_squares() forms a norm then lie within one slice, and the norm has
-// the same bits as in one process. Internal to nn/data_parallel. Read next: gradients_underway.h,
+// the same bits as in one process. Internal to nn/data_parallel. Read next: gradient_exchange.h,
 // which sends buckets.
 #pragma once
 

@@ -77,7 +77,7 @@ using Bytes = std::vector<std::byte>;
 
 // Appends a leaf's statistics.
 void append(Bytes& bytes, const LeafMoves& moves) {
-    for (const StatisticsMove& move : moves) {
+    for (const StatisticsUpdate& move : moves) {
         for (const Tensor& x : {dense(move.mean), dense(move.var)}) {
             const std::span<const std::byte> numbers = bytes_of(x);
             bytes.insert(bytes.end(), numbers.begin(), numbers.end());
@@ -87,7 +87,7 @@ void append(Bytes& bytes, const LeafMoves& moves) {
 
 // The same moves with the statistics in `bytes`.
 LeafMoves with_statistics(LeafMoves moves, std::span<const std::byte> bytes) {
-    for (StatisticsMove& move : moves) {
+    for (StatisticsUpdate& move : moves) {
         for (Tensor* x : {&move.mean, &move.var}) {
             *x = Tensor(x->shape(), x->dtype());
             const std::span<std::byte> to = mutable_bytes_of(*x);
@@ -102,14 +102,14 @@ LeafMoves with_statistics(LeafMoves moves, std::span<const std::byte> bytes) {
 
 void fold_statistics(const std::vector<LeafMoves>& leaves) {
     for (const LeafMoves& moves : leaves) {
-        for (const StatisticsMove& move : moves) move.make();
+        for (const StatisticsUpdate& move : moves) move.make();
     }
 }
 
 double kind_of(const LeafMoves& moves) {
     if (moves.empty()) return 0;
     Checksum checksum;
-    for (const StatisticsMove& move : moves) {
+    for (const StatisticsUpdate& move : moves) {
         checksum.add(fmt::format("{} {} {} {}\n", move.module, move.mean.shape(), move.mean.dtype(),
                                  move.momentum));
     }

@@ -29,7 +29,7 @@ std::int64_t broadcast_state(Communicator& communicator, const Checkpoint& state
 // one move.
 
 /// The moves of one leaf, in the order of its forward pass.
-using LeafMoves = std::vector<StatisticsMove>;
+using LeafMoves = std::vector<StatisticsUpdate>;
 
 /// Applies the moves of a single process.
 void fold_statistics(const std::vector<LeafMoves>& leaves);

@@ -130,7 +130,7 @@ std::vector<std::int64_t> sample(const LanguageModel& model,
     return drawn;
 }
 
-std::string DrawnText::next(std::int64_t id) {
+std::string StreamDecoder::next(std::int64_t id) {
     // A model's table may have more rows than the tokenizer has tokens.
     if (id >= tokenizer_.vocab_size()) return stream_.push("\xFF");
     return stream_.push(tokenizer_.decode(std::span(&id, 1)));
@@ -148,7 +148,7 @@ std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
         return !on_text || on_text(text);
     };
     if (!tell(prompt)) return written;
-    DrawnText drawn(tokenizer);
+    StreamDecoder drawn(tokenizer);
     sample(model, ids, options, generator, [&](std::int64_t id) { return tell(drawn.next(id)); });
     tell(drawn.finish());
     return written;

@@ -38,10 +38,10 @@ std::vector<std::int64_t> sample(const LanguageModel& model,
 
 /// Decodes sampled ids into text that can be shown immediately: a character of several tokens
 /// appears with its last one, and U+FFFD replaces invalid bytes.
-class DrawnText {
+class StreamDecoder {
 public:
     /// The tokenizer must outlive it.
-    explicit DrawnText(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+    explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
     /// The text that is complete with this id; may be empty.
     std::string next(std::int64_t id);
@@ -52,6 +52,8 @@ private:
     const Tokenizer& tokenizer_;
     utf8::Stream stream_;
 };
+
+using DrawnText [[deprecated("use StreamDecoder")]] = StreamDecoder;
 
 /// Returns the prompt and the text that the model writes after it; an empty prompt is the beginning
 /// of a text. `on_text` is called with the prompt and then with each piece, even if empty, as it is

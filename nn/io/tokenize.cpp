@@ -360,7 +360,7 @@ std::string notes_on(const TokenizedFiles& files) {
 
 std::string to_text(const TokenizedFiles& files) {
     return fmt::format("{}, {:.1f} MB: {} {}s, {} {}{}",
-                       counted(files.encoded.documents, "document"), files.bytes / 1e6,
+                       pluralize(files.encoded.documents, "document"), files.bytes / 1e6,
                        files.encoded.ids, files.unit, files.vocab,
                        files.kind == "char" ? "different" : "in the vocabulary", notes_on(files));
 }

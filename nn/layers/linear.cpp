@@ -35,7 +35,7 @@ void Linear::keep_int8() {
     weight = Tensor();
 }
 
-void keep_weights(Module& model, WeightType type) {
+void quantize_weights(Module& model, WeightType type) {
     switch (type) {
         case WeightType::f32: return;
         case WeightType::bf16: return model.to(DType::bf16);

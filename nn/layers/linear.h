@@ -1,5 +1,5 @@
 // Linear layers, y = x W^T + b, and a model's precision: the type of its activations (ComputeType),
-// casting parameters to it, and a trained model's weights in fewer bits (keep_weights).
+// casting parameters to it, and a trained model's weights in fewer bits (quantize_weights).
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -62,7 +62,7 @@ private:
 /// limited by memory bandwidth, so half or a quarter of the bytes takes little more than half or a
 /// quarter of the time.
 ///
-///     keep_weights(*loaded.model, WeightType::int8);
+///     quantize_weights(*loaded.model, WeightType::int8);
 ///     sample(*loaded.model, ...);
 enum class WeightType {
     f32,   ///< 32 bits, unchanged
@@ -79,6 +79,10 @@ struct NamesOf<WeightType> {
 /// bf16: converts all parameters and buffers, and with them the activations (Module::to). int8:
 /// converts the matrices of linear layers (Linear::keep_int8), which then support forward only;
 /// everything else, and the activations, stay f32. f32: does nothing. Throws as those do.
-void keep_weights(Module& model, WeightType type);
+void quantize_weights(Module& model, WeightType type);
+
+[[deprecated("use quantize_weights")]] inline void keep_weights(Module& model, WeightType type) {
+    quantize_weights(model, type);
+}
 
 }  // namespace tapestry

@@ -69,13 +69,13 @@ Tensor BatchNorm::operator()(const Tensor& x) const {
     if (is_repeated_run()) return y;
     const NoGradGuard constants;
     const double n = static_cast<double>(x.numel() / x.size(1));
-    move_running_statistics({.module = module_path(),
-                             .running_mean = running_mean,
-                             .running_var = running_var,
-                             .count = num_batches_tracked,
-                             .mean = batch.mean,
-                             .var = mul(batch.var, n / (n - 1)),
-                             .momentum = options_.momentum});
+    update_running_statistics({.module = module_path(),
+                               .running_mean = running_mean,
+                               .running_var = running_var,
+                               .count = num_batches_tracked,
+                               .mean = batch.mean,
+                               .var = mul(batch.var, n / (n - 1)),
+                               .momentum = options_.momentum});
     return y;
 }
 

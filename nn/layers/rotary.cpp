@@ -28,7 +28,7 @@ std::shared_mutex& fork_gate() {
 
 }  // namespace
 
-Tensors GrownTable::at_least(std::int64_t length, DType dtype) const {
+Tensors GrowingTable::at_least(std::int64_t length, DType dtype) const {
     const std::shared_lock no_fork(fork_gate());
     const std::lock_guard lock(mutex_);
     if (tables_.empty() || length_ < length || tables_.front().dtype() != dtype) {

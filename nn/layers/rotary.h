@@ -1,5 +1,5 @@
 // Rotary positions for attention: which elements of a head rotate, how fast, and the table of
-// angles, which is cached (GrownTable). Read next: ops/rotary.h, the op;
+// angles, which is cached (GrowingTable). Read next: ops/rotary.h, the op;
 // nn/attention/multi_head_attention.h, which calls it.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace tapestry {
 
 /// A cache of tables that depend on the sequence length: built for the longest so far, and rebuilt,
 /// at least twice as long, for a longer one or another dtype. Thread-safe.
-class GrownTable {
+class GrowingTable {
 public:
     /// Tables for `length` positions.
     using Make = std::function<Tensors(std::int64_t length, DType dtype)>;
     /// `make` computes the tables; it may be called on any thread, one call at a time.
-    explicit GrownTable(Make make) : make_(std::move(make)) {}
+    explicit GrowingTable(Make make) : make_(std::move(make)) {}
 
     /// Tables for at least `length` positions.
     Tensors at_least(std::int64_t length, DType dtype) const;
@@ -69,7 +69,7 @@ public:
 private:
     std::int64_t turned_;
     RotaryPairs pairs_;
-    GrownTable tables_;  // cos and sin [N, R / 2]
+    GrowingTable tables_;  // cos and sin [N, R / 2]
 };
 
 }  // namespace tapestry

@@ -8,7 +8,7 @@
 namespace tapestry {
 namespace {
 
-thread_local NotedMoves* innermost = nullptr;
+thread_local DeferredUpdates* innermost = nullptr;
 
 // to = (1 - share) to + share from, in place, so all holders of the buffer see it.
 void move_towards(Tensor to, const Tensor& from, double share) {
@@ -17,7 +17,7 @@ void move_towards(Tensor to, const Tensor& from, double share) {
 
 }  // namespace
 
-void StatisticsMove::make() const {
+void StatisticsUpdate::make() const {
     const NoGradGuard constants;
     move_towards(running_mean, mean, momentum);
     move_towards(running_var, var, momentum);
@@ -25,14 +25,14 @@ void StatisticsMove::make() const {
     batches.fill_(static_cast<double>(batches.item<std::int64_t>() + 1));
 }
 
-void move_running_statistics(StatisticsMove move) {
+void update_running_statistics(StatisticsUpdate move) {
     if (innermost == nullptr) return move.make();
     innermost->moves_.push_back(std::move(move));
 }
 
-NotedMoves::NotedMoves() : outer_(std::exchange(innermost, this)) {}
-NotedMoves::~NotedMoves() { innermost = outer_; }
+DeferredUpdates::DeferredUpdates() : outer_(std::exchange(innermost, this)) {}
+DeferredUpdates::~DeferredUpdates() { innermost = outer_; }
 
-std::vector<StatisticsMove> NotedMoves::take() { return std::exchange(moves_, {}); }
+std::vector<StatisticsUpdate> DeferredUpdates::take() { return std::exchange(moves_, {}); }
 
 }  // namespace tapestry

@@ -1,7 +1,7 @@
 // Moves of running statistics: immediate, or deferred and in another order. When processes share a
 // step's micro-batches, each must apply the moves of all leaves, from left to right: the step
-// collects the moves of its own leaves (NotedMoves) and applies all of them after the exchange.
-// Internal to nn. Read next: nn/data_parallel/sync_state.h, which does this.
+// collects the moves of its own leaves (DeferredUpdates) and applies all of them after the
+// exchange. Internal to nn. Read next: nn/data_parallel/sync_state.h, which does this.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -12,7 +12,7 @@
 namespace tapestry {
 
 /// running = (1 - momentum) running + momentum batch, in place; also counts the batch.
-struct StatisticsMove {
+struct StatisticsUpdate {
     std::string module;                       ///< its path
     Tensor running_mean, running_var, count;  ///< [C], [C] and i64: the module's buffers
     Tensor mean, var;                         ///< [C], of a batch; the variance is unbiased
@@ -21,24 +21,24 @@ struct StatisticsMove {
     void make() const;
 };
 
-/// Applies the move, or adds it to this thread's NotedMoves.
-void move_running_statistics(StatisticsMove move);
+/// Applies the move, or adds it to this thread's DeferredUpdates.
+void update_running_statistics(StatisticsUpdate move);
 
 /// While in scope, defers the moves of this thread. If nested, the innermost records them.
-class NotedMoves {
+class DeferredUpdates {
 public:
-    NotedMoves();
-    ~NotedMoves();
-    NotedMoves(const NotedMoves&) = delete;
-    NotedMoves& operator=(const NotedMoves&) = delete;
+    DeferredUpdates();
+    ~DeferredUpdates();
+    DeferredUpdates(const DeferredUpdates&) = delete;
+    DeferredUpdates& operator=(const DeferredUpdates&) = delete;
 
     /// The moves in order; clears them here.
-    std::vector<StatisticsMove> take();
+    std::vector<StatisticsUpdate> take();
 
 private:
-    friend void move_running_statistics(StatisticsMove move);
-    std::vector<StatisticsMove> moves_;
-    NotedMoves* outer_;
+    friend void update_running_statistics(StatisticsUpdate move);
+    std::vector<StatisticsUpdate> moves_;
+    DeferredUpdates* outer_;
 };
 
 }  // namespace tapestry

@@ -33,7 +33,7 @@
 
 namespace tapestry::detail {
 
-// NotCopied: a base for objects that must stay at their address, with a one-sentence compiler
+// NonCopyable: a base for objects that must stay at their address, with a one-sentence compiler
 // error. With a deleted constructor, compilers would only report that it is deleted, and for
 // std::vector<Layer> in sixty lines.
 template <class M>
@@ -47,11 +47,11 @@ constexpr auto refuse_copy() {
 /// The default argument and the deduced type are only instantiated where M is copied, so the
 /// compiler names that line, and std::optional<M> and std::deque<M> still work.
 template <class M>
-class NotCopied {
+class NonCopyable {
 protected:
-    NotCopied() = default;
-    NotCopied(const NotCopied&, int = refuse_copy<M>()) {}
-    auto operator=(const NotCopied&) { refuse_copy<M>(); }
+    NonCopyable() = default;
+    NonCopyable(const NonCopyable&, int = refuse_copy<M>()) {}
+    auto operator=(const NonCopyable&) { refuse_copy<M>(); }
 };
 
 }  // namespace tapestry::detail
@@ -86,7 +86,7 @@ struct Unmatched {
 
 /// The base of everything that has parameters: named parameters, buffers and submodules. See above
 /// for how to write one.
-class Module : detail::NotCopied<Module> {
+class Module : detail::NonCopyable<Module> {
 public:
     virtual ~Module();
     Module(const Module&) = default;

@@ -118,7 +118,7 @@ void write(JsonWriter& json, const AttentionTrace& a) {
 }
 
 // Rows: [loss, rank, id, probability] of the likeliest class.
-void write(JsonWriter& json, const SentenceLook& look) {
+void write(JsonWriter& json, const SentenceProbe& look) {
     json.object([&] {
         json.list("attention", look.attention, [&](const AttentionTrace& a) { write(json, a); });
         json.list("rows", look.rows, [&](const Prediction& row) {

@@ -43,8 +43,8 @@ std::string description_of(const Session& session) {
     const Recipe recipe = session.config().recipe;
     text += fmt::format(
         "{}: {}, {}, dim {}, context {}: {} parameters; {}{}\n", row_of(config).title,
-        counted(model.layers, "layer"), counted(model.heads, "head"), model.dim, model.context,
-        session.model().parameter_count(), counted(num_threads(), "thread"),
+        pluralize(model.layers, "layer"), pluralize(model.heads, "head"), model.dim, model.context,
+        session.model().parameter_count(), pluralize(num_threads(), "thread"),
         recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
     const std::size_t frozen = frozen_parameters(session.model()).size();
     if (frozen == 0) return text;

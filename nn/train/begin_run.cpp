@@ -137,8 +137,8 @@ BegunRun begin_run(const RunRequest& r, const TextCache* cache, const Told& list
 namespace {
 
 // The run up to `step`, and a new segment for the steps that follow.
-EarlierRun earlier_run(const RunHistory& history, std::int64_t step, const ResumedConfig& next) {
-    EarlierRun earlier{.step = step};
+ParentRun parent_run(const RunHistory& history, std::int64_t step, const ResumedConfig& next) {
+    ParentRun earlier{.step = step};
     if (step > 0) {
         earlier.lines = read_saved(history.directory(), [step](const SavedFiles& files) {
             return lines_of_steps(files.path(kMetricsName), step);
@@ -168,7 +168,7 @@ Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_
             "fork: none of the {} steps is left after step {}; set --steps higher",
             next.config.steps, step);
     Fork fork{.session = replayer.session_before(step + 1),
-              .earlier = earlier_run(history, step, next),
+              .earlier = parent_run(history, step, next),
               .changed = next.overridden};
     fork.session = fork.session->continued(next.config, load_tokenizer(history.directory()), cache);
     fork.session->set_seconds_before(fork.earlier.state.seconds);
@@ -324,7 +324,7 @@ std::string processes_text(const std::vector<ProcessAccount>& processes) {
             "process {} on {}: {}, {} tokens, {:.0f} a second, {:.3g} GFLOP of products, "
             "{:.1f} MB sent, {:.0f}% of the time in messages, {:.0f}% of the gradients' hidden, "
             "{:.2f} MB of moments\n",
-            rank, p.host, counted(static_cast<std::int64_t>(p.threads), "thread"), p.tokens,
+            rank, p.host, pluralize(static_cast<std::int64_t>(p.threads), "thread"), p.tokens,
             p.tokens_per_second(), p.flops / 1e9, p.bytes_sent / 1e6, 100 * p.waiting_share(),
             100 * p.hidden_share(), p.moment_bytes / 1e6);
     }

@@ -38,7 +38,7 @@ struct RunRequest {
 struct BegunRun {
     std::unique_ptr<RunDirectory> directory;     ///< locked
     std::unique_ptr<Session> session;            ///< about to take its next step
-    std::optional<EarlierRun> earlier = {};      ///< set for a fork
+    std::optional<ParentRun> earlier = {};       ///< set for a fork
     std::unique_ptr<SharedSession> shared = {};  ///< set by begin_shared_run()
 };
 
@@ -62,7 +62,7 @@ BegunRun begin_run(const RunRequest& request, const TextCache* cache = nullptr,
 /// A run that continues from a step of another.
 struct Fork {
     std::unique_ptr<Session> session;  ///< after the steps up to the fork
-    EarlierRun earlier;                ///< for TrainingRunOptions
+    ParentRun earlier;                 ///< for TrainingRunOptions
     std::vector<std::string> changed;  ///< fields that differ from the original run
 };
 

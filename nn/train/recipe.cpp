@@ -31,7 +31,7 @@ std::string subtitle_of(const Session& session) {
                        row_of(session.config().model_config()).title, session.model().settings(),
                        session.model().parameter_count(), data.size(Split::train),
                        session.tokenizer().unit(), data.size(Split::validation),
-                       counted(num_threads(), "thread"));
+                       pluralize(num_threads(), "thread"));
 }
 
 // Options of other optimisers, which the command line knows, too: "--momentum".

@@ -269,7 +269,7 @@ std::string Session::sample(std::int64_t tokens) {
     model_->eval();
     const auto ids = tapestry::sample(*model_, prompt, {.tokens = tokens}, generator);
     model_->train();
-    DrawnText drawn(tokenizer());
+    StreamDecoder drawn(tokenizer());
     std::string text;
     for (const std::int64_t id : prompt) text += drawn.next(id);
     for (const std::int64_t id : ids) text += drawn.next(id);
@@ -287,12 +287,12 @@ std::vector<std::string> Session::sentence() const {
     return token_texts(tokenizer(), sentence_ids());
 }
 
-SentenceLook Session::look() {
+SentenceProbe Session::look() {
     const std::vector<std::int64_t> ids = sentence_ids();
     const Tensor all = tensor(ids, {1, std::ssize(ids)});
     const std::int64_t count = all.size(1) - 1;
     model_->eval();
-    SentenceLook look = look_at(*model_, [&] {
+    SentenceProbe look = look_at(*model_, [&] {
         return model_->loss(slice(all, 1, 0, count), slice(all, 1, 1, count + 1));
     });
     model_->train();

@@ -15,7 +15,7 @@
 #include <tapestry/core/clock.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/inspect/sentence_look.h>
+#include <tapestry/nn/inspect/sentence_probe.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -150,7 +150,7 @@ public:
     /// the one that follows.
     std::vector<std::string> sentence() const;
     /// What the model makes of it now.
-    SentenceLook look();
+    SentenceProbe look();
 
     /// All that the next steps depend on, with the configuration; the text stays where it is.
     /// What it refers to is the session's own.

@@ -132,12 +132,12 @@ double TrainStep::gradients(const BatchLoss& loss) {
     LeafWeights weights(leaves(), parallel_ ? options_.communicator : nullptr);
     const auto weight_of = [&](const CountedLoss& one) {
         const double weight = weights.next(one.count);
-        if (weights.counted()) sum_->will_be_scaled();
+        if (weights.pluralize()) sum_->will_be_scaled();
         return weight;
     };
     std::vector<LeafMoves> moves;
     for (std::int64_t i = own.begin; i < own.end; ++i) {
-        std::optional<NotedMoves> noted;  // without it, they are applied at once
+        std::optional<DeferredUpdates> noted;  // without it, they are applied at once
         if (options_.micro_batches > 1) noted.emplace();
         std::unique_ptr<TapeObserver> sender;  // with several processes, in the last leaf
         const auto before = [&] {

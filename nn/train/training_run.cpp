@@ -77,7 +77,7 @@ public:
     CheckpointWriter& writer() { return writer_; }
 
 private:
-    void begin_as(const EarlierRun& run);
+    void begin_as(const ParentRun& run);
     void watch();
     void open_report();
     void take_steps();
@@ -179,7 +179,7 @@ TrainingResult TrainingRun::Impl::to_the_end() {
 }
 
 // Takes over what a run resumed in its own directory already has.
-void TrainingRun::Impl::begin_as(const EarlierRun& run) {
+void TrainingRun::Impl::begin_as(const ParentRun& run) {
     earlier_ = run.steps;
     if (run.step == 0) return;
     metrics_.write(run.lines.substr(0, run.lines.size() - 1));

@@ -28,7 +28,7 @@ class CheckpointWriter;
 struct SaveProblem;
 
 /// The steps of another run that this one continues (begin_run.h).
-struct EarlierRun {
+struct ParentRun {
     std::int64_t step = 0;                ///< the last of them
     RunState state = {};                  ///< with a segment for the steps that follow
     std::string lines = {};               ///< of metrics.jsonl
@@ -37,11 +37,11 @@ struct EarlierRun {
 
 /// What to write, and callbacks.
 struct TrainingRunOptions {
-    std::filesystem::path out = {};  ///< for model, tokenizer, metrics.jsonl and report.html
-    bool report = true;              ///< write report.html
-    bool trap_nan = false;           ///< record a diverging step in out/trap
-    std::int64_t hash_every = 0;     ///< steps between checksums of all gradients; 0: none
-    std::optional<EarlierRun> earlier = {};  ///< not for a run that is resumed
+    std::filesystem::path out = {};         ///< for model, tokenizer, metrics.jsonl and report.html
+    bool report = true;                     ///< write report.html
+    bool trap_nan = false;                  ///< record a diverging step in out/trap
+    std::int64_t hash_every = 0;            ///< steps between checksums of all gradients; 0: none
+    std::optional<ParentRun> earlier = {};  ///< not for a run that is resumed
     /// With no interval set: at every evaluation. Always one at the end.
     CheckpointOptions checkpoints = {};
     TrainingRecipe recipe = {};  ///< the report's instructions to reproduce the run

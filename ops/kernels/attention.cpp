@@ -127,7 +127,7 @@ constexpr std::int64_t room_transposed(std::int64_t rows, std::int64_t n) {
 
 /// to[i] = kept[i] ? factor from[i] : 0
 template <class T>
-void keep_some(T* to, const T* from, const bool* kept, T factor, std::int64_t n) {
+void apply_dropout_mask(T* to, const T* from, const bool* kept, T factor, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = kept[i] ? factor * from[i] : T(0);
 }
 
@@ -136,7 +136,7 @@ void apply_dropout(const AttentionHead<T>& h, std::int64_t first, std::int64_t r
                    std::int64_t columns, Rows<T> x) {
     for (std::int64_t i = 0; h.kept.data != nullptr && i < rows; ++i) {
         T* const row = x.from(i).data;
-        keep_some(row, row, h.kept.from(first + i).data, h.keep_factor, columns);
+        apply_dropout_mask(row, row, h.kept.from(first + i).data, h.keep_factor, columns);
     }
 }
 

@@ -1,7 +1,7 @@
-// Compiled once per ISA: installs the templates of gemm.h and wide_gemm.h in the kernel table.
+// Compiled once per ISA: installs the templates of gemm.h and widened_gemm.h in the kernel table.
 #include <tapestry/ops/kernels/gemm.h>
 #include <tapestry/ops/kernels/matmul.h>
-#include <tapestry/ops/kernels/wide_gemm.h>
+#include <tapestry/ops/kernels/widened_gemm.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
@@ -24,7 +24,7 @@ void install(Gemm<double>& kernels) {
 
 template <>
 void install(HalfGemm& kernels) {
-    kernels.in_f32 = wide_gemm;
+    kernels.in_f32 = widened_gemm;
 }
 
 template <>

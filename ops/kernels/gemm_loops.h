@@ -14,7 +14,7 @@
 //     pack_b(pass, part, to) const         packs one of them
 //     multiply(pass, chunk) const          packs the chunk's rows of A, multiplies, stores C
 //
-// There are three: f32 and f64 (gemm.h), bf16 widened to f32 (wide_gemm.h), and bf16 for an
+// There are three: f32 and f64 (gemm.h), bf16 widened to f32 (widened_gemm.h), and bf16 for an
 // instruction that reads pairs (half_panels.h). Source of the idea that storage types change only
 // packing and storing: Van Zee, Parikh, van de Geijn 2021, "Supporting Mixed-Domain Mixed-Precision
 // Matrix Multiplication within the BLIS Framework".

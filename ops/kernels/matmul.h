@@ -35,7 +35,7 @@ struct Gemm {
     void (*gemm)(const GemmArguments<T>& g, bool serial);
 };
 
-/// Products of bf16: by widening to the f32 tiles (wide_gemm.h), and by a bf16 instruction, if
+/// Products of bf16: by widening to the f32 tiles (widened_gemm.h), and by a bf16 instruction, if
 /// there is one that is worth it (half_panels.h).
 struct HalfGemm {
     /// C = A B (+ bias), with each element summed in f32 and rounded once; g.accumulate is ignored.

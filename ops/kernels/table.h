@@ -6,9 +6,9 @@
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
+#include <tapestry/ops/kernels/dropout_mask.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/half.h>
-#include <tapestry/ops/kernels/kept.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/optimizer_step.h>
@@ -36,7 +36,7 @@ struct Table {
     Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
-    Kept kept;  ///< only in the table of float, as are the next three
+    DropoutMask dropout_mask;  ///< only in the table of float, as are the next three
     Half half;
     HalfGemm half_gemm;
     Int8Gemm int8_gemm;
@@ -57,7 +57,7 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.optimizer_step);
     f(table.peak);
     if constexpr (std::is_same_v<T, float>) {
-        f(table.kept);
+        f(table.dropout_mask);
         f(table.half);
         f(table.half_gemm);
         f(table.int8_gemm);

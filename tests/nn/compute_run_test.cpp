@@ -277,7 +277,7 @@ TEST_CASE("compute run: a model of bf16 goes out under Hugging Face's names, and
     Generator generator(3);
     GPT model(small(), generator);
     export_hugging_face(scratch / "wide", model, nullptr);
-    keep_weights(model, WeightType::bf16);
+    quantize_weights(model, WeightType::bf16);
     export_hugging_face(scratch / "half", model, nullptr);
     CHECK(test::slurp(scratch / "half/config.json").find("\"bfloat16\"") != std::string::npos);
     const auto all = read_safetensors(scratch / "half/model.safetensors").tensors;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tapestry/core/create.h>
-#include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/attention/attention_form.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>

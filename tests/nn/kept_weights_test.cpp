@@ -70,7 +70,7 @@ TEST_CASE("kept weights: the loss stays within 0.01 of that of f32") {
         Trained trained;
         const double wide = loss_of(trained.model);
         CHECK_LT(wide, 1.6);  // compared with log 13 = 2.56
-        keep_weights(trained.model, type);
+        quantize_weights(trained.model, type);
         CAPTURE(name_of_value(type));
         const double kept = loss_of(trained.model);
         CAPTURE(kept - wide);
@@ -91,10 +91,10 @@ TEST_CASE("kept weights: int8 says what it is, and does not learn") {
     Generator generator(3);
     GPT model(kSmall, generator);
     const std::int64_t before = model.parameter_count();
-    keep_weights(model, WeightType::f32);
+    quantize_weights(model, WeightType::f32);
     CHECK_EQ(model.parameter_count(), before);
-    keep_weights(model, WeightType::int8);
-    keep_weights(model, WeightType::int8);  // already quantized
+    quantize_weights(model, WeightType::int8);
+    quantize_weights(model, WeightType::int8);  // already quantized
     CHECK(model.summary().find("48 -> 144, int8") != std::string::npos);
     CHECK_EQ(model.head.settings(), "48 -> 13, no bias, int8");
     CHECK(model.token_embedding.weight.defined());

@@ -34,7 +34,7 @@ struct Watched {
                   .look =
                       [this] {
                           ++looks;
-                          return SentenceLook{.rows = {{.likeliest = {{7, 0.5}}}}};
+                          return SentenceProbe{.rows = {{.likeliest = {{7, 0.5}}}}};
                       }}) {}
 
     // Returns whether the page was written.

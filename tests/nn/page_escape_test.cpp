@@ -78,7 +78,7 @@ std::string report_page(const std::string& text) {
     for (std::int64_t step = 1; step <= 100; ++step) {
         report.add({.step = step, .loss = step == 100 ? 50.0 : 1 + 0.01 * (step % 2 == 0)});
     }
-    SentenceLook look;
+    SentenceProbe look;
     look.rows.push_back({.right = 1, .likeliest = {{1, 0.5}}});
     report.add({.step = 100, .sample = text, .flow = {{.name = text, .shape = {1}}}, .look = look});
     return to_html(report, {.state = TrainingState::failed, .message = text});

@@ -92,7 +92,7 @@ TEST_CASE("session: a sentence of the validation text is looked at, and nothing 
     CHECK_NE(sentences().find(text), std::string::npos);
     double first = 0;
     while (!session.is_finished()) {
-        const SentenceLook look = session.look();
+        const SentenceProbe look = session.look();
         REQUIRE_EQ(look.attention.size(), 1);
         CHECK_EQ(look.attention[0].weights.size(), 2 * 8 * 8);
         CHECK(look.attention[0].q.empty());

@@ -37,8 +37,8 @@ std::string inspect_page() {
                                .prompt = kText});
 }
 
-SentenceLook look() {
-    SentenceLook look;
+SentenceProbe look() {
+    SentenceProbe look;
     AttentionTrace seen;
     seen.module = kText;
     seen.heads = seen.queries = seen.keys = 1;

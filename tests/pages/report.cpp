@@ -56,9 +56,9 @@ TrainingRecipe recipe(std::int64_t steps) {
 
 // Three tokens and the next one; two heads with uniform attention until the first finds the
 // previous token; the first token becomes ever more likely.
-SentenceLook look_at_step(std::int64_t step) {
+SentenceProbe look_at_step(std::int64_t step) {
     const float found = step < 200 ? 0 : 0.8F;
-    SentenceLook look;
+    SentenceProbe look;
     AttentionTrace seen;
     seen.module = "blocks.0.attention";
     seen.causal = true;

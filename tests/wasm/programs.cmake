@@ -10,12 +10,12 @@ function(tapestry_for_node target)
 endfunction()
 
 # The entries of left_out: sources, relative to tests/, and patterns of test cases.
-set(wasm_left_out)
+set(wasm_excluded_tests)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/left_out lines REGEX "^[^#]")
 foreach(line IN LISTS lines)
   if(NOT line MATCHES "^([^,]*[^, ])  # .")  # a comma would end a pattern
-    message(FATAL_ERROR "tests/wasm/left_out: no \"PATTERN  # reason\": ${line}")
+    message(FATAL_ERROR "tests/wasm/excluded_tests: no \"PATTERN  # reason\": ${line}")
   endif()
-  list(APPEND wasm_left_out ${CMAKE_MATCH_1})
+  list(APPEND wasm_excluded_tests ${CMAKE_MATCH_1})
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/left_out)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tapestry/examples/school/experiments/experiment.h>
-#include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/attention/attention_form.h>
 
 #include <functional>
 #include <memory>

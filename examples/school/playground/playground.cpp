@@ -196,7 +196,7 @@ std::string Playground::sample(const std::string& prompt, std::int64_t tokens, d
     const Ids drawn = tapestry::sample(session_->model(), ids,
                                        {.tokens = tokens, .temperature = temperature}, generator);
     session_->model().train();
-    DrawnText text(tokenizer);
+    StreamDecoder text(tokenizer);
     std::string all;
     for (const std::int64_t id : ids) all += text.next(id);
     for (const std::int64_t id : drawn) all += text.next(id);

@@ -4,7 +4,7 @@
 //     node programs.js OUT CHAPTER.md...
 //
 // OUT gets CHAPTER.cpp, with every program of that chapter as a function in a separate namespace;
-// table.cpp, with all of them by number; and programs.json, which also names those in left_out. As
+// table.cpp, with all of them by number; and programs.json, which also names those in excluded_programs. As
 // in tests/frame/snippets.sh, a program is a block ```cpp with a main, and a block ```text right
 // after it is its output.
 // Read next: number.h, exports.cpp.
@@ -69,7 +69,7 @@ function asFunction(program, index) {
 }
 
 // "CHAPTER N: why program N of a chapter does not run in a page", one per line.
-const leftOut = new Set(fs.readFileSync(path.join(__dirname, 'left_out'), 'utf8').split('\n')
+const leftOut = new Set(fs.readFileSync(path.join(__dirname, 'excluded_programs'), 'utf8').split('\n')
   .map((line) => line.replace(/:.*/, '')));
 
 const [,, out, ...chapters] = process.argv;

@@ -70,13 +70,13 @@ T tree_sum(KnownSums<T>& known, std::int64_t first, std::int64_t count, const Ad
 
 // ---- the gradients ------------------------------------------------------------------------------
 
-class GradientsUnderway {
+class GradientExchange {
 public:
     /// All arguments must outlive it. `sum` is about to receive its last leaf. The sum over all
     /// processes is multiplied by `scale`.
-    GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
-                      const Tensors& parameters, std::int64_t leaves, GradientSum& sum,
-                      double scale = 1);
+    GradientExchange(const FlatParameters& flat, Communicator& communicator,
+                     const Tensors& parameters, std::int64_t leaves, GradientSum& sum,
+                     double scale = 1);
 
     /// Declares that `sum` has the whole gradient of this parameter. Buckets completed by it are
     /// sent or queued, and packed gradients are freed. Throws ValueError for one that is missing in

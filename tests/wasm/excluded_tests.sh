@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: everything named by left_out exists, as a source or the beginning of a test case's name.
+# A ctest: everything named by excluded_tests exists, as a source or the beginning of a test case's name.
 # A renamed test would run in WebAssembly, and a deleted one would stay in the list forever.
 #
-#     left_out.sh SOURCE_DIR
+#     excluded_tests.sh SOURCE_DIR
 set -euo pipefail
 tests=$1/tests
 status=0
@@ -11,6 +11,6 @@ while read -r line; do
     case $name in
         *.cpp) [[ -e $tests/$name ]] ;;
         *) grep -rqF "\"${name%%\**}" "$tests" --include='*_test.cpp' ;;
-    esac || { echo "tests/wasm/left_out: there is no '$name'" >&2; status=1; }
-done < <(grep '^[^#]' "$tests/wasm/left_out")
+    esac || { echo "tests/wasm/excluded_tests: there is no '$name'" >&2; status=1; }
+done < <(grep '^[^#]' "$tests/wasm/excluded_tests")
 exit "$status"

@@ -1,6 +1,6 @@
-// A model's view of one sequence at one point of a run: where its heads look, what it predicts. It
-// is the same sequence every time, so you can watch heads form. Read next: nn/pages/report.h, which
-// shows it.
+// What a model makes of one sequence at one point of a run: where its heads look, what it predicts.
+// The sequence is the same every time, so that heads can be seen to form. Read next:
+// nn/pages/report.h, which shows it.
 #pragma once
 
 #include <tapestry/nn/inspect/attention_trace.h>
@@ -12,7 +12,7 @@
 namespace tapestry {
 
 /// What a model computes for one sequence.
-struct SentenceLook {
+struct SentenceProbe {
     std::vector<AttentionTrace> attention{};  ///< with weights and their description only
     std::vector<Prediction> rows{};           ///< as in PredictionTrace
 
@@ -22,6 +22,6 @@ struct SentenceLook {
 };
 
 /// Runs the forward pass of `loss`; computes no gradient and does not change the model.
-SentenceLook look_at(const Module& model, const std::function<Tensor()>& loss);
+SentenceProbe probe_sentence(const Module& model, const std::function<Tensor()>& loss);
 
 }  // namespace tapestry

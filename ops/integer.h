@@ -10,7 +10,7 @@
 
 namespace tapestry {
 
-namespace whole {
+namespace integer {
 
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
@@ -25,7 +25,7 @@ Tensor sign(const Tensor& x);
 /// a^b for b >= 0. Throws ValueError, with the position, for a negative exponent.
 Tensor pow(const Tensor& a, const Tensor& b);
 
-/// a / b in f32; a double need not be whole.
+/// a / b in f32; a double need not be an integer.
 Tensor div(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, double b);
 Tensor div(double a, const Tensor& b);
@@ -39,12 +39,12 @@ Tensor number(std::string_view op, const Tensor& x, double value);
 /// The position of the first element, in row-major order, for which `wrong` holds.
 std::optional<Shape> first_place(const Tensor& x, bool (*wrong)(std::int64_t));
 
-}  // namespace whole
+}  // namespace integer
 
 /// `value` as a scalar operand of x's dtype.
 inline Tensor number_like(std::string_view op, const Tensor& x, double value) {
     if (is_floating(x.dtype())) return scalar(value, x.dtype());
-    return whole::number(op, x, value);
+    return integer::number(op, x, value);
 }
 
 /// `value` as a scalar of x's dtype; must be whole for i64 and 0 or 1 for bool (ValueError).

@@ -1,4 +1,4 @@
-#include <tapestry/nn/data_parallel/gradients_underway.h>
+#include <tapestry/nn/data_parallel/gradient_exchange.h>
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/clock.h>
@@ -14,7 +14,7 @@ namespace {
 
 class Watch final : public TapeObserver {
 public:
-    Watch(GradientsUnderway& gradients, GradientSum& sum, const Tensors& parameters)
+    Watch(GradientExchange& gradients, GradientSum& sum, const Tensors& parameters)
         : gradients_(gradients), sum_(sum) {
         for (std::size_t i = 0; i < parameters.size(); ++i) {
             numbers_.emplace(parameters[i].leaf().get(), i);
@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    GradientsUnderway& gradients_;
+    GradientExchange& gradients_;
     GradientSum& sum_;
     std::unordered_map<const Leaf*, std::size_t> numbers_;
 };
@@ -60,9 +60,9 @@ private:
 
 }  // namespace
 
-GradientsUnderway::GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
-                                     const Tensors& parameters, std::int64_t leaves,
-                                     GradientSum& sum, double scale)
+GradientExchange::GradientExchange(const FlatParameters& flat, Communicator& communicator,
+                                   const Tensors& parameters, std::int64_t leaves, GradientSum& sum,
+                                   double scale)
     : flat_(flat),
       communicator_(communicator),
       parameters_(parameters),
@@ -81,11 +81,11 @@ GradientsUnderway::GradientsUnderway(const FlatParameters& flat, Communicator& c
     }
 }
 
-std::unique_ptr<TapeObserver> GradientsUnderway::watch() {
+std::unique_ptr<TapeObserver> GradientExchange::watch() {
     return std::make_unique<Watch>(*this, sum_, parameters_);
 }
 
-void GradientsUnderway::complete(std::size_t parameter) {
+void GradientExchange::complete(std::size_t parameter) {
     if (complete_[parameter]) return;
     complete_[parameter] = true;
     const std::vector<Leaves> own =
@@ -107,18 +107,18 @@ void GradientsUnderway::complete(std::size_t parameter) {
 
 // Limited because each one holds the slices of all other processes' subtrees in addition to its
 // own.
-std::size_t GradientsUnderway::most_in_flight() const {
+std::size_t GradientExchange::most_in_flight() const {
     return std::max<std::size_t>(4, buckets_.size() / 4);
 }
 
 // Keeps one place free: see finish().
-void GradientsUnderway::send_ready() {
+void GradientExchange::send_ready() {
     while (!ready_.empty() && in_flight_.size() + 1 < most_in_flight()) send(ready_.front());
 }
 
 // Sends to each process its slice of all subtrees held here, and posts the receives for theirs;
 // each process knows the other's schedule. Frees gradients that are packed completely.
-void GradientsUnderway::send(std::size_t bucket) {
+void GradientExchange::send(std::size_t bucket) {
     std::erase(ready_, bucket);
     Bucket& b = buckets_[bucket];
     const std::vector<Tensors*> whole = sum_.whole();
@@ -162,7 +162,7 @@ void GradientsUnderway::send(std::size_t bucket) {
     b.messages = communicator_.begin(sent, received);
 }
 
-void GradientsUnderway::advance() {
+void GradientExchange::advance() {
     const std::vector<std::size_t> looked_at = in_flight_;
     for (const std::size_t bucket : looked_at) {
         if (buckets_[bucket].messages->advance()) arrived(bucket);
@@ -170,7 +170,7 @@ void GradientsUnderway::advance() {
     send_ready();
 }
 
-void GradientsUnderway::wait() {
+void GradientExchange::wait() {
     std::vector<Underway*> messages;
     for (const std::size_t bucket : in_flight_) {
         messages.push_back(buckets_[bucket].messages.get());
@@ -182,7 +182,7 @@ void GradientsUnderway::wait() {
     advance();
 }
 
-void GradientsUnderway::arrived(std::size_t bucket) {
+void GradientExchange::arrived(std::size_t bucket) {
     std::erase(in_flight_, bucket);
     if (in_flight_.empty()) seconds_ += seconds_since(since_);
     Bucket& b = buckets_[bucket];
@@ -192,7 +192,7 @@ void GradientsUnderway::arrived(std::size_t bucket) {
 }
 
 // Sums all processes' subtrees, from left to right.
-Tensor GradientsUnderway::add_up(Tensors subtrees) const {
+Tensor GradientExchange::add_up(Tensors subtrees) const {
     KnownSums<Tensor> known;
     std::size_t next = 0;
     for (int p = 0; p < communicator_.size(); ++p) {
@@ -206,7 +206,7 @@ Tensor GradientsUnderway::add_up(Tensors subtrees) const {
     return to(sum, flat_.dtype());
 }
 
-std::vector<double> GradientsUnderway::to_go() const {
+std::vector<double> GradientExchange::to_go() const {
     std::vector<double> all;
     for (const Clock::time_point at : whole_) {
         all.push_back(std::max(0.0, std::chrono::duration<double>(finished_ - at).count()));
@@ -217,7 +217,7 @@ std::vector<double> GradientsUnderway::to_go() const {
 // Processes may complete buckets in different orders, and each could then wait for one that another
 // has queued. So one place is reserved for buckets sent in an order common to all: of the buckets
 // that are awaited, the first in that order is in flight everywhere.
-Tensor GradientsUnderway::finish() {
+Tensor GradientExchange::finish() {
     finished_ = Clock::now();
     for (std::size_t i = 0; i < parameters_.size(); ++i) complete(i);
     for (std::size_t k = buckets_.size(); k-- > 0;) {

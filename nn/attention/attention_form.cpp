@@ -1,4 +1,4 @@
-#include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/attention/attention_form.h>
 
 #include <tapestry/core/create.h>
 #include <tapestry/ops/check.h>

@@ -1,4 +1,4 @@
-#include <tapestry/ops/whole.h>
+#include <tapestry/ops/integer.h>
 
 #include <tapestry/core/copy.h>
 #include <tapestry/ops/arithmetic.h>

@@ -13,11 +13,11 @@ namespace tapestry {
 inline double keep_factor(double p) { return p < 1 ? 1 / (1 - p) : 0; }
 
 /// bernoulli(shape, 1 - p, generator), computed by the instruction set's kernels.
-Tensor drawn_to_keep(const Shape& shape, double p, Generator& generator);
+Tensor draw_dropout_mask(const Shape& shape, double p, Generator& generator);
 
 /// y[i] = kept[i] ? factor x[i] : 0; y may be x.
 template <class T>
-void keep_some(T* y, const T* x, const bool* kept, Compute<T> factor, std::int64_t n) {
+void apply_dropout_mask(T* y, const T* x, const bool* kept, Compute<T> factor, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = T(kept[i] ? factor * x[i] : Compute<T>(0));
 }
 

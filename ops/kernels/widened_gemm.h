@@ -245,7 +245,7 @@ inline const float* widened_bias(const HalfArguments& g) {
 
 /// With few rows, A, the bias and C are small compared with B, so they are converted to f32, and
 /// only B is read as stored.
-inline void wide_gemm_of_few_rows(const HalfArguments& g, const Threads& threads) {
+inline void widened_gemm_of_few_rows(const HalfArguments& g, const Threads& threads) {
     GemmArguments<float, std::uint16_t> wide;
     wide.m = g.m;
     wide.n = g.n;
@@ -274,11 +274,11 @@ inline void wide_gemm_of_few_rows(const HalfArguments& g, const Threads& threads
     }
 }
 
-inline void wide_gemm(const GemmArguments<Bf16>& halves, bool serial) {
+inline void widened_gemm(const GemmArguments<Bf16>& halves, bool serial) {
     const HalfArguments g = bits_of(halves);
     if (g.m <= 0 || g.n <= 0) return;
     const Threads threads = threads_for(g, serial);
-    if (has_few_rows(g)) return wide_gemm_of_few_rows(g, threads);
+    if (has_few_rows(g)) return widened_gemm_of_few_rows(g, threads);
     if (g.k <= 0) return gemm_of_empty_sums(g);
     const float* const bias = widened_bias(g);
     const bool packs = g.m >= kVeryManyRows || g.k <= kBlockK;

@@ -1,6 +1,6 @@
 // Compiled once per ISA.
 #include <tapestry/core/philox.h>
-#include <tapestry/ops/kernels/kept.h>
+#include <tapestry/ops/kernels/dropout_mask.h>
 #include <tapestry/ops/kernels/simd.h>
 
 #include <bit>
@@ -36,7 +36,7 @@ void draw(bool* kept, std::uint64_t key, std::uint64_t first, std::uint32_t limi
 }  // namespace
 
 template <>
-void install(Kept& kernels) {
+void install(DropoutMask& kernels) {
     kernels = {draw};
 }
 

@@ -1,17 +1,17 @@
-#include <tapestry/nn/inspect/sentence_look.h>
+#include <tapestry/nn/inspect/sentence_probe.h>
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/inspect/inspector.h>
 
 namespace tapestry {
 
-SentenceLook look_at(const Module& model, const std::function<Tensor()>& loss) {
+SentenceProbe probe_sentence(const Module& model, const std::function<Tensor()>& loss) {
     Inspector inspector(model);
     {
         Tape tape;
         loss();
     }
-    SentenceLook look;
+    SentenceProbe look;
     for (const AttentionTrace& seen : inspector.attention()) {
         AttentionTrace kept;  // a report has many of these: omit vectors and matrices
         kept.module = seen.module;
