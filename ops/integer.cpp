@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::whole {
+namespace tapestry::integer {
 namespace {
 
 using Whole = std::int64_t;
@@ -158,4 +158,4 @@ std::optional<Shape> first_place(const Tensor& x, bool (*wrong)(Whole)) {
     return place;
 }
 
-}  // namespace tapestry::whole
+}  // namespace tapestry::integer

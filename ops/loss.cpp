@@ -69,7 +69,7 @@ typename kernels::CrossEntropy<C>::Rows rows_at(const C* x, const std::int64_t* 
 struct CrossEntropyOp final : Op {
     CrossEntropyOp(const Tensor& logits, const Tensor& targets, const Tensor& lse,
                    const CrossEntropyOptions& o, std::int64_t n)
-        : Op("cross_entropy", {logits, targets, lse}), options(o), pluralize(n) {}
+        : Op("cross_entropy", {logits, targets, lse}), options(o), counted(n) {}
     std::string attributes() const override {
         constexpr const char* kNames[] = {"mean", "sum", "none"};
         return fmt::format("reduction={}, label_smoothing={}, ignore_index={}",
