@@ -44,7 +44,7 @@ Labelled with_axes(const Tensor& x, const std::vector<int>& axes, int first) {
     return result;
 }
 
-std::vector<int> pluralize(int first, int count) {
+std::vector<int> consecutive(int first, int count) {
     std::vector<int> axes(static_cast<std::size_t>(count));
     std::iota(axes.begin(), axes.end(), first);
     return axes;
@@ -95,7 +95,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, int axes) {
     check_same_dtype("tensordot", a, b);
     require<ValueError>(axes >= 0 && axes <= std::min(a.rank(), b.rank()),
                         "tensordot: {} axes of {} and {}", axes, a.shape(), b.shape());
-    return tensordot(a, b, pluralize(a.rank() - axes, axes), pluralize(0, axes));
+    return tensordot(a, b, consecutive(a.rank() - axes, axes), consecutive(0, axes));
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& a_axes,

@@ -201,14 +201,14 @@ Tensor running_product(const Tensor& x, int axis, bool reverse) {
     return record<CumprodOp>({x}, y, axis, reverse, x, y);
 }
 
-Tensor pluralize(const Tensor& x) { return x.dtype() == DType::boolean ? cast(x, DType::i64) : x; }
+Tensor as_number(const Tensor& x) { return x.dtype() == DType::boolean ? cast(x, DType::i64) : x; }
 
 }  // namespace
 
 Tensor cumprod(const Tensor& x, int axis) {
     check_defined("cumprod", x);
     const int along = normalize_axis("cumprod", axis, std::max(x.rank(), 1));
-    return running_product(pluralize(x), along, false);
+    return running_product(as_number(x), along, false);
 }
 
 // ---- prod ---------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ Tensor prod_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
 Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     check_defined("prod", x);
     const AxisMask mask = axis_mask("prod", axes, x.rank());
-    return prod_over(pluralize(x), mask, reduced_shape(x.shape(), mask, keepdim));
+    return prod_over(as_number(x), mask, reduced_shape(x.shape(), mask, keepdim));
 }
 
 }  // namespace tapestry

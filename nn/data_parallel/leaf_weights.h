@@ -30,7 +30,7 @@ public:
     /// The weight of this process's next leaf relative to leaf 0 of the step; 1 without a count.
     /// Several processes must all call it. Throws ValueError for counts on some leaves only.
     double next(const std::optional<double>& count) {
-        require(taken_ == 0 || count.has_value() == pluralize(),
+        require(taken_ == 0 || count.has_value() == counted(),
                 "train: the losses of some micro-batches have a count and others have none");
         ++taken_;
         if (!count) return 1;
@@ -43,12 +43,12 @@ public:
     }
 
     /// Whether losses have counts.
-    bool pluralize() const { return !counts_.empty(); }
+    bool counted() const { return !counts_.empty(); }
 
     /// After this process's last leaf: the factor that turns (1 / leaves) sum of weight * gradient
     /// into the gradient of the mean; 0 if nothing was counted.
     double factor() const {
-        if (!pluralize()) return 1;
+        if (!counted()) return 1;
         const auto share = [&](int p) {
             return static_cast<std::size_t>(share_of(leaves_, p, communicator_->size()).size());
         };

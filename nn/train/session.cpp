@@ -292,7 +292,7 @@ SentenceProbe Session::look() {
     const Tensor all = tensor(ids, {1, std::ssize(ids)});
     const std::int64_t count = all.size(1) - 1;
     model_->eval();
-    SentenceProbe look = look_at(*model_, [&] {
+    SentenceProbe look = probe_sentence(*model_, [&] {
         return model_->loss(slice(all, 1, 0, count), slice(all, 1, 1, count + 1));
     });
     model_->train();

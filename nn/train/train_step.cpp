@@ -132,7 +132,7 @@ double TrainStep::gradients(const BatchLoss& loss) {
     LeafWeights weights(leaves(), parallel_ ? options_.communicator : nullptr);
     const auto weight_of = [&](const CountedLoss& one) {
         const double weight = weights.next(one.count);
-        if (weights.pluralize()) sum_->will_be_scaled();
+        if (weights.counted()) sum_->will_be_scaled();
         return weight;
     };
     std::vector<LeafMoves> moves;

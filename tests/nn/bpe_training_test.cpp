@@ -15,7 +15,7 @@ using Strings = std::vector<std::string>;
 
 namespace {
 
-WordCounts pluralize(const std::string& text) {
+WordCounts counted(const std::string& text) {
     WordCounts words;
     words.add(text);
     return words;
@@ -73,7 +73,7 @@ std::string merges_text(const Merges& merges) {
 
 TEST_CASE("bpe training: words are GPT-2's, each with how often it comes") {
     const WordCounts words =
-        pluralize("the cat, the cat's hat. the <|endoftext|>the" + std::string(300, 'x'));
+        counted("the cat, the cat's hat. the <|endoftext|>the" + std::string(300, 'x'));
     CHECK_EQ(words.of("the"), 1);
     CHECK_EQ(words.of(" the"), 2);
     CHECK_EQ(words.of(" cat"), 2);
@@ -101,12 +101,12 @@ TEST_CASE("bpe training: text without spaces is learned from") {
           drawn({"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "f"}),
           drawn({"3", "1", "41", "592"}), drawn({"春", "眠", "不", "觉晓"}), drawn(identifiers)}) {
         INFO(text.substr(0, 20));
-        const BytePairTokenizer tokenizer = train_byte_pairs(pluralize(text), 512);
+        const BytePairTokenizer tokenizer = train_byte_pairs(counted(text), 512);
         CHECK_EQ(tokenizer.vocab_size(), 512);
         CHECK_EQ(tokenizer.decode(tokenizer.encode(text)), text);
         CHECK_LT(tokenizer.encode(text).size(), 3 * text.size() / 4);
     }
-    CHECK_EQ(train_byte_pairs(pluralize(std::string(400, ' ')), 300).vocab_size(), 264);
+    CHECK_EQ(train_byte_pairs(counted(std::string(400, ' ')), 300).vocab_size(), 264);
 }
 
 TEST_CASE("bpe training: it can be cancelled") {
@@ -116,7 +116,7 @@ TEST_CASE("bpe training: it can be cancelled") {
         text += generator.below(3) == 0 ? ' ' : 'a' + static_cast<char>(generator.below(26));
     struct Enough {};
     int calls = 0;
-    CHECK_THROWS_AS(train_byte_pairs(pluralize(text), 5000,
+    CHECK_THROWS_AS(train_byte_pairs(counted(text), 5000,
                                      [&] {
                                          if (++calls == 2) throw Enough{};
                                      }),
@@ -132,7 +132,7 @@ TEST_CASE("bpe training: the merges of the definition, with any words") {
             text +=
                 generator.below(4) == 0 ? ' ' : static_cast<char>('a' + generator.below(letters));
         }
-        const WordCounts words = pluralize(text);
+        const WordCounts words = counted(text);
         const std::size_t tokens = 256 + generator.below(60);
         const auto tokenizer = train_byte_pairs(words, static_cast<std::int64_t>(tokens) + 1);
         CHECK_EQ(tokenizer.merges_text(), merges_text(merged_plainly(words, tokens)));
@@ -142,12 +142,12 @@ TEST_CASE("bpe training: the merges of the definition, with any words") {
 
 TEST_CASE("bpe training: ties go to lower ids, and what comes once is not learned") {
     // ab, cd and ef twice each; xy once.
-    const auto tokenizer = train_byte_pairs(pluralize("ef\nab\ncd\nef\ncd\nab\nxy"), 5000);
+    const auto tokenizer = train_byte_pairs(counted("ef\nab\ncd\nef\ncd\nab\nxy"), 5000);
     CHECK_EQ(tokenizer.merges_text(), "#version: 0.2\na b\nc d\ne f\n");
     CHECK_EQ(tokenizer.vocab_size(), 256 + 3 + 1);
     CHECK_EQ(tokenizer.end_of_text(), std::optional<std::int64_t>(259));
     CHECK(tokenizer.encode("abx<|endoftext|>") == std::vector<std::int64_t>{256, 'x', 259});
-    CHECK_EQ(train_byte_pairs(pluralize("abab"), 257).vocab_size(), 257);
+    CHECK_EQ(train_byte_pairs(counted("abab"), 257).vocab_size(), 257);
     check_message<ValueError>([] { train_byte_pairs({}, 256); },
                               "the vocabulary must be at least 257");
     check_message<ValueError>(
@@ -159,7 +159,7 @@ TEST_CASE("bpe training: ties go to lower ids, and what comes once is not learne
 
 TEST_CASE("bpe training: the two files say all of it") {
     const auto tokenizer =
-        train_byte_pairs(pluralize("the theme of the thesis, thematic; the end"), 290);
+        train_byte_pairs(counted("the theme of the thesis, thematic; the end"), 290);
     const auto again =
         BytePairTokenizer::from_text(tokenizer.vocab_json(), tokenizer.merges_text());
     CHECK_EQ(again.vocab_json(), tokenizer.vocab_json());

@@ -41,7 +41,7 @@ struct Counted {
 };
 
 // A run of three steps with 8 micro-batches each.
-Counted pluralize(int processes) {
+Counted counted(int processes) {
     const test::RunPlace place;
     TrainingConfig config = place.config();
     config.model.layers = 2;
@@ -74,7 +74,7 @@ Counted pluralize(int processes) {
 }  // namespace
 
 TEST_CASE("process account: tokens, products and moments are a P-th of one process's") {
-    const Counted one = pluralize(1);
+    const Counted one = counted(1);
     REQUIRE_EQ(one.accounts.size(), 1);
     const ProcessAccount& whole = one.accounts[0];
     CHECK_EQ(whole.tokens, 3 * 8 * 8);
@@ -82,7 +82,7 @@ TEST_CASE("process account: tokens, products and moments are a P-th of one proce
     CHECK_EQ(whole.bytes_sent, 0);
     for (const int processes : {2, 3, 4}) {
         INFO(processes << " processes");
-        const Counted all = pluralize(processes);
+        const Counted all = counted(processes);
         REQUIRE_EQ(all.accounts.size(), processes);
         ProcessAccount sum;
         for (std::size_t p = 0; p < all.accounts.size(); ++p) {

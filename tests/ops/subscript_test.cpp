@@ -24,7 +24,7 @@ using Values = std::vector<double>;
 
 Values values(const Tensor& x) { return x.to_vector<double>(); }
 
-Tensor pluralize(const Shape& shape) { return reshape(arange(numel(shape), DType::f64), shape); }
+Tensor counted(const Shape& shape) { return reshape(arange(numel(shape), DType::f64), shape); }
 
 // x[i] = y and f() = y would have no effect.
 template <class T>
@@ -38,7 +38,7 @@ static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 }  // namespace
 
 TEST_CASE("subscript: numbers, slices and new axes") {
-    const Tensor x = pluralize({2, 3, 4});
+    const Tensor x = counted({2, 3, 4});
     CHECK(values(x[1]) == values(slice(x, 0, 1, 2)));
     CHECK(x[1].shape() == Shape{3, 4});
     CHECK(values(x[-1][0]) == Values{12, 13, 14, 15});
@@ -65,7 +65,7 @@ TEST_CASE("subscript: what positions choose is a view, what tensors choose is a 
 }
 
 TEST_CASE("subscript: masks and numbers") {
-    const Tensor x = pluralize({3, 4});
+    const Tensor x = counted({3, 4});
     CHECK(values(x[gt(x, 8.5)]) == Values{9, 10, 11});
     CHECK(values(x[tensor<bool>({true, false, true})]) == Values{0, 1, 2, 3, 8, 9, 10, 11});
     CHECK(x[lt(x, 0)].shape() == Shape{0});
@@ -77,13 +77,13 @@ TEST_CASE("subscript: masks and numbers") {
     CHECK(values(x[{1, columns}]) == Values{5, 7, 4});
     CHECK(values(x[{tensor<bool>({false, true, true}), 0}]) == Values{4, 8});
     CHECK(x[{kNewAxis, arange(2)}].shape() == Shape{1, 2, 4});
-    const Tensor cube = pluralize({2, 3, 2});
+    const Tensor cube = counted({2, 3, 2});
     CHECK(cube[{kAll, columns[{Slice{0, 1}}], kNewAxis}].shape() == Shape{2, 1, 1, 2});
     CHECK(values(cube[{0, gt(cube[0], 1), kNewAxis}]) == Values{2, 3, 4, 5});
 }
 
 TEST_CASE("subscript: indices in a tensor count from the end like plain numbers") {
-    const Tensor x = pluralize({2, 3});
+    const Tensor x = counted({2, 3});
     const Tensor last = tensor<std::int64_t>({-1});
     CHECK(values(x[last]) == values(x[{Slice{1, 2}}]));
     CHECK(values(x[{kAll, tensor<std::int64_t>({-3, 2, -1})}]) == Values{0, 2, 2, 3, 5, 5});
@@ -98,7 +98,7 @@ TEST_CASE("subscript: indices in a tensor count from the end like plain numbers"
 }
 
 TEST_CASE("subscript: gradients flow through the operator") {
-    const Tensor x = pluralize({2, 3}).set_requires_grad();
+    const Tensor x = counted({2, 3}).set_requires_grad();
     const auto gradient = [&x](auto f) {
         Tape tape;
         return values(tape.gradient(sum(f(x)), {x})[0]);
