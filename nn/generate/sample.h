@@ -53,6 +53,7 @@ private:
     utf8::Stream stream_;
 };
 
+/// Its former name.
 using DrawnText [[deprecated("use StreamDecoder")]] = StreamDecoder;
 
 /// Returns the prompt and the text that the model writes after it; an empty prompt is the beginning

@@ -81,6 +81,7 @@ struct NamesOf<WeightType> {
 /// everything else, and the activations, stay f32. f32: does nothing. Throws as those do.
 void quantize_weights(Module& model, WeightType type);
 
+/// Its former name.
 [[deprecated("use quantize_weights")]] inline void keep_weights(Module& model, WeightType type) {
     quantize_weights(model, type);
 }
