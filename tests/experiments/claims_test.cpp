@@ -74,6 +74,7 @@ bool exists(const std::string& name) {
 
 /// The verdicts of a row's claims, one if they agree; empty if one has not run.
 std::string verdicts_of(const Strings& names, const Results& results) {
+    const auto all = corrected_verdicts(results.found);
     Strings verdicts;
     for (const std::string& name : names) {
         const auto& [experiment, claim] = parts_of(name);
@@ -82,7 +83,7 @@ std::string verdicts_of(const Strings& names, const Results& results) {
             std::find_if(results.found.begin(), results.found.end(),
                          [&, &e = experiment](const Found& f) { return f.name == e; });
         if (found == results.found.end()) return "";
-        verdicts.push_back(text_of(verdict(find_experiment(experiment), found->report, claim)));
+        verdicts.push_back(text_of(all.at({experiment, claim})));
     }
     if (std::count(verdicts.begin(), verdicts.end(), verdicts.empty() ? "" : verdicts[0]) ==
         static_cast<std::ptrdiff_t>(verdicts.size())) {

@@ -64,6 +64,52 @@ TEST_CASE("a verdict needs the whole interval on one side") {
     CHECK_EQ(text_of(between(0.9, 1.1)), "between 0.9 and 1.1");
 }
 
+namespace {
+
+// Student's interval of ten values whose mean is t standard errors above 0.
+Interval ten_values(double t) { return {t, t - 2.262, t + 2.262, 10}; }
+
+}  // namespace
+
+TEST_CASE("p-values: tables of Student's distribution, and shares") {
+    const auto tails = [](double t, std::int64_t n) {  // by the interval of n values
+        const double quantile = student(std::vector<double>(static_cast<std::size_t>(n), 0)).low;
+        CHECK_EQ(quantile, 0);
+        std::vector<double> values(static_cast<std::size_t>(n), 0);
+        values[0] = 1, values[1] = -1;  // mean 0; its error is sqrt(2 / (n - 1) / n)
+        const double error = std::sqrt(2.0 / static_cast<double>(n - 1) / static_cast<double>(n));
+        return p_value(above(-t * error), student(values));
+    };
+    CHECK_EQ(tails(1, 2), doctest::Approx(0.5).epsilon(1e-3));
+    CHECK_EQ(tails(1, 3), doctest::Approx(0.42265).epsilon(1e-3));
+    CHECK_EQ(tails(3, 4), doctest::Approx(0.05767).epsilon(1e-3));
+    CHECK_EQ(tails(2.262, 10), doctest::Approx(0.05).epsilon(2e-3));
+    CHECK_EQ(tails(2, 11), doctest::Approx(0.07339).epsilon(2e-3));
+    CHECK_EQ(tails(2.75, 31), doctest::Approx(0.01).epsilon(1e-2));
+    CHECK_EQ(p_value(above(0.5), share(10, 10)), doctest::Approx(0.001565).epsilon(1e-3));
+    CHECK_EQ(p_value(below(0.5), share(10, 10)), doctest::Approx(0.001565).epsilon(1e-3));
+    CHECK_EQ(p_value(above(1), student({7})), 1);
+    CHECK_EQ(p_value(above(1), unmeasured()), 1);
+    CHECK_EQ(p_value(above(1), exactly(2)), 0);
+    // Inside two bounds, the nearer decides; outside, the one that it breaks.
+    CHECK_EQ(p_value(between(0, 100), ten_values(3)), p_value(above(0), ten_values(3)));
+    CHECK_EQ(p_value(between(1, 2), ten_values(5)), p_value(below(2), ten_values(5)));
+}
+
+TEST_CASE("verdicts on many claims: corrected by Holm's method") {
+    const Judged weak{above(0), ten_values(2.5)};  // p = 0.034
+    const Judged strong{above(0), ten_values(8)};  // p = 2e-5
+    const Judged wrong{below(0), ten_values(8)};
+    CHECK_EQ(judge_together({weak}), std::vector{Verdict::holds});
+    CHECK_EQ(judge_together({weak, strong}), std::vector{Verdict::holds, Verdict::holds});
+    CHECK_EQ(judge_together({weak, wrong, weak}),
+             std::vector{Verdict::not_shown, Verdict::does_not_hold, Verdict::not_shown});
+    // What is computed exactly counts for nothing, and stays.
+    CHECK_EQ(judge_together({weak, {above(0), exactly(1)}, {above(2), exactly(1)}}),
+             std::vector{Verdict::holds, Verdict::holds, Verdict::does_not_hold});
+    CHECK(judge_together({}).empty());
+}
+
 TEST_CASE("trials: every seed of each, in order, regardless of which runs first") {
     const auto square = [](std::uint64_t seed) -> Measured {
         const auto x = static_cast<double>(seed);

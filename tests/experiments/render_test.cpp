@@ -72,9 +72,11 @@ TEST_CASE("a report as text and as Markdown") {
     const std::string markdown = to_markdown(small_experiment(), small_report(), "pictures");
     CHECK(markdown.starts_with("## Is it so?\n\n`tapestry experiment small`\n"));
     CHECK(markdown.find("![a curve](pictures/small-curve.svg)\n") != std::string::npos);
-    CHECK(markdown.find("| It is so. | times | above 1 | 1.5 | [1.25, 1.75] | 4 | **holds** |\n") !=
+    CHECK(markdown.find(
+              "| It is so. | times | above 1 | 1.5 | [1.25, 1.75] | 4 | **holds** | holds |\n") !=
           std::string::npos);
-    CHECK(markdown.ends_with("| 1.5 | exact | - | **does not hold** |\n\nA remark.\n"));
+    CHECK(markdown.ends_with(
+        "| 1.5 | exact | - | **does not hold** | does not hold |\n\nA remark.\n"));
 }
 
 TEST_CASE("long lines are filled") {

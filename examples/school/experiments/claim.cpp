@@ -1,13 +1,17 @@
-// Student's and Wilson's intervals, rules as text, and verdicts. Implements claim.h.
+// Student's and Wilson's intervals, rules as text, verdicts and their correction. Implements
+// claim.h.
 #include <tapestry/examples/school/experiments/claim.h>
 
 #include <tapestry/core/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
+#include <utility>
 
 namespace tapestry::experiments {
 namespace {
@@ -24,6 +28,37 @@ double student_quantile(std::size_t freedom) {
            (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * v * v) +
            (3 * std::pow(z, 7) + 19 * std::pow(z, 5) + 17 * std::pow(z, 3) - 15 * z) /
                (384 * v * v * v);
+}
+
+// P(|T| >= t) of Student's distribution with `freedom` degrees of freedom, t >= 0: the finite sums
+// of Abramowitz and Stegun 26.7.3 and 26.7.4, with tan(theta) = t / sqrt(freedom).
+double student_tails(double t, std::int64_t freedom) {
+    const double theta = std::atan(t / std::sqrt(static_cast<double>(freedom)));
+    const double cosine = std::cos(theta);
+    const bool odd = freedom % 2 == 1;
+    double sum = 0, term = odd ? cosine : 1;
+    for (std::int64_t k = odd ? 1 : 0; k + 2 <= freedom; k += 2) {
+        sum += term;
+        term *= cosine * cosine * static_cast<double>(k + 1) / static_cast<double>(k + 2);
+    }
+    const double within =
+        odd ? (theta + std::sin(theta) * sum) * 2 * std::numbers::inv_pi : std::sin(theta) * sum;
+    return std::max(0.0, 1 - within);
+}
+
+// The probability of a measurement at least this far from `bound`, were that the true number.
+double p_at(double bound, const Interval& i) {
+    const double distance = std::abs(i.mean - bound);
+    if (i.is_share) {
+        if (bound <= 0 || bound >= 1)
+            return distance > 0 ? 0 : 1;  // such a share has no exceptions
+        const double deviation = std::sqrt(bound * (1 - bound) / static_cast<double>(i.count));
+        return std::erfc(distance / deviation / std::numbers::sqrt2);
+    }
+    if (i.half_width() == 0) return distance > 0 ? 0 : 1;
+    const auto freedom = static_cast<std::size_t>(i.count - 1);
+    const double error = i.half_width() / student_quantile(freedom);
+    return student_tails(distance / error, i.count - 1);
 }
 
 std::vector<double> paired(const std::vector<double>& a, const std::vector<double>& b,
@@ -59,7 +94,7 @@ Interval share(std::int64_t hits, std::int64_t cases) {
     const double p = static_cast<double>(hits) / n, z2 = kNormal * kNormal;
     const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
     const double half = kNormal * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
-    return {p, middle - half, middle + half, cases};
+    return {p, middle - half, middle + half, cases, true};
 }
 
 Interval exactly(double value) { return {value, value, value, 0}; }
@@ -92,6 +127,35 @@ Verdict judge(const Rule& rule, const Interval& measured) {
     if (measured.low > rule.low && measured.high < rule.high) return Verdict::holds;
     if (measured.high <= rule.low || measured.low >= rule.high) return Verdict::does_not_hold;
     return Verdict::not_shown;
+}
+
+double p_value(const Rule& rule, const Interval& measured) {
+    if (!std::isfinite(measured.half_width()) || std::isnan(measured.mean)) return 1;
+    if (measured.count == 0) return judge(rule, measured) == Verdict::not_shown ? 1 : 0;
+    // A number outside the rule is compared with the bound that it breaks, one inside with both.
+    if (measured.mean <= rule.low) return p_at(rule.low, measured);
+    if (measured.mean >= rule.high) return p_at(rule.high, measured);
+    double p = 0;
+    for (const double bound : {rule.low, rule.high}) {
+        if (std::isfinite(bound)) p = std::max(p, p_at(bound, measured));
+    }
+    return p;
+}
+
+std::vector<Verdict> judge_together(const std::vector<Judged>& claims) {
+    std::vector<Verdict> verdicts;
+    std::vector<std::pair<double, std::size_t>> drawn;  // p-values of claims, by their index
+    for (const auto& [rule, measured] : claims) {
+        if (measured.count > 0) drawn.emplace_back(p_value(rule, measured), verdicts.size());
+        verdicts.push_back(judge(rule, measured));
+    }
+    std::ranges::sort(drawn);
+    bool rejected = true;  // from the first that is not, none is
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+        rejected = rejected && drawn[i].first * static_cast<double>(drawn.size() - i) < 0.05;
+        if (!rejected) verdicts[drawn[i].second] = Verdict::not_shown;
+    }
+    return verdicts;
 }
 
 }  // namespace tapestry::experiments

@@ -1,7 +1,8 @@
 // A claim: one sentence, one number that decides it, and the rule, written before anything runs. An
 // experiment with four results makes four claims. The number is an interval: the mean over the
-// seeds, and the 95% confidence interval of the true mean. Read next: experiment.h, where numbers
-// come from.
+// seeds, and the 95% confidence interval of the true mean. Of many claims judged at 95% some hold
+// by chance, so verdicts are also corrected for the number of claims. Read next: experiment.h,
+// where numbers come from.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@ struct Interval {
     double mean = 0;
     double low = 0, high = 0;  ///< equal to the mean if nothing is random
     std::int64_t count = 0;    ///< number of values; 0: computed exactly, without sampling
+    bool is_share = false;     ///< Wilson's: the values are hits and misses
 
     double half_width() const { return (high - low) / 2; }
     bool operator==(const Interval&) const = default;
@@ -62,6 +64,24 @@ std::string text_of(Verdict verdict);
 /// `holds` if the whole interval satisfies the rule, `does not hold` if none of it does; otherwise
 /// these seeds have shown neither.
 Verdict judge(const Rule& rule, const Interval& measured);
+
+/// The probability of a measurement at least as far from the rule's bounds, were the true number at
+/// the nearest of them: two-sided, as the interval is, by Student's distribution or, for a share,
+/// by the normal approximation that Wilson's interval inverts. Below 0.05 where judge() gives
+/// `holds` or `does_not_hold`; 0 for a number computed exactly, 1 for a single value.
+double p_value(const Rule& rule, const Interval& measured);
+
+/// A rule and the number to judge by it.
+struct Judged {
+    Rule rule;
+    Interval measured;
+};
+
+/// The verdicts on claims that are read together: as by judge(), but `not_shown` where Holm's
+/// correction makes the p-value at least 0.05. The probability that any of these verdicts is wrong
+/// by chance is then below 5%, however many there are. Numbers that do not depend on seeds are not
+/// counted. Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
+std::vector<Verdict> judge_together(const std::vector<Judged>& claims);
 
 struct Claim {
     std::string name;      ///< short, for tests and docs/claims.md: "gradient_at_q"

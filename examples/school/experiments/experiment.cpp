@@ -128,4 +128,12 @@ Verdict verdict(const Experiment& experiment, const Report& report, const std::s
     return judge(found->rule, report.decided.at(claim));
 }
 
+std::vector<Verdict> corrected_verdicts(const Experiment& experiment, const Report& report) {
+    std::vector<Judged> claims;
+    for (const Claim& claim : experiment.claims) {
+        claims.push_back({claim.rule, report.decided.at(claim.name)});
+    }
+    return judge_together(claims);
+}
+
 }  // namespace tapestry::experiments

@@ -136,4 +136,7 @@ Found run(const Experiment& experiment, const Setting& setting);
 /// The verdict on a claim. Throws ValueError if the experiment has no claim of this name.
 Verdict verdict(const Experiment& experiment, const Report& report, const std::string& claim);
 
+/// The verdicts on all its claims, in their order, corrected for their number.
+std::vector<Verdict> corrected_verdicts(const Experiment& experiment, const Report& report);
+
 }  // namespace tapestry::experiments

@@ -170,6 +170,11 @@ Report report(const Setting& setting, const Outcomes& o) {
         for (const double value : o.values(name_of(heads), what)) sum += value;
         return static_cast<std::int64_t>(sum);
     };
+    const auto share_of_four = [&](const char* what) {  // the units are models, not their heads
+        std::vector<double> shares = o.values(name_of(4), what);
+        for (double& heads : shares) heads /= 4;
+        return student(shares);
+    };
     Report report{
         .tables = {leakage_table(setting.seed), roles_table(o)},
         .figures = {{"roles", "where the heads of trained models look", svg(roles_plot(o))}}};
@@ -178,8 +183,8 @@ Report report(const Setting& setting, const Outcomes& o) {
                       {"one_head_is_not_enough", o.of(name_of(1), "right")},
                       {"two_heads_are_enough", o.of(name_of(2), "right")},
                       {"two_heads_divide_the_work", share(total(2, "divided"), setting.seeds)},
-                      {"four_heads_have_roles", share(total(4, "with a role"), 4 * setting.seeds)},
-                      {"four_heads_are_needed", share(total(4, "needed"), 4 * setting.seeds)}};
+                      {"four_heads_have_roles", share_of_four("with a role")},
+                      {"four_heads_are_needed", share_of_four("needed")}};
     report.remark = fmt::format(
         "In {} of {} models with two heads each relation has a head of its own: without it that "
         "relation is lost and the other stays as it was; nobody told them. Of {} heads in models "
@@ -199,9 +204,9 @@ std::vector<Claim> claims() {
             {"two_heads_divide_the_work", "Two trained heads share out two relations.",
              "share of the models (Wilson's interval)", above(0.5)},
             {"four_heads_have_roles", "Of four trained heads most serve one relation alone.",
-             "share of the heads (Wilson's interval)", above(0.5)},
+             "share of the heads, a value for each model", above(0.5)},
             {"four_heads_are_needed", "Of four trained heads most are needed.",
-             "share of the heads (Wilson's interval)", above(0.5)}};
+             "share of the heads, a value for each model", above(0.5)}};
 }
 
 }  // namespace

@@ -226,8 +226,8 @@ Table accuracy_table(const Setting& setting, const Outcomes& o) {
     table.columns.push_back("steps at the longest");
     for (const std::string& name : copier_names()) {
         const auto at = [&](std::int64_t d) { return best(name, d, setting, o); };
-        table.rows.push_back({name, static_cast<std::int64_t>(
-                                        o.of(at(distances(setting).front()), "parameters").mean)});
+        table.rows.push_back(
+            {name, std::llround(o.of(at(distances(setting).front()), "parameters").mean)});
         for (const std::int64_t d : distances(setting)) {
             table.rows.back().push_back(percent(o.of(at(d), "right")));
         }

@@ -8,6 +8,7 @@
 #include <tapestry/examples/school/experiments/story_model.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tapestry::experiments::parallel_or_serial {
 namespace {
@@ -218,7 +219,7 @@ std::vector<Table> tables_of(const Setting& s, const Outcomes& o) {
                 timed(significant(o.of(cost, fmt::format("us, {}", length)))));
         }
         time.rows.back().push_back(timed(significant(o.of(cost, "us, one thread"))));
-        learnt.rows.push_back({name, static_cast<std::int64_t>(o.of(learning, "parameters").mean),
+        learnt.rows.push_back({name, std::llround(o.of(learning, "parameters").mean),
                                timed(significant(o.of(learning, "steps"))),
                                timed(fixed(o.of(learning, "loss"), 3))});
     }

@@ -34,13 +34,14 @@ void write(JsonWriter& json, std::string_view name, const Interval& i) {
             write_number(json, "low", i.low);
             write_number(json, "high", i.high);
             json.member("count", i.count);
+            if (i.is_share) json.member("share", true);
         });
     });
 }
 
 Interval interval_of(const JsonNode& node) {
     return {number_of(node.at("mean")), number_of(node.at("low")), number_of(node.at("high")),
-            node.get<std::int64_t>("count")};
+            node.get<std::int64_t>("count"), node.find("share").has_value()};
 }
 
 void write(JsonWriter& json, const Cell& cell) {
@@ -82,7 +83,10 @@ Table table_of(const JsonNode& node) {
 }
 
 void write_claims(JsonWriter& json, const Found& found) {
-    json.list("claims", find_experiment(found.name).claims, [&](const Claim& claim) {
+    const Experiment& experiment = find_experiment(found.name);
+    const std::vector<Verdict> corrected = corrected_verdicts(experiment, found.report);
+    std::size_t next = 0;
+    json.list("claims", experiment.claims, [&](const Claim& claim) {
         const Interval& decided = found.report.decided.at(claim.name);
         json.object([&] {
             json.member("name", claim.name);
@@ -91,6 +95,7 @@ void write_claims(JsonWriter& json, const Found& found) {
             json.member("rule", text_of(claim.rule));
             write(json, "measured", decided);
             json.member("verdict", text_of(judge(claim.rule, decided)));
+            json.member("corrected", text_of(corrected[next++]));
         });
     });
 }
@@ -194,13 +199,37 @@ Results results_from_json(std::string_view text) {
     }
 }
 
+std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
+    const std::vector<Found>& found) {
+    std::vector<Judged> all;
+    for (const Found& f : found) {
+        for (const Claim& claim : find_experiment(f.name).claims) {
+            all.push_back({claim.rule, f.report.decided.at(claim.name)});
+        }
+    }
+    const std::vector<Verdict> verdicts = judge_together(all);
+    std::map<std::pair<std::string, std::string>, Verdict> result;
+    std::size_t next = 0;
+    for (const Found& f : found) {
+        for (const Claim& claim : find_experiment(f.name).claims) {
+            result[{f.name, claim.name}] = verdicts[next++];
+        }
+    }
+    return result;
+}
+
 Table table_of_claims(const std::vector<Found>& found) {
-    Table table{"", {"experiment", "claim", "verdict", "rule", "measured", "95 %", "values"}, {}};
+    Table table{
+        "",
+        {"experiment", "claim", "verdict", "corrected", "rule", "measured", "95 %", "values"},
+        {}};
+    const auto corrected = corrected_verdicts(found);
     for (const Found& f : found) {
         for (const Claim& claim : find_experiment(f.name).claims) {
             const Interval& decided = f.report.decided.at(claim.name);
             table.rows.push_back({f.name, claim.sentence, text_of(judge(claim.rule, decided)),
-                                  text_of(claim.rule), mean_of(decided), width_of(decided),
+                                  text_of(corrected.at({f.name, claim.name})), text_of(claim.rule),
+                                  mean_of(decided), width_of(decided),
                                   decided.count == 0 ? Cell("-") : Cell(decided.count)});
         }
     }

@@ -4,8 +4,10 @@
 
 #include <tapestry/examples/school/experiments/experiment.h>
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tapestry::experiments {
@@ -27,7 +29,12 @@ std::string to_json(const Results& results);
 /// Reads what to_json() wrote; figures and curves stay empty. Throws ValueError for anything else.
 Results results_from_json(std::string_view json);
 
-/// All claims that were tested: verdict, number, interval, seeds.
+/// The verdicts corrected for the number of claims in all of `found`, by the experiment's and the
+/// claim's name.
+std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
+    const std::vector<Found>& found);
+
+/// All claims that were tested: verdict, also corrected for their number, interval, seeds.
 Table table_of_claims(const std::vector<Found>& found);
 
 }  // namespace tapestry::experiments

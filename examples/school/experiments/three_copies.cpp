@@ -4,6 +4,8 @@
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/tasks/task.h>
 
+#include <cmath>
+
 namespace tapestry::experiments::three_copies {
 namespace {
 
@@ -126,8 +128,7 @@ Report report(const Setting&, const Outcomes& o) {
     plot.series.push_back({.name = "right", .mark = Mark::bars});
     for (const Way& way : kWays) {
         const Interval right = o.of(way.name, "right");
-        table.rows.push_back({way.name,
-                              static_cast<std::int64_t>(o.of(way.name, "parameters").mean),
+        table.rows.push_back({way.name, std::llround(o.of(way.name, "parameters").mean),
                               percent(right), fixed(o.of(way.name, "on itself"), 3)});
         plot.series[0].x.push_back(static_cast<double>(plot.x.names.size()));
         plot.series[0].y.push_back(right.mean);
