@@ -23,6 +23,26 @@ TEST_CASE("dtype: names and sizes") {
     }
 }
 
+// Holds for a new type too.
+TEST_CASE("dtype: a row's numbers are those of its type") {
+    for_each_floating([](auto zero) {
+        using T = decltype(zero);
+        const DTypeRow& row = row_of(dtype_of<T>());
+        const auto rounded = [](double x) { return static_cast<double>(convert_element<T>(x)); };
+        CAPTURE(row.name);
+        CHECK(rounded(row.largest) == row.largest);
+        CHECK_FALSE(rounded(row.largest * (1 + row.epsilon)) <= row.largest);
+        CHECK(rounded(1 + row.epsilon) == 1 + row.epsilon);
+        CHECK(rounded(1 + row.epsilon / 2) == 1);
+        const double above = row.smallest * (1 + row.epsilon);
+        CHECK(rounded(row.smallest) == row.smallest);
+        CHECK(rounded(above) == above);
+        if (row.compute != DType::f64) CHECK(rounded(above / 2) != above / 2);
+        CHECK(is_floating(row.compute));
+        CHECK_FALSE(is_narrow(row.compute));
+    });
+}
+
 TEST_CASE("dtype: floating only") {
     CHECK(visit_floating("exp", DType::f32, [](auto zero) { return sizeof(zero); }) == 4);
     CHECK(visit_floating("exp", DType::f64, [](auto zero) { return sizeof(zero); }) == 8);
