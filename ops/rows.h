@@ -26,52 +26,15 @@ inline Rows last_axis_rows(const Tensor& x, std::int64_t grain) {
     return x.numel() == 0 ? Rows{0, n, 1} : Rows{x.numel() / n, n, grain / n};
 }
 
-// An operand is a function that binds it to memory, before the loop: operand(zero, rows), zero of
-// the launch's type T. The result gives a chunk its part, whose data() the kernel gets.
-
-namespace detail {
-
-template <class T>
-struct Value {
-    T value;
-    T data() const { return value; }
-    Value part(std::int64_t /*begin*/, std::int64_t /*end*/) const { return *this; }
-};
-
-/// Every `rows` rows, `step` elements further on.
-template <class T>
-struct Stepping {
-    T* first;
-    std::int64_t rows, step;
-    Value<T*> part(std::int64_t begin, std::int64_t /*end*/) const {
-        return {first + begin / rows * step};
-    }
-};
-
-/// n numbers a row, as Staged: Widened or Narrowed.
-template <class Staged, class T>
-struct StagedRows {
-    T* first;
-    std::int64_t n;
-    Staged part(std::int64_t begin, std::int64_t end) const {
-        return Staged(first + begin * n, (end - begin) * n);
-    }
-};
-
-template <class Kernel, class... Bound>
-void launch(const Rows& rows, const Kernel& kernel, const Bound&... bound) {
-    parallel_for(rows.count, rows.chunk, [&](std::int64_t begin, std::int64_t end) {
-        // The parts live until the kernel has returned; then the results are rounded.
-        kernel(bound.part(begin, end).data()..., end - begin, rows.n);
-    });
-}
-
-}  // namespace detail
+// An operand of a launch is a function that binds it to memory: operand(zero, rows), zero of the
+// launch's type T. The result gives a chunk its part: part(begin, end).
 
 /// The rows of x [count, n].
 inline auto read(const Tensor& x) {
     return [&x]<class T>(T /*zero*/, const Rows& rows) {
-        return detail::StagedRows<Widened<T>, const T>{x.data<T>(), rows.n};
+        return [from = x.data<T>(), n = rows.n](std::int64_t begin, std::int64_t end) {
+            return Widened<T>(from + begin * n, (end - begin) * n);
+        };
     };
 }
 
@@ -79,46 +42,60 @@ inline auto read(const Tensor& x) {
 inline auto written(Tensor& y) {
     return [&y]<class T>(T /*zero*/, const Rows& rows) {
         const std::int64_t n = rows.count == 0 ? 0 : y.numel() / rows.count;
-        return detail::StagedRows<Narrowed<T>, T>{y.mutable_data<T>(), n};
+        return [to = y.mutable_data<T>(), n](std::int64_t begin, std::int64_t end) {
+            return Narrowed<T>(to + begin * n, (end - begin) * n);
+        };
     };
 }
 
-/// An element of x [count] per row: Compute<T>, or an Id. With step 0, the same one for all.
-template <class Id = void>
-auto per_row(const Tensor& x, std::int64_t step = 1) {
-    return [&x, step]<class T>(T /*zero*/, const Rows& /*rows*/) {
-        using Element = std::conditional_t<std::is_void_v<Id>, Compute<T>, Id>;
-        return detail::Stepping<const Element>{x.data<Element>(), 1, step};
+/// An element of x [count] per row, of type Compute<T>.
+inline auto per_row(const Tensor& x) {
+    return [&x]<class T>(T /*zero*/, const Rows& /*rows*/) {
+        return [from = x.data<Compute<T>>()](std::int64_t begin, auto) { return from + begin; };
     };
 }
 
-/// The same, written.
+/// The same of a result.
 inline auto per_row(Tensor& y) {
     return [&y]<class T>(T /*zero*/, const Rows& /*rows*/) {
-        return detail::Stepping<Compute<T>>{y.mutable_data<Compute<T>>(), 1, 1};
+        return [to = y.mutable_data<Compute<T>>()](std::int64_t begin, auto) { return to + begin; };
     };
 }
 
-/// A row of y [chunks, n] per chunk, written: partial sums.
+/// A row of a result [chunks, n] per chunk, for partial sums.
 inline auto per_chunk(Tensor& y) {
     return [&y]<class T>(T /*zero*/, const Rows& rows) {
-        return detail::Stepping<Compute<T>>{y.mutable_data<Compute<T>>(), rows.chunk, rows.n};
+        return [to = y.mutable_data<Compute<T>>(), rows](std::int64_t begin, auto) {
+            return to + begin / rows.chunk * rows.n;
+        };
     };
 }
 
 /// The whole of x, of type Compute<T>.
 inline auto shared(const Tensor& x) {
     return [&x]<class T>(T /*zero*/, const Rows& /*rows*/) {
-        return detail::Value<const Compute<T>*>{x.data<Compute<T>>()};
+        return [from = x.data<Compute<T>>()](auto, auto) { return from; };
     };
 }
 
 /// A number as Compute<T>.
 inline auto number(double value) {
     return [value]<class T>(T /*zero*/, const Rows& /*rows*/) {
-        return detail::Value<Compute<T>>{static_cast<Compute<T>>(value)};
+        return [c = static_cast<Compute<T>>(value)](auto, auto) { return c; };
     };
 }
+
+namespace detail {
+/// What a kernel gets of a part: its memory, if it is staged.
+template <class Part>
+auto given(const Part& part) {
+    if constexpr (requires { part.data(); }) {
+        return part.data();
+    } else {
+        return part;
+    }
+}
+}  // namespace detail
 
 /// Calls kernel(operands ..., count, n) for chunks of `rows`, in parallel. `choose` takes the
 /// kernel from kernels::Table<Compute<T>>; T is any floating type.
@@ -126,8 +103,14 @@ template <class Choose, class... Operands>
 void for_rows(std::string_view op, DType dtype, const Rows& rows, const Choose& choose,
               const Operands&... operands) {
     visit_stored(op, dtype, [&](auto zero) {
-        detail::launch(rows, choose(kernels::table<Compute<decltype(zero)>>()),
-                       operands(zero, rows)...);
+        const auto kernel = choose(kernels::table<Compute<decltype(zero)>>());
+        const auto launch = [&](const auto&... part) {
+            parallel_for(rows.count, rows.chunk, [&](std::int64_t begin, std::int64_t end) {
+                // The parts live until the kernel has returned; then results are rounded.
+                kernel(detail::given(part(begin, end))..., end - begin, rows.n);
+            });
+        };
+        launch(operands(zero, rows)...);
     });
 }
 

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <set>
@@ -21,26 +20,15 @@ namespace {
 struct FileType {
     std::string_view name;
     unsigned bits;
-    std::optional<DType> dtype;  // empty: not supported by Tapestry
+    std::optional<DType> dtype = {};  // empty: not supported by Tapestry
 };
 
 // The format's other types, as of safetensors 0.8.
-constexpr std::array<FileType, 16> kUnsupported{{{"F4", 4, {}},
-                                                 {"F6_E2M3", 6, {}},
-                                                 {"F6_E3M2", 6, {}},
-                                                 {"F8_E4M3", 8, {}},
-                                                 {"F8_E5M2", 8, {}},
-                                                 {"F8_E8M0", 8, {}},
-                                                 {"F8_E4M3FNUZ", 8, {}},
-                                                 {"F8_E5M2FNUZ", 8, {}},
-                                                 {"U8", 8, {}},
-                                                 {"I8", 8, {}},
-                                                 {"U16", 16, {}},
-                                                 {"I16", 16, {}},
-                                                 {"U32", 32, {}},
-                                                 {"I32", 32, {}},
-                                                 {"U64", 64, {}},
-                                                 {"C64", 64, {}}}};
+constexpr FileType kUnsupported[] = {
+    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"F8_E4M3", 8},
+    {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+    {"U8", 8},      {"I8", 8},      {"U16", 16},        {"I16", 16},
+    {"U32", 32},    {"I32", 32},    {"U64", 64},        {"C64", 64}};
 
 std::optional<FileType> find_type(std::string_view name) {
     for (const DTypeRow& row : kDTypes) {
@@ -48,9 +36,10 @@ std::optional<FileType> find_type(std::string_view name) {
         if (row.safetensors == name)
             return FileType{row.safetensors, bits, static_cast<DType>(&row - kDTypes)};
     }
-    const auto found =
-        std::ranges::find(kUnsupported, name, [](const FileType& type) { return type.name; });
-    return found == kUnsupported.end() ? std::nullopt : std::optional(*found);
+    for (const FileType& type : kUnsupported) {
+        if (type.name == name) return type;
+    }
+    return std::nullopt;
 }
 
 /// An entry as stated in the JSON.
