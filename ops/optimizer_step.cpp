@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -323,8 +324,12 @@ RecycledVector<double> sums_of_squares(const Tensors& tensors) {
     }
     RecycledVector<double> sums;
     for_each_floating([&](auto zero) {
-        const RecycledVector<double> more = squares_of<decltype(zero)>(arrays);
-        sums.insert(sums.end(), more.begin(), more.end());
+        RecycledVector<double> more = squares_of<decltype(zero)>(arrays);
+        if (sums.empty()) {
+            sums = std::move(more);
+        } else {
+            sums.insert(sums.end(), more.begin(), more.end());
+        }
     });
     return sums;
 }

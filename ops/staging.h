@@ -34,14 +34,14 @@ inline constexpr std::int64_t kStagedBlock = 512;
 /// elements further on; other types are converted one by one, out of line because that is long.
 void widen(float* to, const Bf16* from, std::int64_t n, std::int64_t ahead = kStagedBlock);
 template <class T>
-[[gnu::noinline]] void widen(float* to, const T* from, std::int64_t n,
-                             std::int64_t /*ahead*/ = kStagedBlock) {
+[[gnu::noinline, gnu::flatten]] void widen(float* to, const T* from, std::int64_t n,
+                                           std::int64_t /*ahead*/ = kStagedBlock) {
     std::copy(from, from + n, to);
 }
 /// Rounds to nearest, ties to even.
 void narrow(Bf16* to, const float* from, std::int64_t n);
 template <class T>
-[[gnu::noinline]] void narrow(T* to, const float* from, std::int64_t n) {
+[[gnu::noinline, gnu::flatten]] void narrow(T* to, const float* from, std::int64_t n) {
     std::transform(from, from + n, to, [](float x) { return T(x); });
 }
 
