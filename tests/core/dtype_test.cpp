@@ -10,8 +10,8 @@ using tapestry::test::check_throws;
 TEST_CASE("dtype: names and sizes") {
     CHECK(fmt::format("{} {} {} {} {} {}", DType::f32, DType::f64, DType::i64, DType::boolean,
                       DType::bf16, DType::f16) == "f32 f64 i64 bool bf16 f16");
-    for (const DType dtype :
-         {DType::f32, DType::f64, DType::i64, DType::boolean, DType::bf16, DType::f16}) {
+    for (const DTypeRow& row : kDTypes) {
+        const auto dtype = static_cast<DType>(&row - kDTypes);
         visit_dtype(dtype, [dtype](auto zero) {
             using T = decltype(zero);
             CHECK(sizeof(zero) == size_of(dtype));
