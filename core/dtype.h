@@ -30,10 +30,9 @@ enum class DType : std::uint8_t {
     f16       ///< IEEE binary16
 };
 
-// ---- the table of types
-// --------------------------------------------------------------------------- A type is added here:
-// an enumerator, its C++ type and its row. core, ops, nn/io and the checker take all that they know
-// of a type from these.
+// ---- the table of types -------------------------------------------------------------------------
+// A type is added here: an enumerator, its C++ type and its row. core, ops, nn/io and the checker
+// take all that they know of a type from these.
 
 /// A list of types.
 template <class... T>
@@ -41,6 +40,8 @@ struct TypeList {};
 
 /// The C++ types of elements, in the order of DType.
 using ElementTypes = TypeList<float, double, std::int64_t, bool, Bf16, F16>;
+/// Those that are computed in a wider type.
+using NarrowTypes = TypeList<Bf16, F16>;
 
 /// What is known of a type.
 struct DTypeRow {
@@ -86,8 +87,7 @@ constexpr bool is_narrow(DType dtype) { return compute_dtype(dtype) != dtype; }
 /// Whether the type has 16 bits.
 constexpr bool is_half(DType dtype) { return is_narrow(dtype) && size_of(dtype) == 2; }
 
-// ---- from C++ types to rows and back
-// ---------------------------------------------------------------
+// ---- from C++ types to rows and back ------------------------------------------------------------
 
 namespace detail {
 
@@ -99,8 +99,10 @@ constexpr std::size_t position_in(TypeList<All...> /*all*/) {
     return position;
 }
 
-template <class T>
-inline constexpr std::size_t kPosition = position_in<T>(ElementTypes{});
+template <class T, class... All>
+constexpr bool is_among(TypeList<All...> all) {
+    return position_in<T>(all) < sizeof...(All);
+}
 
 template <class... All>
 constexpr bool have_these_sizes(TypeList<All...> /*all*/) {
@@ -113,7 +115,7 @@ static_assert(have_these_sizes(ElementTypes{}), "a type and its row are at diffe
 
 /// Whether T is the type of some tensor's elements.
 template <class T>
-inline constexpr bool kIsElement = detail::kPosition<T> < std::size(kDTypes);
+inline constexpr bool kIsElement = detail::is_among<T>(ElementTypes{});
 
 /// The DType whose elements are T. Any other T does not compile.
 template <class T>
@@ -122,15 +124,12 @@ constexpr DType dtype_of() {
     static_assert(kIsElement<T>,
                   "elements are float, double, std::int64_t, bool, Bf16 or F16: say which: "
                   "tensor<float>({1, 2, 3})");
-    return static_cast<DType>(detail::kPosition<T>);
+    return static_cast<DType>(detail::position_in<T>(ElementTypes{}));
 }
 
 /// is_narrow() of a C++ type.
 template <class T>
-inline constexpr bool kIsNarrow = [] {
-    if constexpr (kIsElement<T>) return is_narrow(dtype_of<T>());
-    return false;
-}();
+inline constexpr bool kIsNarrow = detail::is_among<T>(NarrowTypes{});
 
 /// is_half() of a C++ type.
 template <class T>
@@ -172,20 +171,6 @@ constexpr decltype(auto) visit_among(DType dtype, F& f, TypeList<First, Rest...>
     return f(First{});
 }
 
-/// Calls f(T{}) for the narrow T of `dtype`, else otherwise().
-template <class F, class Otherwise, class First, class... Rest>
-constexpr decltype(auto) visit_narrow(DType dtype, F& f, const Otherwise& otherwise,
-                                      TypeList<First, Rest...> /*types*/) {
-    if constexpr (kIsNarrow<First>) {
-        if (dtype == dtype_of<First>()) return f(First{});
-    }
-    if constexpr (sizeof...(Rest) > 0) {
-        return visit_narrow(dtype, f, otherwise, TypeList<Rest...>{});
-    } else {
-        return otherwise();
-    }
-}
-
 }  // namespace detail
 
 /// Calls f(T{}) with the C++ type of `dtype`. Here a run-time type becomes a compile-time one.
@@ -206,8 +191,8 @@ decltype(auto) visit_floating(std::string_view op, DType dtype, F&& f) {
 /// The same for all floating types.
 template <class F>
 decltype(auto) visit_stored(std::string_view op, DType dtype, F&& f) {
-    return detail::visit_narrow(
-        dtype, f, [&]() -> decltype(auto) { return visit_floating(op, dtype, f); }, ElementTypes{});
+    if (is_narrow(dtype)) return detail::visit_among(dtype, f, NarrowTypes{});
+    return visit_floating(op, dtype, f);
 }
 
 /// Calls f(T{}) for every floating type, in the order of DType.

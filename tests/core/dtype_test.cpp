@@ -19,6 +19,7 @@ TEST_CASE("dtype: names and sizes") {
             CHECK(dtype_of<Compute<T>>() == compute_dtype(dtype));
             CHECK(is_floating(dtype) == (std::is_floating_point_v<T> || kIsHalf<T>));
             CHECK(is_half(dtype) == kIsHalf<T>);
+            CHECK(is_narrow(dtype) == kIsNarrow<T>);
         });
     }
 }
