@@ -263,8 +263,9 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inpu
         saved.recomputed = slots_[static_cast<std::size_t>(place.slot)].recomputed;
         if (saved.recomputed != nullptr) saved.tensor = Tensor();
     }
-    const auto is_large = [](const Tensor& y) {  // counts 16-bit elements as f32
-        return y.bytes() * (is_half(y.dtype()) ? 2 : 1) >= RecomputedOutput::kLarge;
+    const auto is_large = [](const Tensor& y) {  // counts narrow elements as f32
+        const std::size_t size = size_of(compute_dtype(y.dtype()));
+        return static_cast<std::size_t>(y.numel()) * size >= RecomputedOutput::kLarge;
     };
     if (outputs.size() != 1 || !is_large(outputs[0]) || !op->is_cheap()) return;
     const TapeRef& place = outputs[0].tape_ref();

@@ -156,10 +156,6 @@ struct F16 {
     constexpr operator float() const { return f32_from_f16(bits); }  ///< the value; exact
 };
 
-/// Whether T is one of the two.
-template <class T>
-inline constexpr bool kIsHalf = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
-
 // ---- stochastic rounding ------------------------------------------------------------------------
 // For numbers whose changes are smaller than the distance between neighbouring bf16 values:
 // rounding to nearest would lose such a change every time.

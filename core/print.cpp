@@ -41,7 +41,7 @@ Decimal parse_scientific(std::string_view text) {
 
 // The fewest digits that parse back to the same T.
 template <class T>
-requires kIsHalf<T> Decimal shortest(T x) {
+requires kIsNarrow<T> Decimal shortest(T x) {
     const float size = std::abs(x);
     char text[64];
     for (int precision = 0;; ++precision) {

@@ -269,7 +269,7 @@ void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, 
         parallel_for_chunks(a.heads() * pieces, [&](std::int64_t chunk) {
             const std::int64_t head = chunk / pieces, first = chunk % pieces * kQueries;
             const std::int64_t last = std::min(first + kQueries, a.t);
-            if constexpr (kIsHalf<T>) {
+            if constexpr (kIsNarrow<T>) {
                 attend_wide<T>(problem[head], first, last, y[head], weights[head]);
             } else {
                 kernels::table<T>().attention.forward(problem[head], first, last, y[head],
@@ -294,7 +294,7 @@ void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Te
         const std::int64_t group = a.group();
         parallel_for_chunks(numel(a.shared), [&](std::int64_t chunk) {
             const std::int64_t begin = chunk * group;
-            if constexpr (kIsHalf<T>) {
+            if constexpr (kIsNarrow<T>) {
                 WideRows<T> to_k(dk[chunk], a.s, a.d), to_v(dv[chunk], a.s, a.e);
                 const RoomOfRows room(to_k, to_v);
                 for (std::int64_t i = begin; i < begin + group; ++i) {

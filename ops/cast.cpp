@@ -15,25 +15,32 @@ struct CastOp final : Op {
     Tensors backward(const Tensors& grads) override { return {to(grads[0], inputs()[0].dtype)}; }
 };
 
-// Parallel, because bf16 training converts every parameter in every step, and every gradient back.
+// Parallel, because training in a narrow type converts every parameter in every step, and every
+// gradient back.
 Tensor converted(const Tensor& x, DType dtype) {
     constexpr std::int64_t kGrain = 32'768;  // numbers worth a thread
-    const bool narrows = x.dtype() == DType::f32 && dtype == DType::bf16;
-    const bool widens = x.dtype() == DType::bf16 && dtype == DType::f32;
+    const bool narrows = x.dtype() == DType::f32 && is_narrow(dtype);
+    const bool widens = is_narrow(x.dtype()) && dtype == DType::f32;
     if (!narrows && !widens) return cast(x, dtype);
     const Tensor from = dense(x);
     Tensor y(x.shape(), dtype);
-    if (narrows) {
-        Bf16* const to = y.mutable_data<Bf16>();
-        parallel_for(x.numel(), kGrain, [=, numbers = from.data<float>()](auto begin, auto end) {
-            narrow(to + begin, numbers + begin, end - begin);
-        });
-    } else {
-        float* const to = y.mutable_data<float>();
-        parallel_for(x.numel(), kGrain, [=, numbers = from.data<Bf16>()](auto begin, auto end) {
-            widen(to + begin, numbers + begin, end - begin);
-        });
-    }
+    visit_stored("to", narrows ? dtype : x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (kIsNarrow<T>) {
+            if (narrows) {
+                T* const to = y.mutable_data<T>();
+                parallel_for(x.numel(), kGrain,
+                             [=, f32 = from.data<float>()](auto begin, auto end) {
+                                 narrow(to + begin, f32 + begin, end - begin);
+                             });
+            } else {
+                float* const to = y.mutable_data<float>();
+                parallel_for(x.numel(), kGrain, [=, few = from.data<T>()](auto begin, auto end) {
+                    widen(to + begin, few + begin, end - begin);
+                });
+            }
+        }
+    });
     return y;
 }
 

@@ -209,7 +209,7 @@ std::int64_t pixels(const Tensor& x) { return numel(x.shape().sub(2, x.rank()));
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                   ChannelStatistics* batch) {
     check_norm("batch_norm", x, weight, bias, eps);
-    if (is_half(x.dtype())) {
+    if (is_narrow(x.dtype())) {
         return in_f32([&](const Tensor& wide, const Tensor& w,
                           const Tensor& b) { return batch_norm(wide, w, b, eps, batch); },
                       x, weight, bias);
@@ -235,7 +235,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor& weight,
                   const Tensor& bias, double eps) {
     check_norm("batch_norm", x, weight, bias, eps);
-    if (is_half(x.dtype())) {
+    if (is_narrow(x.dtype())) {
         return in_f32(
             [&](const Tensor& wide, const Tensor& mean, const Tensor& var, const Tensor& w,
                 const Tensor& b) {
@@ -261,7 +261,7 @@ Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor&
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
     check_norm("group_norm", x, weight, bias, eps);
-    if (is_half(x.dtype())) {
+    if (is_narrow(x.dtype())) {
         return in_f32([&](const Tensor& wide, const Tensor& w,
                           const Tensor& b) { return group_norm(wide, groups, w, b, eps); },
                       x, weight, bias);

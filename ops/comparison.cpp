@@ -112,15 +112,6 @@ Tensor ask(std::string_view op, const Tensor& x, bool (*holds)(double)) {
     return y;
 }
 
-double largest_of(DType dtype) {
-    switch (dtype) {
-        case DType::f16: return 65504;
-        case DType::bf16: return f64_from_bf16(0x7f7f);
-        case DType::f32: return static_cast<double>(std::numeric_limits<float>::max());
-        default: return std::numeric_limits<double>::max();
-    }
-}
-
 }  // namespace
 
 Tensor isnan(const Tensor& x) {
@@ -139,7 +130,7 @@ Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> positive_in
                   std::optional<double> negative_infinity) {
     check_floating("nan_to_num", x);
     const auto number = [&x](double value) { return scalar(value, x.dtype()); };
-    const double largest = largest_of(x.dtype());
+    const double largest = row_of(x.dtype()).largest;
     const Tensor infinite = where(gt(x, 0), number(positive_infinity.value_or(largest)),
                                   number(negative_infinity.value_or(-largest)));
     return where(isfinite(x), x, where(isnan(x), number(nan), infinite));

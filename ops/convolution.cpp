@@ -127,7 +127,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
     check_windows("conv2d", x.shape(), windows);
     const Shape output{x.size(0), weight.size(0), windows.rows.count(), windows.columns.count()};
     const Plan plan{x.shape(), weight.shape(), output, windows, options.groups};
-    if (!is_half(x.dtype())) return convolve(x, weight, bias, plan);
+    if (!is_narrow(x.dtype())) return convolve(x, weight, bias, plan);
     return in_f32([&plan](const Tensor& wide, const Tensor& w,
                           const Tensor& b) { return convolve(wide, w, b, plan); },
                   x, weight, bias);

@@ -104,7 +104,7 @@ struct IndexAddOp final : IndexOp {
 // Half-precision rows are summed in f32, and only rows that an id names: an embedding table is
 // long, and a batch has few ids.
 template <class T>
-requires kIsHalf<T>
+requires kIsNarrow<T>
 void add_half_rows(const Tensor& source, int axis, const Tensor& ids, Tensor& y) {
     std::vector<std::int64_t> place(static_cast<std::size_t>(y.size(axis)), -1), named;
     Tensor places(ids.shape(), DType::i64);
@@ -133,7 +133,7 @@ Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& 
     Tensor y = zeros(shape, source.dtype());
     visit_stored("index_add", source.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        if constexpr (kIsHalf<T>) {
+        if constexpr (kIsNarrow<T>) {
             add_half_rows<T>(from, axis, ids, y);
         } else {
             add_rows<T>(from, axis, ids, y);

@@ -214,7 +214,7 @@ Tensor solve(const Tensor& a, const Tensor& b) {
                         "solve: {} x = {}: the right-hand side must have {} rows", a.shape(),
                         b.shape(), a.size(-1));
     if (b.rank() == 1) return squeeze(solve(a, unsqueeze(b, 1)), -1);
-    if (is_half(a.dtype())) return in_f32(solve, a, b);
+    if (is_narrow(a.dtype())) return in_f32(solve, a, b);
     Shape shape = broadcast_shapes("solve: batch axes", leading_shape(a), leading_shape(b));
     shape.push_back(b.size(-2));
     shape.push_back(b.size(-1));
@@ -241,7 +241,7 @@ struct InverseOp final : Op {
 
 Tensor inverse(const Tensor& a) {
     check_square("inverse", a);
-    if (is_half(a.dtype())) return in_f32(inverse, a);
+    if (is_narrow(a.dtype())) return in_f32(inverse, a);
     const LuFactors factors = factorize(a);
     check_regular("inverse", factors);
     Tensor y = views::expand(eye(a.size(-1), a.dtype()), a.shape()).clone();
@@ -306,7 +306,7 @@ struct LogDetOp final : Op {
 Tensor det(const Tensor& a) {
     const FloatingPointGuard standard;
     check_square("det", a);
-    if (is_half(a.dtype())) return in_f32(det, a);
+    if (is_narrow(a.dtype())) return in_f32(det, a);
     Tensor y = of_pivots("det", a, [](const auto* pivots, std::int64_t n) {
         std::decay_t<decltype(*pivots)> product = 1;
         for (std::int64_t k = 0; k < n; ++k) product *= pivots[k];
@@ -318,7 +318,7 @@ Tensor det(const Tensor& a) {
 Tensor logdet(const Tensor& a) {
     const FloatingPointGuard standard;
     check_square("logdet", a);
-    if (is_half(a.dtype())) return in_f32(logdet, a);
+    if (is_narrow(a.dtype())) return in_f32(logdet, a);
     Tensor y = of_pivots("logdet", a, [](const auto* pivots, std::int64_t n) {
         std::decay_t<decltype(*pivots)> sum = 0;
         bool negative = false;

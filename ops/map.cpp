@@ -21,7 +21,7 @@ struct Operand {
 /// operand.
 template <class T, std::size_t N, class Run>
 void run_row(T* y, const std::array<Operand<T>, N>& x, std::int64_t n, const Run& run) {
-    if constexpr (!kIsHalf<T>) {
+    if constexpr (!kIsNarrow<T>) {
         run(y, x, n);
     } else {
         alignas(64) float room[N][kStagedBlock];

@@ -15,7 +15,7 @@ namespace tapestry {
 /// Stored type of a function's results for elements of type T: `Result`, except that half-precision
 /// results are rounded to T.
 template <class T, class Result>
-using PlainElement = std::conditional_t<kIsHalf<T> && std::is_same_v<Result, float>, T, Result>;
+using PlainElement = std::conditional_t<kIsNarrow<T> && std::is_same_v<Result, float>, T, Result>;
 
 /// y[i] = f(x[i]) for elements x of type T; y has the shape of x and elements of f's type.
 template <class T, class F>

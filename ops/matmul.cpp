@@ -20,9 +20,9 @@
 namespace tapestry {
 
 // ---- half precision -----------------------------------------------------------------------------
-// bf16 has its own kernel; f16, meant for files, is widened whole and uses the f32 kernel. The sum
-// over k is f32 and rounded once. Without a bf16 instruction the bits are those of an f32 product.
-// They do not depend on the number of threads or on how a product is tiled.
+// bf16 has its own kernel; other types, meant for files, are widened whole and use the f32 kernel.
+// The sum over k is f32 and rounded once. Without a bf16 instruction the bits are those of an f32
+// product. They do not depend on the number of threads or on how a product is tiled.
 
 namespace {
 
@@ -42,7 +42,8 @@ void for_lines(std::int64_t lines, std::int64_t length, bool serial, const F& f)
 /// from + i * from_row + j * from_col, and one of the two strides is 1.
 class WideMatrix {
 public:
-    WideMatrix(const F16* from, std::int64_t rows, std::int64_t cols, std::int64_t from_row,
+    template <class T>
+    WideMatrix(const T* from, std::int64_t rows, std::int64_t cols, std::int64_t from_row,
                std::int64_t from_col, bool serial)
         : room_({rows, cols}, DType::f32),
           row_(from_col == 1 ? cols : 1),
@@ -73,7 +74,8 @@ void multiply_halves(const kernels::GemmArguments<Bf16>& g, bool serial) {
     (instruction ? kernel.by_instruction : kernel.in_f32)(g, serial);
 }
 
-void multiply_halves(const kernels::GemmArguments<F16>& g, bool serial) {
+template <class T>
+void multiply_halves(const kernels::GemmArguments<T>& g, bool serial) {
     if (g.m == 0 || g.n == 0) return;
     const WideMatrix a(g.a, g.m, g.k, g.a_row, g.a_col, serial);
     const WideMatrix b(g.b, g.k, g.n, g.b_row, g.b_col, serial);
@@ -103,7 +105,7 @@ void multiply_halves(const kernels::GemmArguments<F16>& g, bool serial) {
 template <class T>
 void multiply_stored(const kernels::GemmArguments<T>& g, bool serial) {
     const FloatingPointGuard standard;  // few rows take no loop
-    if constexpr (kIsHalf<T>) {
+    if constexpr (kIsNarrow<T>) {
         multiply_halves(g, serial);
     } else {
         kernels::table<T>().gemm.gemm(g, serial);

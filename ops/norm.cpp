@@ -10,10 +10,9 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/staging.h>
+#include <tapestry/ops/rows.h>
 
 #include <algorithm>
 
@@ -42,14 +41,16 @@ void check_affine(std::string_view op, std::string_view name, const Tensor& x, c
                         x.shape(), x.shape().back());
 }
 
-struct NormRows {
-    explicit NormRows(const Tensor& x)
-        : n(x.shape().back()), rows(n == 0 ? 0 : x.numel() / n), chunk(rows_per_chunk(rows, n)) {}
-    std::int64_t n;
-    std::int64_t rows;
-    std::int64_t chunk;
-    std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
-};
+// The rows of x's last axis, in chunks that each make a row of partial sums.
+Rows rows_of(const Tensor& x) {
+    const std::int64_t n = x.shape().back(), rows = n == 0 ? 0 : x.numel() / n;
+    return {rows, n, rows_per_chunk(rows, n)};
+}
+
+// [chunks, n], for sums over the rows of a chunk.
+Tensor partial_sums(const Rows& rows, DType dtype) {
+    return Tensor({(rows.count + rows.chunk - 1) / rows.chunk, rows.n}, dtype);
+}
 
 // The weight as kernels read it: f32 for half-precision x.
 Tensor or_ones(const Tensor& weight, const Tensor& x) {
@@ -97,30 +98,14 @@ Tensors LayerNormOp::fused(const Tensor& grad) const {
     const Tensor x = dense(saved(0));
     const Tensor g = dense(grad);
     const Tensor weight = or_ones(saved(1), x);
-    const NormRows e(x);
+    const Rows rows = rows_of(x);
     Tensor dx(x.shape(), x.dtype());
-    Tensor dweight({e.chunks(), e.n}, weight.dtype());
-    Tensor dbias({e.chunks(), e.n}, weight.dtype());
-    visit_stored("layer_norm", x.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        using C = Compute<T>;
-        const auto kernel = kernels::table<C>().norm.layer_backward;
-        T* const to_x = dx.mutable_data<T>();
-        C* const to_weight = dweight.mutable_data<C>();
-        C* const to_bias = dbias.mutable_data<C>();
-        const T* const from_g = g.data<T>();
-        const T* const from_x = x.data<T>();
-        const C* const mean = saved(2).data<C>();
-        const C* const rstd = saved(3).data<C>();
-        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
-            const std::int64_t part = begin / e.chunk * e.n;
-            const Widened<T> rows_g(from_g + at, count), rows_x(from_x + at, count);
-            const Narrowed<T> rows_dx(to_x + at, count);
-            kernel(rows_dx.data(), to_weight + part, to_bias + part, rows_g.data(), rows_x.data(),
-                   weight.data<C>(), mean + begin, rstd + begin, end - begin, e.n);
-        });
-    });
+    Tensor dweight = partial_sums(rows, weight.dtype());
+    Tensor dbias = partial_sums(rows, weight.dtype());
+    for_rows(
+        "layer_norm", x.dtype(), rows, [](const auto& k) { return k.norm.layer_backward; },
+        written(dx), per_chunk(dweight), per_chunk(dbias), read(g), read(x), shared(weight),
+        per_row(saved(2)), per_row(saved(3)));
     return {dx, needs(1) ? sum_chunks(dweight, x.dtype()) : Tensor(),
             needs(2) ? sum_chunks(dbias, x.dtype()) : Tensor()};
 }
@@ -154,26 +139,13 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     const Tensor scale = or_ones(weight, x);
     const Tensor shift = bias.defined() ? dense(cast(bias, scale.dtype()))
                                         : zeros({x.shape().back()}, scale.dtype());
-    const NormRows e(from);
+    const Rows rows = rows_of(from);
     Tensor y(x.shape(), x.dtype());
-    Tensor mean({e.rows}, scale.dtype());
-    Tensor rstd({e.rows}, scale.dtype());
-    visit_stored("layer_norm", x.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        using C = Compute<T>;
-        const auto kernel = kernels::table<C>().norm.layer;
-        const T* const source = from.data<T>();
-        T* const target = y.mutable_data<T>();
-        C* const means = mean.mutable_data<C>();
-        C* const rstds = rstd.mutable_data<C>();
-        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
-            const Widened<T> rows_x(source + at, count);
-            const Narrowed<T> rows_y(target + at, count);
-            kernel(rows_y.data(), means + begin, rstds + begin, rows_x.data(), scale.data<C>(),
-                   shift.data<C>(), static_cast<C>(eps), end - begin, e.n);
-        });
-    });
+    Tensor mean({rows.count}, scale.dtype());
+    Tensor rstd({rows.count}, scale.dtype());
+    for_rows(
+        "layer_norm", x.dtype(), rows, [](const auto& k) { return k.norm.layer; }, written(y),
+        per_row(mean), per_row(rstd), read(from), shared(scale), shared(shift), number(eps));
     return record<LayerNormOp>({x, weight, bias}, y, x, weight, mean, rstd, eps);
 }
 
@@ -200,26 +172,12 @@ Tensors RmsNormOp::fused(const Tensor& grad) const {
     const Tensor x = dense(saved(0));
     const Tensor g = dense(grad);
     const Tensor weight = or_ones(saved(1), x);
-    const NormRows e(x);
+    const Rows rows = rows_of(x);
     Tensor dx(x.shape(), x.dtype());
-    Tensor dweight({e.chunks(), e.n}, weight.dtype());
-    visit_stored("rms_norm", x.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        using C = Compute<T>;
-        const auto kernel = kernels::table<C>().norm.rms_backward;
-        T* const to_x = dx.mutable_data<T>();
-        C* const to_weight = dweight.mutable_data<C>();
-        const T* const from_g = g.data<T>();
-        const T* const from_x = x.data<T>();
-        const C* const rstd = saved(2).data<C>();
-        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
-            const Widened<T> rows_g(from_g + at, count), rows_x(from_x + at, count);
-            const Narrowed<T> rows_dx(to_x + at, count);
-            kernel(rows_dx.data(), to_weight + begin / e.chunk * e.n, rows_g.data(), rows_x.data(),
-                   weight.data<C>(), rstd + begin, end - begin, e.n);
-        });
-    });
+    Tensor dweight = partial_sums(rows, weight.dtype());
+    for_rows(
+        "rms_norm", x.dtype(), rows, [](const auto& k) { return k.norm.rms_backward; }, written(dx),
+        per_chunk(dweight), read(g), read(x), shared(weight), per_row(saved(2)));
     return {dx, needs(1) ? sum_chunks(dweight, x.dtype()) : Tensor()};
 }
 
@@ -242,24 +200,12 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
     }
     const Tensor from = dense(x);
     const Tensor scale = or_ones(weight, x);
-    const NormRows e(from);
+    const Rows rows = rows_of(from);
     Tensor y(x.shape(), x.dtype());
-    Tensor rstd({e.rows}, scale.dtype());
-    visit_stored("rms_norm", x.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        using C = Compute<T>;
-        const auto kernel = kernels::table<C>().norm.rms;
-        const T* const source = from.data<T>();
-        T* const target = y.mutable_data<T>();
-        C* const rstds = rstd.mutable_data<C>();
-        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
-            const Widened<T> rows_x(source + at, count);
-            const Narrowed<T> rows_y(target + at, count);
-            kernel(rows_y.data(), rstds + begin, rows_x.data(), scale.data<C>(),
-                   static_cast<C>(eps), end - begin, e.n);
-        });
-    });
+    Tensor rstd({rows.count}, scale.dtype());
+    for_rows(
+        "rms_norm", x.dtype(), rows, [](const auto& k) { return k.norm.rms; }, written(y),
+        per_row(rstd), read(from), shared(scale), number(eps));
     return record<RmsNormOp>({x, weight}, y, x, weight, rstd, eps);
 }
 

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -87,8 +88,9 @@ kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
 void check_adam_parameter(const AdamParameter& a) {
     constexpr std::string_view kOp = "adamw_update_";
     check_floating(kOp, a.p);
-    require<DTypeError>(a.p.dtype() != DType::f16,
-                        "{}: f16 cannot represent numbers as small as v; use bf16", kOp);
+    require<DTypeError>(row_of(a.p.dtype()).smallest <= row_of(DType::f32).smallest,
+                        "{}: {} cannot represent numbers as small as v; use bf16", kOp,
+                        a.p.dtype());
     check_adam(a.update);
     check_contiguous(kOp, "the parameter", a.p);
     check_state(kOp, "m", a.p, a.m);
@@ -153,7 +155,7 @@ void adam_steps(RecycledVector<AdamParameter>& all) {
     arrays.for_each([&](std::int64_t, std::size_t i, std::int64_t begin, std::int64_t end) {
         const Row& row = rows[i];
         T *const p = row.p + begin, *const m = row.m + begin, *const v = row.v + begin;
-        if constexpr (kIsHalf<T>) {
+        if constexpr (kIsNarrow<T>) {
             adam_by_chance(p, m, v, row.g + begin, end - begin, row.step,
                            {row.draw.key, row.draw.first + static_cast<std::uint64_t>(begin)});
         } else {
@@ -320,13 +322,15 @@ RecycledVector<double> sums_of_squares(const Tensors& tensors) {
         check_floating("sum_of_squares", tensor);
         arrays.push_back(dense(tensor));
     }
-    RecycledVector<double> sums = squares_of<float>(arrays);
-    const auto append = [&sums](const RecycledVector<double>& more) {
-        sums.insert(sums.end(), more.begin(), more.end());
-    };
-    append(squares_of<double>(arrays));
-    append(squares_of<Bf16>(arrays));
-    append(squares_of<F16>(arrays));
+    RecycledVector<double> sums;
+    for_each_floating([&](auto zero) {
+        RecycledVector<double> more = squares_of<decltype(zero)>(arrays);
+        if (sums.empty()) {
+            sums = std::move(more);
+        } else {
+            sums.insert(sums.end(), more.begin(), more.end());
+        }
+    });
     return sums;
 }
 
@@ -337,7 +341,7 @@ double sum_of_squares(const Tensors& tensors) {
 
 void scale_(Tensor& x, double factor) {
     check_floating("scale_", x);
-    const double least = x.dtype() == DType::f64 ? 0x1p-1022 : 0x1p-126;
+    const double least = row_of(compute_dtype(x.dtype())).smallest;
     if (factor != 0 && std::abs(factor) < least) {  // as a number of the type it would lose digits
         scale_(x, 0x1p-64);
         factor *= 0x1p64;

@@ -259,7 +259,7 @@ Pooling plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
 }
 
 Tensor pooled(Tensor (*pool)(const Tensor&, const Pooling&), const Tensor& x, const Pooling& plan) {
-    if (!is_half(x.dtype())) return pool(x, plan);
+    if (!is_narrow(x.dtype())) return pool(x, plan);
     return in_f32([&](const Tensor& wide) { return pool(wide, plan); }, x);
 }
 

@@ -57,7 +57,7 @@ void reduce_row_pieces(Compute<T>* y, const T* x, const Extent& e, std::int64_t 
 template <class T>
 void reduce_strip(Compute<T>* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n,
                   const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
-    if constexpr (!kIsHalf<T>) {
+    if constexpr (!kIsNarrow<T>) {
         kernel.columns(y, x, rows, stride, n);
     } else {
         constexpr std::int64_t kWidth = 64;

@@ -15,7 +15,7 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
-#include <tapestry/ops/staging.h>
+#include <tapestry/ops/rows.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
@@ -253,7 +253,7 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // Composed in two passes, the mean first, which avoids cancellation.
 Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
     check_floating("var", x);
-    if (is_half(x.dtype())) {
+    if (is_narrow(x.dtype())) {
         return in_f32([&](const Tensor& wide) { return var(wide, axes, correction, keepdim); }, x);
     }
     const FloatingPointGuard standard;
@@ -271,7 +271,7 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
 
 Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
     check_floating("stddev", x);
-    if (is_half(x.dtype())) {
+    if (is_narrow(x.dtype())) {
         return in_f32([&](const Tensor& wide) { return stddev(wide, axes, correction, keepdim); },
                       x);
     }
@@ -313,18 +313,9 @@ Tensor logsumexp_over(const Tensor& x, const AxisMask& mask, const Shape& result
     const Tensor rows = reduced_axes_last(x, mask);
     const std::int64_t n = reduced_count(x.shape(), mask);
     Tensor y(result, x.dtype());
-    visit_stored("logsumexp", x.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const auto kernel = kernels::table<Compute<T>>().reduce.logsumexp;
-        const T* from = rows.data<T>();
-        T* to = y.mutable_data<T>();
-        const std::int64_t grain = kGrain / 8 / std::max<std::int64_t>(n, 1);
-        parallel_for(y.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
-            const Widened<T> in(from + begin * n, (end - begin) * n);
-            const Narrowed<T> out(to + begin, end - begin);
-            kernel(out.data(), in.data(), end - begin, n);
-        });
-    });
+    for_rows(
+        "logsumexp", x.dtype(), {y.numel(), n, kGrain / 8 / std::max<std::int64_t>(n, 1)},
+        [](const auto& k) { return k.reduce.logsumexp; }, written(y), read(rows));
     return record<LogSumExpOp>({x}, y, mask, x, y);
 }
 }  // namespace

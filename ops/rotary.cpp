@@ -131,7 +131,7 @@ void check_table(const Tensor& x, const Tensor& table, const char* name) {
 
 Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs pairs) {
     check_floating("rotary", x);
-    if (is_half(x.dtype())) {  // the angles may be f32, and are then used as such
+    if (is_narrow(x.dtype())) {  // the angles may be f32, and are then used as such
         return in_f32([pairs](const Tensor& wide, const Tensor& c,
                               const Tensor& s) { return rotary(wide, c, s, pairs); },
                       x, cos, sin);

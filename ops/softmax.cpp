@@ -10,9 +10,8 @@
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/staging.h>
+#include <tapestry/ops/rows.h>
 
 #include <limits>
 
@@ -36,32 +35,14 @@ Tensor from_rows(const Tensor& y, int axis) {
     return y.rank() == 0 || axis == y.rank() - 1 ? y : views::transpose(y, axis, -1).clone();
 }
 
-// Calls f(begin, end, n) for ranges of rows of x, in parallel.
-template <class F>
-void for_rows(const Tensor& x, const F& f) {
-    const std::int64_t n = x.rank() == 0 ? 1 : x.shape().back();
-    if (x.numel() == 0) return;
-    parallel_for(x.numel() / n, kGrainOfRows / n,
-                 [&](std::int64_t begin, std::int64_t end) { f(begin, end, n); });
-}
-
-// `choose` picks a member of kernels::Softmax<T>; a functor, because T is only known inside.
+// `choose` takes a kernel from kernels::Softmax<T>.
 template <class Choose>
 Tensor forward_of(const Tensor& x, int axis, const Choose& choose) {
     const Tensor from = as_rows(x, axis);
     Tensor y(from.shape(), x.dtype());
-    visit_stored("softmax", x.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const auto kernel = choose(kernels::table<Compute<T>>().softmax);
-        const T* source = from.data<T>();
-        T* target = y.mutable_data<T>();
-        for_rows(from, [&](std::int64_t begin, std::int64_t end, std::int64_t n) {
-            const std::int64_t at = begin * n, count = (end - begin) * n;
-            const Widened<T> in(source + at, count);
-            const Narrowed<T> out(target + at, count);
-            kernel(out.data(), in.data(), end - begin, n);
-        });
-    });
+    for_rows(
+        "softmax", x.dtype(), last_axis_rows(from, kGrainOfRows),
+        [&](const auto& k) { return choose(k.softmax); }, written(y), read(from));
     return from_rows(y, axis);
 }
 
@@ -70,19 +51,9 @@ Tensor backward_of(const Tensor& y, const Tensor& grad, int axis, const Choose& 
     const Tensor ys = as_rows(y, axis);
     const Tensor gs = as_rows(grad, axis);
     Tensor dx(ys.shape(), y.dtype());
-    visit_stored("softmax", y.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const auto kernel = choose(kernels::table<Compute<T>>().softmax);
-        const T* output = ys.data<T>();
-        const T* g = gs.data<T>();
-        T* target = dx.mutable_data<T>();
-        for_rows(ys, [&](std::int64_t begin, std::int64_t end, std::int64_t n) {
-            const std::int64_t at = begin * n, count = (end - begin) * n;
-            const Widened<T> from_y(output + at, count), from_g(g + at, count);
-            const Narrowed<T> to(target + at, count);
-            kernel(to.data(), from_y.data(), from_g.data(), end - begin, n);
-        });
-    });
+    for_rows(
+        "softmax", y.dtype(), last_axis_rows(ys, kGrainOfRows),
+        [&](const auto& k) { return choose(k.softmax); }, written(dx), read(ys), read(gs));
     return from_rows(dx, axis);
 }
 

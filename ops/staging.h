@@ -1,7 +1,7 @@
-// Staging of half-precision (bf16, f16) data for f32 kernels, and ops computed in f32.
+// Staging of narrow (bf16, f16) data for f32 kernels, and ops computed in f32.
 // Internal to ops.
 //
-// Kernels only know f32 and f64. The bf16 or f16 data of a chunk is widened into a thread's buffer,
+// Kernels only know f32 and f64. The narrow data of a chunk is widened into a thread's buffer,
 // processed there by the f32 kernels, and rounded once when written back: memory traffic is half,
 // and the buffer stays in L1. So an op's code is the same for all dtypes, with no overhead for f32
 // and f64:
@@ -21,6 +21,7 @@
 #include <tapestry/core/dtype.h>
 #include <tapestry/ops/cast.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tapestry {
@@ -29,23 +30,37 @@ namespace tapestry {
 /// computed.
 inline constexpr std::int64_t kStagedBlock = 512;
 
-/// Widens n numbers, prefetching those `ahead` elements further on.
+/// Widens n numbers. bf16, the type of training, has kernels, which prefetch the numbers `ahead`
+/// elements further on; other types are converted one by one, out of line because that is long.
 void widen(float* to, const Bf16* from, std::int64_t n, std::int64_t ahead = kStagedBlock);
-void widen(float* to, const F16* from, std::int64_t n, std::int64_t ahead = kStagedBlock);
+template <class T>
+[[gnu::noinline, gnu::flatten]] void widen(float* to, const T* from, std::int64_t n,
+                                           std::int64_t /*ahead*/ = kStagedBlock) {
+    std::copy(from, from + n, to);
+}
 /// Rounds to nearest, ties to even.
 void narrow(Bf16* to, const float* from, std::int64_t n);
-void narrow(F16* to, const float* from, std::int64_t n);
+template <class T>
+[[gnu::noinline, gnu::flatten]] void narrow(T* to, const float* from, std::int64_t n) {
+    std::transform(from, from + n, to, [](float x) { return T(x); });
+}
 
 /// Widens `count` rows of `width` numbers, `row` apart, into adjacent rows; narrow_rows is the
 /// reverse.
 void widen_rows(float* to, const Bf16* from, std::int64_t row, std::int64_t count,
                 std::int64_t width);
-void widen_rows(float* to, const F16* from, std::int64_t row, std::int64_t count,
-                std::int64_t width);
+template <class T>
+void widen_rows(float* to, const T* from, std::int64_t row, std::int64_t count,
+                std::int64_t width) {
+    for (std::int64_t i = 0; i < count; ++i) widen(to + i * width, from + i * row, width);
+}
 void narrow_rows(Bf16* to, std::int64_t row, const float* from, std::int64_t count,
                  std::int64_t width);
-void narrow_rows(F16* to, std::int64_t row, const float* from, std::int64_t count,
-                 std::int64_t width);
+template <class T>
+void narrow_rows(T* to, std::int64_t row, const float* from, std::int64_t count,
+                 std::int64_t width) {
+    for (std::int64_t i = 0; i < count; ++i) narrow(to + i * row, from + i * width, width);
+}
 
 /// A buffer for n numbers, uninitialised and aligned to a cache line, from memory that the thread
 /// keeps: with thousands of chunks malloc would take 3% of the time. Buffers must be released in
@@ -75,7 +90,7 @@ private:
 };
 
 template <class T>
-requires kIsHalf<T>
+requires kIsNarrow<T>
 class Widened<T> {
 public:
     Widened(const T* from, std::int64_t n) : room_(n) { widen(room_.data(), from, n); }
@@ -97,7 +112,7 @@ private:
 };
 
 template <class T>
-requires kIsHalf<T>
+requires kIsNarrow<T>
 class Narrowed<T> {
 public:
     Narrowed(T* to, std::int64_t n) : room_(n), to_(to), n_(n) {}

@@ -147,7 +147,7 @@ Tensor norm_over(const Tensor& x, double p, const AxisMask& mask, const Shape& r
 
 Tensor norm(const Tensor& x, double p, const std::vector<int>& axes, bool keepdim) {
     check_floating("norm", x);
-    if (is_half(x.dtype())) {
+    if (is_narrow(x.dtype())) {
         return in_f32([&](const Tensor& wide) { return norm(wide, p, axes, keepdim); }, x);
     }
     require(!std::isnan(p), "norm: p is NaN");

@@ -31,7 +31,7 @@ bool are_siblings(const GradientSubtree& left, const GradientSubtree& right) {
 
 bool are_half(const Tensors& parameters) {
     return std::any_of(parameters.begin(), parameters.end(),
-                       [](const Tensor& p) { return is_half(p.dtype()); });
+                       [](const Tensor& p) { return is_narrow(p.dtype()); });
 }
 
 }  // namespace

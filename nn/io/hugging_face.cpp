@@ -126,7 +126,7 @@ std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* t
         json.member("scale_attn_by_inverse_layer_idx", false);
         json.member("scale_attn_weights", true);
         json.member(kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind());
-        json.member("torch_dtype", dtype == DType::bf16 ? "bfloat16" : "float32");
+        json.member("torch_dtype", row_of(dtype).torch);
         for_each_field<GPTConfig>([&](const auto& one) {
             using Value = typename std::decay_t<decltype(one)>::Value;
             if constexpr (!std::is_enum_v<Value>) {

@@ -209,7 +209,7 @@ void fill_parameters(const std::string& file, std::map<std::string, Tensor>& sto
         const auto found = stored.find(name);
         require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, name);
         const Tensor wanted = transposed ? views::transpose(parameter, 0, 1) : parameter;
-        const bool widens = is_half(found->second.dtype()) && wanted.dtype() == DType::f32;
+        const bool widens = is_narrow(found->second.dtype()) && wanted.dtype() == DType::f32;
         const Tensor tensor = widens ? cast(found->second, DType::f32) : found->second;
         require<IoError>(tensor.shape() == wanted.shape() && tensor.dtype() == wanted.dtype(),
                          "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, name,

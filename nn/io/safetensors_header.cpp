@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <set>
@@ -21,26 +20,26 @@ namespace {
 struct FileType {
     std::string_view name;
     unsigned bits;
-    std::optional<DType> dtype;  // empty: not supported by Tapestry
+    std::optional<DType> dtype = {};  // empty: not supported by Tapestry
 };
 
-// All types of the format, as of safetensors 0.8.
-constexpr std::array<FileType, 22> kTypes{{{"F32", 32, DType::f32}, {"F64", 64, DType::f64},
-                                           {"I64", 64, DType::i64}, {"BOOL", 8, DType::boolean},
-                                           {"F16", 16, DType::f16}, {"BF16", 16, DType::bf16},
-                                           {"F4", 4, {}},           {"F6_E2M3", 6, {}},
-                                           {"F6_E3M2", 6, {}},      {"F8_E4M3", 8, {}},
-                                           {"F8_E5M2", 8, {}},      {"F8_E8M0", 8, {}},
-                                           {"F8_E4M3FNUZ", 8, {}},  {"F8_E5M2FNUZ", 8, {}},
-                                           {"U8", 8, {}},           {"I8", 8, {}},
-                                           {"U16", 16, {}},         {"I16", 16, {}},
-                                           {"U32", 32, {}},         {"I32", 32, {}},
-                                           {"U64", 64, {}},         {"C64", 64, {}}}};
+// The format's other types, as of safetensors 0.8.
+constexpr FileType kUnsupported[] = {
+    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"F8_E4M3", 8},
+    {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+    {"U8", 8},      {"I8", 8},      {"U16", 16},        {"I16", 16},
+    {"U32", 32},    {"I32", 32},    {"U64", 64},        {"C64", 64}};
 
-const FileType* find_type(std::string_view name) {
-    const auto found = std::find_if(kTypes.begin(), kTypes.end(),
-                                    [name](const FileType& type) { return type.name == name; });
-    return found == kTypes.end() ? nullptr : &*found;
+std::optional<FileType> find_type(std::string_view name) {
+    for (const DTypeRow& row : kDTypes) {
+        const auto bits = static_cast<unsigned>(8 * row.size);
+        if (row.safetensors == name)
+            return FileType{row.safetensors, bits, static_cast<DType>(&row - kDTypes)};
+    }
+    for (const FileType& type : kUnsupported) {
+        if (type.name == name) return type;
+    }
+    return std::nullopt;
 }
 
 /// An entry as stated in the JSON.
@@ -222,8 +221,8 @@ std::optional<std::uint64_t> bits_of(const std::vector<std::uint64_t>& shape, un
 
 Entry check_sizes(std::string_view what, const RawEntry& raw, const Filter& wanted) {
     const std::string name = utf8::quoted(raw.name);
-    const FileType* type = find_type(*raw.dtype);
-    if (type == nullptr) {
+    const std::optional<FileType> type = find_type(*raw.dtype);
+    if (!type) {
         fail<IoError>("{}: tensor {}: unknown dtype {}", what, name, utf8::quoted(*raw.dtype));
     }
     const auto shape = fmt::format("[{}]", fmt::join(*raw.shape, ", "));
@@ -251,8 +250,10 @@ Entry check_sizes(std::string_view what, const RawEntry& raw, const Filter& want
         return {raw.name, {}, DType::f32, begin, end, false};
     }
     if (!type->dtype) {
-        fail<IoError>("{}: tensor {}: dtype {} is not supported (F32, F64, I64, BOOL, F16, BF16)",
-                      what, name, type->name);
+        std::vector<std::string_view> supported;
+        for (const DTypeRow& row : kDTypes) supported.push_back(row.safetensors);
+        fail<IoError>("{}: tensor {}: dtype {} is not supported ({})", what, name, type->name,
+                      fmt::join(supported, ", "));
     }
     Shape sizes;
     for (const std::uint64_t size : *raw.shape) sizes.push_back(static_cast<std::int64_t>(size));
@@ -280,14 +281,6 @@ void check_layout(std::string_view what, const std::vector<Entry>& entries,
         fail<IoError>("{}: {} trailing bytes: the tensors take {}, the file has {} for them", what,
                       data_bytes - previous, previous, data_bytes);
     }
-}
-
-// The inverse of find_type().
-std::string_view file_name_of(const Entry& entry) {
-    for (const FileType& type : kTypes) {
-        if (type.dtype == entry.dtype) return type.name;
-    }
-    return "?";
 }
 
 }  // namespace
@@ -340,8 +333,8 @@ std::string format_header(const Header& header) {
     for (const Entry& entry : header.entries) {
         separate();
         text += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                            json_text(entry.name), file_name_of(entry), fmt::join(entry.shape, ","),
-                            entry.begin, entry.end);
+                            json_text(entry.name), row_of(entry.dtype).safetensors,
+                            fmt::join(entry.shape, ","), entry.begin, entry.end);
     }
     text += "}";
     text.resize((text.size() + 7) / 8 * 8, ' ');

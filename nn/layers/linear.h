@@ -25,10 +25,15 @@ struct NamesOf<ComputeType> {
         {{ComputeType::f32, "f32"}, {ComputeType::bf16, "bf16"}}};
 };
 
-/// Casts `parameter` to x's dtype if x is a 16-bit type. The tape records the conversion, so the
+/// The dtype of activations, and of parameters stored in this type.
+constexpr DType dtype_of(ComputeType type) {
+    return type == ComputeType::f32 ? DType::f32 : DType::bf16;
+}
+
+/// Casts `parameter` to x's dtype if x is narrow. The tape records the conversion, so the
 /// gradient is f32 again.
 inline Tensor beside(const Tensor& x, const Tensor& parameter) {
-    return parameter.defined() && is_half(x.dtype()) ? to(parameter, x.dtype()) : parameter;
+    return parameter.defined() && is_narrow(x.dtype()) ? to(parameter, x.dtype()) : parameter;
 }
 
 /// x [..., in] -> [..., out], with weight [out, in] and bias [out], both initially uniform in

@@ -71,9 +71,9 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     register_module("head", head);
     if (config.tied_head) head.weight = token_embedding.weight;
     initialise(generator);
-    if (config.weights != ComputeType::bf16) return;
-    round_to_bf16();
-    config_.compute = ComputeType::bf16;
+    if (config.weights == ComputeType::f32) return;
+    round_to(config.weights);
+    config_.compute = config.weights;
 }
 
 void GPT::initialise(Generator& generator) {
@@ -101,7 +101,7 @@ Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) 
     const std::int64_t first = first_position(ids, inputs);
     Tensor x = embedded(ids, inputs);
     if (position_embedding) x = (*position_embedding)(x, first);
-    if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
+    if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
     x = blocks(embedding_dropout(x), inputs);
     Tensor logits = head(final_norm(x));  // [B, T, V]
     if (config_.softcap > 0) logits = config_.softcap * tanh(logits * (1 / config_.softcap));

@@ -62,14 +62,15 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     const double logits = (config.softcap > 0 ? 5 : 3) * tokens * s.vocab;
     const auto sets = static_cast<double>(gradient_sets);
     constexpr double kLayer = 50e3;  // modules, names, tape entries, 64-byte blocks
-    // With f32 parameters and bf16 compute, the tape also keeps bf16 copies of them.
-    const bool narrow = config.weights == ComputeType::bf16;
-    const bool half = narrow || config.compute == ComputeType::bf16;
-    const double numbers = half ? 2 : 4, number = narrow ? 2 : 4;
+    const ComputeType computed =
+        config.weights == ComputeType::f32 ? config.compute : config.weights;
+    const auto number = static_cast<double>(size_of(dtype_of(config.weights)));
+    const auto numbers = static_cast<double>(size_of(dtype_of(computed)));
+    // With f32 parameters and a narrow compute type, the tape also keeps narrow copies of them.
+    const double copies = computed == config.weights ? 0 : numbers;
     const double gradients = gradient_sets > 1 ? 4 * sets : number;
     const auto kept_numbers = static_cast<double>(1 + moments);  // of a parameter
-    return (kept_numbers * number + gradients + (half && !narrow ? 2 : 0)) *
-               parameter_count(config) +
+    return (kept_numbers * number + gradients + copies) * parameter_count(config) +
            numbers * (kept + scores + logits) + kLayer * s.layers;
 }
 

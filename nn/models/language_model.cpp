@@ -21,9 +21,9 @@ std::int64_t LanguageModel::first_position(const Tensor& ids,
     return first;
 }
 
-void LanguageModel::round_to_bf16() {
-    to(DType::bf16);
-    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
+void LanguageModel::round_to(ComputeType type) {
+    to(dtype_of(type));
+    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
 }
 
 }  // namespace tapestry

@@ -34,8 +34,8 @@ protected:
     /// ShapeError if they do not fit into the context.
     std::int64_t first_position(const Tensor& ids, const TransformerStackInputs& inputs) const;
 
-    /// Rounds all parameters to bf16, to nearest, and frees what they took in f32.
-    void round_to_bf16();
+    /// Rounds all parameters to the type, to nearest, and frees what they took in f32.
+    void round_to(ComputeType type);
 };
 
 /// The model as one of this kind, for what only that has: as<GPT>(session.model()).head. Throws

@@ -44,8 +44,7 @@ double step_flops(const ModelConfig& config, std::int64_t batch) {
 
 DType product_dtype(const ModelConfig& config) {
     const CommonSettings c = common_settings(config);
-    const bool half = c.compute == ComputeType::bf16 || c.weights == ComputeType::bf16;
-    return half ? DType::bf16 : DType::f32;
+    return dtype_of(c.weights == ComputeType::f32 ? c.compute : c.weights);
 }
 
 namespace {

@@ -188,7 +188,7 @@ Match::Match(const NamedTensors& stored, const Module& module, bool strict, cons
             continue;
         }
         const Tensor& from = found->second;
-        const bool widens = is_half(from.dtype()) && to.dtype() == DType::f32;
+        const bool widens = is_narrow(from.dtype()) && to.dtype() == DType::f32;
         if (from.shape() == to.shape() && (from.dtype() == to.dtype() || widens)) {
             pairs.emplace_back(from, to);
         } else {

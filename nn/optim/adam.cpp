@@ -8,9 +8,9 @@
 namespace tapestry {
 namespace {
 
-bool has_bf16(const Tensors& parameters) {
+bool has_narrow(const Tensors& parameters) {
     return std::any_of(parameters.begin(), parameters.end(),
-                       [](const Tensor& p) { return p.dtype() == DType::bf16; });
+                       [](const Tensor& p) { return is_narrow(p.dtype()); });
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ Adam::Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled)
     : ConfiguredOptimizer(decoupled ? "AdamW" : "Adam", std::move(groups), config,
                           config.weight_decay.value_or(decoupled ? 0.01 : 0)),
       decoupled_(decoupled),
-      rounds_(has_bf16(parameters())) {}
+      rounds_(has_narrow(parameters())) {}
 
 Optimizer::Settings Adam::settings() const {
     Settings settings = ConfiguredOptimizer::settings();
@@ -36,7 +36,7 @@ void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
     RecycledVector<AdamParameter> all;
     all.reserve(slots.size());
     for (const Slot* slot : slots) {
-        if (slot->parameter.dtype() == DType::bf16) {
+        if (is_narrow(slot->parameter.dtype())) {
             const auto step = static_cast<std::uint64_t>(slot->steps);
             update.rounding_key = stream(config().rounding_seed, slot->part.of, step).seed();
             update.first = slot->part.first;

@@ -61,9 +61,8 @@ ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& ste
     ReplayedGradients replayed;
     model.zero_grad();
     model.compute_in(step.compute);
-    const bool widened =
-        model.parameters().front().dtype() != DType::bf16;  // reading the file converted it
-    if (step.weights == ComputeType::bf16 && widened) model.to(DType::bf16);
+    const DType weights = dtype_of(step.weights);  // reading the file converted to f32
+    if (is_narrow(weights) && model.parameters().front().dtype() != weights) model.to(weights);
     GradientSum sum(model.parameters(), step.micro_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];

@@ -79,7 +79,7 @@ TrainingConfig checked(TrainingConfig config) {
     optimizer_row(config.optimizer);  // is there one?
     if (common_settings(config.model_config()).weights == ComputeType::f32) return config;
     check_rounds_bf16(config.optimizer);
-    config.visit_model([](auto& model) { model.compute = ComputeType::bf16; });
+    config.visit_model([](auto& model) { model.compute = model.weights; });
     return config;
 }
 

@@ -21,12 +21,8 @@ Tensor floor_of(const Tensor& x) {
 }  // namespace
 
 double OpCase::tolerance(DType dtype) const {
-    switch (dtype) {
-        case DType::bf16: return roundings * 0x1p-8;
-        case DType::f16: return roundings * 0x1p-11;
-        case DType::f32: return tolerance_f32;
-        default: return tolerance_f64;
-    }
+    if (is_narrow(dtype)) return roundings * row_of(dtype).epsilon / 2;
+    return dtype == DType::f32 ? tolerance_f32 : tolerance_f64;
 }
 
 std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples) {

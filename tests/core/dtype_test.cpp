@@ -10,8 +10,8 @@ using tapestry::test::check_throws;
 TEST_CASE("dtype: names and sizes") {
     CHECK(fmt::format("{} {} {} {} {} {}", DType::f32, DType::f64, DType::i64, DType::boolean,
                       DType::bf16, DType::f16) == "f32 f64 i64 bool bf16 f16");
-    for (const DType dtype :
-         {DType::f32, DType::f64, DType::i64, DType::boolean, DType::bf16, DType::f16}) {
+    for (const DTypeRow& row : kDTypes) {
+        const auto dtype = static_cast<DType>(&row - kDTypes);
         visit_dtype(dtype, [dtype](auto zero) {
             using T = decltype(zero);
             CHECK(sizeof(zero) == size_of(dtype));
@@ -19,8 +19,29 @@ TEST_CASE("dtype: names and sizes") {
             CHECK(dtype_of<Compute<T>>() == compute_dtype(dtype));
             CHECK(is_floating(dtype) == (std::is_floating_point_v<T> || kIsHalf<T>));
             CHECK(is_half(dtype) == kIsHalf<T>);
+            CHECK(is_narrow(dtype) == kIsNarrow<T>);
         });
     }
+}
+
+// Holds for a new type too.
+TEST_CASE("dtype: a row's numbers are those of its type") {
+    for_each_floating([](auto zero) {
+        using T = decltype(zero);
+        const DTypeRow& row = row_of(dtype_of<T>());
+        const auto rounded = [](double x) { return static_cast<double>(convert_element<T>(x)); };
+        CAPTURE(row.name);
+        CHECK(rounded(row.largest) == row.largest);
+        CHECK_FALSE(rounded(row.largest * (1 + row.epsilon)) <= row.largest);
+        CHECK(rounded(1 + row.epsilon) == 1 + row.epsilon);
+        CHECK(rounded(1 + row.epsilon / 2) == 1);
+        const double above = row.smallest * (1 + row.epsilon);
+        CHECK(rounded(row.smallest) == row.smallest);
+        CHECK(rounded(above) == above);
+        if (row.compute != DType::f64) CHECK(rounded(above / 2) != above / 2);
+        CHECK(is_floating(row.compute));
+        CHECK_FALSE(is_narrow(row.compute));
+    });
 }
 
 TEST_CASE("dtype: floating only") {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The size of every room: its files, lines, the median file and the budget of room_budgets.txt; at
-# the end the totals of production code and tests. By hand; sizes_test.cpp fails if a room exceeds
+# the end the totals of production code and tests, and how many files name a storage type. By hand; sizes_test.cpp fails if a room exceeds
 # its budget.
 #
 #     tests/frame/figures.sh [--budgets]
@@ -40,3 +40,5 @@ for room in $(cut -d ' ' -f 1 "$sizes" | sort -u); do
 done
 summary production <"$sizes"
 sizes tests | summary tests
+grep -rliE 'bf16|\bf16\b' --include='*.h' --include='*.cpp' "${production[@]}" | wc -l |
+    sed 's/$/ files name bf16 or f16/'

@@ -383,7 +383,7 @@ TEST_CASE("safetensors: bad dtypes, shapes and offsets") {
         {one("", "[2]", "[0,8]"), "tensor 'w': unknown dtype ''"},
         {one("F32\\u0000", "[2]", "[0,8]"), "tensor 'w': unknown dtype 'F32\\u{0}'"},
         {one("I32", "[2]", "[0,8]"),
-         "tensor 'w': dtype I32 is not supported (F32, F64, I64, BOOL, F16, BF16)"},
+         "tensor 'w': dtype I32 is not supported (F32, F64, I64, BOOL, BF16, F16)"},
         {one("U8", "[8]", "[0,8]"), "dtype U8 is not supported"},
         {one("F8_E4M3", "[8]", "[0,8]"), "dtype F8_E4M3 is not supported"},
         {one("C64", "[1]", "[0,8]"), "dtype C64 is not supported"},

@@ -131,8 +131,8 @@ private:
     std::vector<DType> dtypes_on(Isa isa) const {
         std::vector<DType> dtypes = effort_.dtypes;
         // An ISA with its parent's f32 kernels has them checked with the parent.
-        if (parent_of(isa) != isa) std::erase_if(dtypes, [](DType d) { return !is_half(d); });
-        if (isa != effort_.isas.back()) std::erase_if(dtypes, is_half);
+        if (parent_of(isa) != isa) std::erase_if(dtypes, [](DType d) { return !is_narrow(d); });
+        if (isa != effort_.isas.back()) std::erase_if(dtypes, is_narrow);
         return dtypes;
     }
 
@@ -151,7 +151,7 @@ private:
             value(changed(inputs, expanded), "expanded");
             value(changed(inputs, transposed), "transposed");
             value(changed(inputs, reversed), "reversed");
-            if (row_.differentiable && (!is_half(dtype) || row_.no_half_gradient.empty())) {
+            if (row_.differentiable && (!is_narrow(dtype) || row_.no_half_gradient.empty())) {
                 gradient(inputs);
                 gradient(changed(inputs, strided));
                 gradient(changed(inputs, transposed));

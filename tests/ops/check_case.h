@@ -12,11 +12,18 @@
 
 namespace tapestry::test {
 
+/// f32, f64, bf16, f16, and whatever is added.
+inline std::vector<DType> floating_dtypes() {
+    std::vector<DType> dtypes;
+    for_each_floating([&](auto zero) { dtypes.push_back(dtype_of<decltype(zero)>()); });
+    return dtypes;
+}
+
 /// How thoroughly every row is checked.
 struct Effort {
     std::vector<Isa> isas = available_isas();
-    /// bf16 and f16 run only on the last of `isas`: what they add to f32 is the same on all.
-    std::vector<DType> dtypes{DType::f64, DType::f32, DType::bf16, DType::f16};
+    /// Narrow types run only on the last of `isas`: what they add to f32 is the same on all.
+    std::vector<DType> dtypes = floating_dtypes();
     std::vector<int> threads{2, 3};  ///< must give the bits of one thread
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
     /// Maximum size of samples for central differences, which evaluate an op twice per element and

@@ -88,9 +88,9 @@ Llama::Llama(const LlamaConfig& config, Generator& generator)
     register_module("head", head);
     if (config.tied_head) head.weight = token_embedding.weight;
     initialise(generator);
-    if (config.weights != ComputeType::bf16) return;
-    round_to_bf16();
-    config_.compute = ComputeType::bf16;
+    if (config.weights == ComputeType::f32) return;
+    round_to(config.weights);
+    config_.compute = config.weights;
 }
 
 void Llama::initialise(Generator& generator) {
@@ -108,7 +108,7 @@ Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs
     check_ids("Llama", "ids", ids);
     first_position(ids, inputs);  // throws for more tokens than that
     Tensor x = token_embedding(ids);
-    if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
+    if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
     return hooked(head(final_norm(blocks(x, inputs))), ids);  // [B, T, V]
 }
 
