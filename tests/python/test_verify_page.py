@@ -53,7 +53,8 @@ class Page(unittest.TestCase):
 
     def output_of(self, command):
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = command.replace("python3 ", f"'{sys.executable}' ").replace(" pytest ", " pytest -p no:cacheprovider ")
+        command = command.replace("python3 ", f"'{sys.executable}' ")
+        command = command.replace(" pytest ", " pytest -p no:cacheprovider ")
         return subprocess.run(["sh", "-c", command], cwd=self.directory.name, env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout  # fmt: skip
 
