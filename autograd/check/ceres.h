@@ -1,4 +1,4 @@
-// Checks Jacobians of cost functions as Ceres has them, with blocks of parameters behind
+// Checks Jacobians of cost functions with the interface of Ceres: blocks of parameters behind
 // `double const* const*`, and the manifolds on which the blocks lie.
 //
 //     const GradcheckReport report = check_cost_function(cost, {pose, point}, {&se3, nullptr});
@@ -90,7 +90,7 @@ public:
     }
 
     // The Jacobian [residuals, size] of each block; empty for those that are not wanted, for which
-    // Evaluate gets a null pointer. Whatever it does not write is NaN.
+    // Evaluate gets a null pointer. Entries that it does not write are NaN.
     PlainInputs jacobians(const PlainInputs& blocks, const std::vector<bool>& wanted,
                           std::vector<double>& residuals) const {
         constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
@@ -128,7 +128,7 @@ inline bool differ(const std::vector<double>& a, const std::vector<double>& b) {
     return apart > 1e-9 * largest;
 }
 
-// What Ceres asks of Evaluate besides the numbers.
+// What Ceres expects of Evaluate in addition to right numbers.
 template <CostFunctionLike C>
 std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const PlainInputs& blocks) {
     std::vector<std::string> wrong;

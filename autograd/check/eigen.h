@@ -6,7 +6,7 @@
 //     2).eval());
 //
 // Header-only, and without Eigen's headers: any type with Eigen's interface will do. Reports show
-// entries as [row, column], whatever the order in memory.
+// entries as [row, column] for any order in memory.
 // Read next: plain.h; docs/verify-a-kernel.md.
 #pragma once
 

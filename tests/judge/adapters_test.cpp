@@ -121,7 +121,7 @@ bool complains(const GradcheckReport& report, std::string_view words) {
 
 }  // namespace
 
-TEST_CASE("Eigen: matrices are read by rows, whatever their order in memory") {
+TEST_CASE("Eigen: matrices of any order in memory are read by rows") {
     const Matrix a = filled(3, 2, 0.3), b = filled(2, 4, 1.1);
     const auto product = [](const Matrix& x, const Matrix& y) { return times(x, y); };
     const auto backward = [](const Matrix& x, const Matrix& y, const Matrix& g) {
@@ -185,7 +185,7 @@ TEST_CASE("Ceres: Jacobians of blocks, with and without a manifold") {
     CHECK(wrong.subject == "cost function");
 }
 
-TEST_CASE("Ceres: what Evaluate is asked besides") {
+TEST_CASE("Ceres: Evaluate with null Jacobians, and entries that it leaves out") {
     const auto complaint_of = [](Broken mistake) {
         const GradcheckReport report = check_cost_function(Cost{mistake}, kBlocks);
         CHECK(report.verdict == Verdict::fail);
