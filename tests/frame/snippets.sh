@@ -59,8 +59,9 @@ rewrite() {
         kind == "cpp" { text = text $0 }
         /^```$/ && kind == "cpp" { if (text ~ /int main\(/) { ++n; adjacent = 1 } kind = ""; print; next }
         /^```text$/ && adjacent {
-            print; while ((getline line < (out "." n ".out")) > 0) print line
-            skipping = 1; next
+            print; file = out "." n ".out"; kept = 1
+            while ((getline line < file) > 0) { print line; kept = 0 }
+            skipping = !kept; next  # a program that was left out keeps its block
         }
         /^```$/ && skipping { skipping = 0; adjacent = 0 }
         skipping { next }
