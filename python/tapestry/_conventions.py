@@ -1,8 +1,7 @@
-"""How a gradient is called is part of it: the same numbers in memory that is laid out in another way, twice,
-and what the call leaves in its arguments. The checker itself passes contiguous arrays, so a rule that
-ignores strides would pass.
+"""Checks how a gradient is called: with strided arrays, twice, and without changing its arguments. The
+checker itself passes contiguous arrays, so a rule that ignores strides would pass.
 
-Each of these makes a few calls at x and compares with a call on contiguous copies of the same numbers.
+Each check makes a few calls at x and compares with a call on contiguous copies of the same numbers.
 """
 
 import math
@@ -10,8 +9,8 @@ import time
 
 import numpy as np
 
-_FAR = {"f64": 1e-6, "f32": 1e-3}  # of the largest entry; a misread array is off by about 1
-_TIMES_SPREAD = 1000  # of what the gradient differs by from itself
+_FAR = {"f64": 1e-6, "f32": 1e-3}  # relative to the largest entry; misread arrays differ by about 1
+_TIMES_SPREAD = 1000  # multiple of the deviation between two calls with the same arguments
 
 
 def transposed(array):
@@ -32,8 +31,8 @@ def with_offset(array):
 
 
 def _with_strides(array, strides):
-    """With its first number or row where a stride is 0. The memory is as long as that of the array, so
-    whoever ignores strides reads NaN and nothing beyond."""
+    """A view with these strides, of memory as long as the array: code that ignores strides reads NaN, and
+    nothing outside."""
     memory = np.full(array.shape, np.nan, array.dtype)
     memory[:1] = array[:1]
     return np.lib.stride_tricks.as_strided(memory, strides=strides(memory.strides))
@@ -63,7 +62,7 @@ def difference(a, b):
 
 
 class Findings:
-    """What is wrong, and what is worth a line though nothing is wrong."""
+    """Violations, which are wrong, and notes, which are not."""
 
     def __init__(self):
         self.wrong, self.notes = [], []
@@ -96,7 +95,7 @@ class Comparison:
         return np.split(flat, self.layout.ends[:-1])
 
     def learn(self, one, other):
-        """Takes the difference of two calls that should agree as the gradient's own."""
+        """Records the deviation between two calls that should agree."""
         for i, (a, b) in enumerate(zip(self.parts(one), self.parts(other))):
             self.spread[i] = max(self.spread[i], float(difference(a, b).max(initial=0)))
 
@@ -145,8 +144,8 @@ class Conventions:
     layouts, of_cotangent = (), None
 
     def __init__(self, subject, names=None, fixed=0, bounded=False):
-        """The first `fixed` inputs are parameters: whoever owns them decides how they lie in memory.
-        `bounded`: inputs keep their numbers."""
+        """The first `fixed` inputs are a module's parameters, whose layout is not varied. `bounded`: inputs
+        keep their numbers."""
         self.subject, self.fixed, self.bounded = subject, fixed, bounded
         self.found = Findings()
         self.same = Comparison(subject.inputs, _FAR.get(subject.format, 0.1), names)
@@ -197,7 +196,7 @@ class Conventions:
         try:
             value = self.value(laid_out(plain))
             expected = self.gradient(laid_out(plain), self.cotangents())
-            # Where all rows are the same, a variance is 0: rounding may be all that f consists of.
+            # With equal rows a variance is 0, and the result may consist of rounding errors.
             nearby = self.value(laid_out(lambda a: self.shaken_input(plain(a))))
             there = self.gradient(laid_out(lambda a: self.shaken_input(plain(a))), self.cotangents())
         except Exception:
@@ -248,7 +247,7 @@ class NumpyConventions(Conventions):
         return self.subject.outputs.split(self.g.copy())
 
     def raw(self, x, g):
-        """What the user's vjp returns."""
+        """The return value of the user's vjp."""
         return self.subject.own_vjp(*x, tuple(g) if self.subject.is_tuple else g[0])
 
     def joined(self, gradient):
@@ -264,7 +263,7 @@ class NumpyConventions(Conventions):
         return np.array(self.subject.outputs.join(y if isinstance(y, (tuple, list)) else (y,)), copy=True)
 
     def own_calls(self):
-        """What is overwritten, and how far the gradient differs from itself."""
+        """Finds overwritten arguments, and measures the deviation between calls."""
         subject = self.subject
         x, g = self.inputs(), self.cotangents()
         x_before, g_before = _kept(x), _kept(g)

@@ -1,5 +1,5 @@
-"""Which torch.autograd.Function in a graph is wrong: the graph of the results is walked, every Function in
-it is called again alone, with the arguments that it had, and judged."""
+"""Finds the wrong torch.autograd.Function in a graph: walks the graph of the results, records the arguments
+of every Function in it, and checks each call alone."""
 
 import contextlib
 

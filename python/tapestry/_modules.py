@@ -1,12 +1,12 @@
-"""A torch.nn.Module as a function of its parameters and its inputs, and what of it is looked at."""
+"""A torch.nn.Module as a function of its parameters and its inputs."""
 
 import torch
 
 
 class ModuleCall:
-    """module(*inputs) with other tensors as its parameters: call it with those of `parameters`, in order,
-    then the inputs. Buffers are copied for every call, so batch norm's statistics stay what they were, and
-    random numbers (dropout) are the same every time."""
+    """A call of the module with other tensors as its parameters: takes one for each of `parameters`, then
+    the inputs. Buffers are copied for every call, so batch norm's statistics do not change, and random
+    numbers (dropout) are the same in every call."""
 
     def __init__(self, module):
         self.module = module
@@ -24,12 +24,12 @@ class ModuleCall:
         self.random_state = torch.get_rng_state()
 
     def notes(self):
-        """What is looked at, and what is not."""
-        lines = [f"looked at {len(self.held)} parameters and all inputs that could have a gradient"]
+        """Lines for the report: what is checked, and what is not."""
+        lines = [f"checked {len(self.held)} parameters, and all inputs that could have a gradient"]
         if self.frozen:
-            lines.append(f"not looked at, for they are frozen: {', '.join(self.frozen)}")
+            lines.append(f"not checked, because they are frozen: {', '.join(self.frozen)}")
         if self.buffers:
-            lines.append(f"buffers are constants: {', '.join(self.buffers)}")
+            lines.append(f"not checked, because they are buffers: {', '.join(self.buffers)}")
         return lines
 
     def __call__(self, *arguments):
@@ -52,7 +52,7 @@ class ModuleCall:
                 part._parameters[name] = tensor
                 restore.append(lambda p=part, n=name, own=own: p._parameters.__setitem__(n, own))
         for part in self.module.modules():
-            if hasattr(part, "_flat_weights_names"):  # recurrent layers keep a list of their own
+            if hasattr(part, "_flat_weights_names"):  # recurrent layers have another list
                 restore.append(lambda p=part, flat=part._flat_weights: setattr(p, "_flat_weights", flat))
                 part._flat_weights = [getattr(part, name) for name in part._flat_weights_names]
 

@@ -105,8 +105,8 @@ def with_lines(report, lines):
 
 
 def with_culprit(report, culprit):
-    """The report of a function, in which a part is wrong: the part's name and its own report instead of
-    what is said of the whole."""
+    """The report of a function one part of which is wrong: with the part's name and its own report in place
+    of the cause of the whole."""
     line = f"the first wrong Function in its graph: {culprit.name}"
     if culprit.others:
         line += f"; also {', '.join(culprit.others)}"

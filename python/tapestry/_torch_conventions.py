@@ -1,5 +1,5 @@
-"""The conventions of calls (_conventions.py) of a function of tensors: also undefined cotangents, every
-combination of needs_input_grad, a second backward through the same graph, and batched cotangents."""
+"""The checks of _conventions.py for functions of tensors; also undefined cotangents, combinations of
+needs_input_grad, a second backward through the same graph, and batched cotangents."""
 
 import itertools
 
@@ -154,7 +154,7 @@ class TorchConventions(Conventions):
             self.batched_cotangents()
 
     def undefined_cotangents(self):
-        """Results of which the loss makes no use: their cotangent is None, or 0."""
+        """A result that the loss does not use has the cotangent None, or 0."""
         count = len(self.subject.outputs.arrays)
         for unused in range(min(count, 8)) if count > 1 else ():
             g = self.cotangents()

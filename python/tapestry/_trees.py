@@ -1,7 +1,7 @@
 """Nested containers of arrays, as models hold them: dictionaries, lists, tuples, dataclasses.
 
-A tree is flattened into leaves in the order of its containers, each with its path as its name:
-"layers[0].weight". Whatever is no container is a leaf.
+A tree is flattened into leaves in the order of its containers, each named by its path: "layers[0].weight".
+A value that is not a container is a leaf.
 """
 
 import dataclasses

@@ -27,7 +27,7 @@ def pytest_addoption(parser):
 
 class GradientCheck:
     """The checks of the module as methods that fail the test: `vjp` is check_vjp, and so on. Each returns
-    its report. gradient_check(report) judges a report that exists."""
+    its report. gradient_check(report) fails for an existing report."""
 
     def __init__(self, seed, undecided):
         self._seed, self._undecided = seed, undecided

@@ -13,7 +13,7 @@ X = np.array([[0.5, -1.2, 2.0], [1.5, 0.7, -0.3]])
 
 
 def raw(array):
-    """What a function sees that takes a pointer."""
+    """The numbers as a C function reads them, without strides."""
     pointer = ctypes.cast(array.ctypes.data, ctypes.POINTER(ctypes.c_double))
     return np.ctypeslib.as_array(pointer, array.shape).copy()
 

@@ -29,7 +29,7 @@ def saving(f, df, name="Own"):
 
 
 def raw(tensor):
-    """What a kernel sees that takes a pointer (and the beginning again where the memory ends)."""
+    """The numbers from the pointer on, without strides (cyclic at the end of the memory)."""
     size = tensor.storage().size()
     places = (tensor.storage_offset() + torch.arange(tensor.numel())) % size
     return tensor.as_strided((size,), (1,), 0)[places].view(tensor.shape)
@@ -206,7 +206,7 @@ class Modules(WithTorch):
         report = tapestry.check_torch(layer, self.x)
         self.assertEqual(report.verdict, "PASS", report)
         self.assertEqual([i["name"] for i in report.to_dict()["inputs"]], ["weight", "bias", "the input"])
-        self.assertIn("note: looked at 2 parameters and all inputs", str(report))
+        self.assertIn("note: checked 2 parameters, and all inputs", str(report))
         self.assertIsNone(layer.weight.grad)
 
     def test_a_wrong_parameter(self):
@@ -229,7 +229,7 @@ class Modules(WithTorch):
         report = self.fails(model, self.x, "the first wrong Function in its graph: Scale")
         failed = [i["name"] for i in report.to_dict()["inputs"] if i["verdict"] == "FAIL"]
         self.assertEqual(failed, ["scale"])
-        self.assertIn("frozen: shift", str(report))
+        self.assertIn("because they are frozen: shift", str(report))
 
     def test_state_stays(self):
         model = torch.nn.Sequential(
@@ -244,7 +244,7 @@ class Modules(WithTorch):
         report = tapestry.check_torch(model, x)
         self.assertEqual(report.verdict, "PASS", report)
         self.assertTrue(torch.equal(torch.rand(1), expected))
-        self.assertIn("buffers are constants: 1.running_mean", str(report))
+        self.assertIn("because they are buffers: 1.running_mean", str(report))
         for name, value in model.state_dict().items():
             self.assertTrue(torch.equal(value, before[name]), name)
         self.assertTrue(all(p is own[name] for name, p in model.named_parameters()))
