@@ -132,9 +132,23 @@ def torch_judged(kernels=torch_kernels.KERNELS, seed=0, dtype="float64", peer=Tr
             ]
             report = tapestry.check_torch(of_torch(kernel, wrong), tuple(inputs))
             verdict = Verdict(kernel, wrong, report)
+            if wrong:
+                verdict.off = wrong_inputs_of_torch(kernel, inputs)
             if peer:
                 verdict.peer = peer_verdict(of_torch(kernel, wrong), inputs)
             yield verdict
+
+
+def wrong_inputs_of_torch(kernel, inputs):
+    """Those whose gradients the fault changes."""
+    import torch
+
+    gradients = []
+    for wrong in (False, True):
+        y = of_torch(kernel, wrong).apply(*inputs)
+        y = sum(part.sin().sum() for part in (y if isinstance(y, tuple) else (y,)) if part.requires_grad)
+        gradients.append(torch.autograd.grad(y, inputs))
+    return [i for i, (a, b) in enumerate(zip(*gradients)) if not torch.allclose(a, b, rtol=1e-6, atol=0)]
 
 
 def peer_verdict(function, inputs):
