@@ -12,8 +12,8 @@
 {
     build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
                     libcli11-dev libxxhash-dev)
-    test_packages=(chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev
-                   openmpi-bin)
+    test_packages=(chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest
+                   iproute2 libopenmpi-dev openmpi-bin)
     # If npm comes from elsewhere, Debian's would conflict with it.
     command -v npm >/dev/null || test_packages+=(nodejs npm)
     clang_packages=(clang-14 libclang-rt-14-dev libomp-14-dev)

@@ -21,9 +21,10 @@ from ._checks import (
     check_vjp,
 )
 from ._gradcheck import version as _version
-from ._report import Report
+from ._report import GradientError, Report
 
 __all__ = [
+    "GradientError",
     "Report",
     "check_gradient",
     "check_hessian",

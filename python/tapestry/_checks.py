@@ -1,12 +1,29 @@
 """The checks: adapts a function and its gradient to the checker."""
 
+import contextlib
+import contextvars
 import json
 
 import numpy as np
 
 from . import _gradcheck
 from ._arrays import Layout, as_array, as_shown, narrow_type, of_type
-from ._report import Report
+from ._conventions import Findings, NumpyConventions, findings
+from ._report import Report, with_culprit, with_findings, with_lines, with_names
+from ._trees import map_leaves, over_trees
+
+_default_seed = contextvars.ContextVar("seed of checks that do not set one", default=None)
+
+
+@contextlib.contextmanager
+def default_seed(seed):
+    """Within it, checks that do not set a seed have this one; None leaves it as it is."""
+    token = _default_seed.set(_default_seed.get() if seed is None else seed)
+    try:
+        yield
+    finally:
+        _default_seed.reset(token)
+
 
 _NOT_DEFINED = (ArithmeticError, ValueError, np.linalg.LinAlgError)
 
@@ -64,6 +81,8 @@ class ArrayFunction:
 
 
 def _json(subject, options):
+    if _default_seed.get() is not None:
+        options = {"seed": _default_seed.get(), **options}
     options = {name: _plain(option) for name, option in options.items() if option is not None}
     shapes = subject.inputs.shapes()
     options.setdefault(*("shape", shapes[0]) if len(shapes) == 1 else ("inputs", shapes))
@@ -100,7 +119,7 @@ def _check_in(dtype, narrow, wide, options):
     return in_f64 if compared and not in_f64 else compared
 
 
-def check_vjp(f, vjp, inputs, *, reset=None, dtype=None, **options):
+def check_vjp(f, vjp, inputs, *, reset=None, dtype=None, conventions=True, **options):
     """Check that vjp(*inputs, g) is the product g^T df/dx for every input.
 
     `inputs` is an array, or a tuple of arrays. f(*inputs) returns an array or a tuple of arrays, of any
@@ -119,15 +138,23 @@ def check_vjp(f, vjp, inputs, *, reset=None, dtype=None, **options):
     is checked first, then that in float16 (or in bf16: ml_dtypes.bfloat16, or bits as uint16 if the
     inputs are such) is compared with it; the report is the worse of the two. Rounding is allowed for.
     """
-    f, vjp = _resetting(reset, f), _resetting(reset, vjp)
+    f, vjp, inputs, names = over_trees(_resetting(reset, f), _resetting(reset, vjp), inputs)
     alone = not isinstance(inputs, tuple)
     shown = [as_shown(x, "an input") for x in ((inputs,) if alone else inputs)]
     arrays = [as_array(x, "an input", dtype == "bf16") for x in shown]
-    if dtype is None:
-        return _check(ArrayFunction(f, vjp, arrays, alone), options)
-    types = [narrow_type(dtype, x, "an input") for x in shown]
+    types = dtype and [narrow_type(dtype, x, "an input") for x in shown]
     wide = ArrayFunction(f, vjp, arrays, alone)
-    return _check_in(dtype, ArrayFunction(f, vjp, arrays, alone, types), wide, options)
+    found = Findings()
+    if conventions:
+        calls = NumpyConventions(wide, names, bounded="bounds" in options)
+        found = findings(calls, options.get("seconds"))
+    if found.wrong:  # the cause is known
+        options = {"explain": False, **options}
+    if dtype is None:
+        report = _check(wide, options)
+    else:
+        report = _check_in(dtype, ArrayFunction(f, vjp, arrays, alone, types), wide, options)
+    return with_findings(with_names(report, names), found.wrong, found.notes)
 
 
 def check_gradient(f, df, x, *, dtype=None, **options):
@@ -145,12 +172,13 @@ def check_gradient(f, df, x, *, dtype=None, **options):
 
     def vjp(*x_and_g):
         *x, g = x_and_g
-        gradients = several(df(*x))
-        return [None if d is None else g * as_array(d, "gradient", bits) for d in gradients]
+        gradient = df(*x)
+        return map_leaves(
+            lambda d: g * as_array(d, "gradient", bits), gradient if is_tuple else (gradient,)
+        )
 
     bits = dtype == "bf16"
     is_tuple = isinstance(x, tuple)
-    several = _several if is_tuple else lambda gradient: (gradient,)
     return check_vjp(number, vjp, x if is_tuple else (x,), dtype=dtype, **options)
 
 
@@ -225,32 +253,74 @@ def check_hvp(df, hvp, x, *, dtype=None, **options):
     return _check_matrix(_sized(df), product, x, dtype, options, "Hessian-vector product")
 
 
-def check_torch(function, inputs, *, order=1, reset=None, **options):
-    """Check the backward of a torch.autograd.Function, or of any function of tensors.
+def check_torch(
+    function, inputs, *, order=1, reset=None, conventions=True, batched=False, **options
+):
+    """Check the backward of a torch.autograd.Function, of a torch.nn.Module with its parameters, or of any
+    function of tensors.
 
-    `inputs` is a tensor or the tuple of the function's arguments. The floating-point tensors that
-    require a gradient are checked, or all floating-point tensors if none does; they are not changed and
-    get no .grad. All of them must be float64 or complex128, or all float32: differences that such
-    numbers cannot represent then count as right. Or all bfloat16, or all float16: then as in
-    check_vjp() with a dtype, and the function must accept float64 tensors as well. Results that are not
-    floating point are ignored.
+    `inputs` is a tensor or the tuple of the function's arguments, in which tensors may be nested in
+    dictionaries, lists, tuples and dataclasses. The floating-point tensors that require a gradient are
+    checked, or all floating-point tensors if none does; they are not changed and get no .grad. Of a module
+    all parameters that require a gradient are checked as well. All of them must be float64 or complex128,
+    or all float32: differences that such numbers cannot represent then count as right. Or all bfloat16, or
+    all float16: then as in check_vjp() with a dtype, and the function must accept float64 tensors as well.
+    Results that are not floating point are ignored.
 
-    With order=2 the gradient is the function: checks the backward of the backward as its derivative
-    with respect to inputs and cotangents. Options and errors are those of check_vjp().
+    If the gradient is wrong, every torch.autograd.Function in the graph is judged alone, and the first
+    wrong one is named. With order=2 the gradient is the function: checks the backward of the backward as
+    its derivative with respect to inputs and cotangents. With batched=True also the backward for several
+    cotangents at once, by vmap. Options and errors are those of check_vjp().
     """
-    from ._torch import TorchFunction, gradient_of, in_float64
+    from ._torch import FlatCall, TorchFunction, callable_of, gradient_of, in_float64
+    from ._torch_conventions import TorchConventions
 
-    inputs = _several(inputs)
-    if order == 2:
-        if reset is not None:
-            reset()
-        function, inputs = gradient_of(function, inputs, options.get("seed", 1))
-        options.setdefault("subject", "order 2")
-    elif order != 1:
+    if order not in (1, 2):
         raise ValueError(f"check_torch: order must be 1 or 2, got {order}")
+    inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    flat = FlatCall(callable_of(function), inputs)
     reset = reset or (lambda: None)
-    subject = TorchFunction(function, inputs, reset)
-    if subject.format in ("bf16", "f16"):
-        return _check_in(subject.format, subject, in_float64(subject), options)
-    options.setdefault("format", subject.format)
-    return _check(subject, options)
+    call, arguments = flat.call, flat.arguments
+    if order == 2:
+        reset()
+        call, arguments = gradient_of(call, arguments, options.get("seed", 1))
+        options.setdefault("subject", "order 2")
+    subject = TorchFunction(call, arguments, reset)
+    names = flat.names_of(subject.checked) if order == 1 else None
+    judged = in_float64(subject) if subject.format in ("bf16", "f16") else subject
+    found = Findings()
+    if conventions and order == 1:
+        bounded = "bounds" in options
+        calls = TorchConventions(judged, names, len(flat.parameters), bounded, batched)
+        found = findings(calls, options.get("seconds"))
+        if found.wrong:  # the cause is known
+            options = {"explain": False, **options}
+    if judged is not subject:
+        report = _check_in(subject.format, subject, judged, options)
+    else:
+        options.setdefault("format", subject.format)
+        report = _check(subject, options)
+    wrong = report.verdict == "FAIL" or found.wrong
+    if wrong and callable_of(function) is function:  # not a single Function
+        if order == 2:  # the graph of the function, not that of its gradient
+            judged = TorchFunction(flat.call, flat.arguments, reset)
+        report = _with_culprit(report, judged, flat.module, order)
+    return with_findings(with_names(report, names), found.wrong, [*(flat.notes or ()), *found.notes])
+
+
+def _with_culprit(report, subject, module, order):
+    """The report, and which Function in the graph is wrong."""
+    from ._culprit import find
+
+    def check(function, arguments):
+        return check_torch(function, arguments, order=order, evaluations=100000)
+
+    culprit, lines, lost = find(subject, check, module)
+    if culprit is not None:
+        return with_culprit(report, culprit)
+    if report.verdict != "FAIL":
+        return report
+    if lost and order == 1:
+        which = ", ".join(f"input {i}" for i in lost)
+        lines = [f"the graph does not lead to {which}: detached on the way, or not used", *lines]
+    return with_lines(report, lines)

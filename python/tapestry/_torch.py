@@ -4,6 +4,8 @@ others are rounded from them."""
 import torch
 
 from ._arrays import Layout, as_array
+from ._modules import ModuleCall
+from ._trees import Tree, is_container
 
 _FORMATS = {
     torch.float64: "f64",
@@ -38,8 +40,49 @@ def results_of(function, arguments):
     """The results that could have a gradient."""
     with torch.enable_grad():
         results = function(*arguments)
-    results = results if isinstance(results, (tuple, list)) else (results,)
-    return [y for y in results if _is_differentiable(y)]
+    return [y for y in Tree(results).leaves if _is_differentiable(y)]
+
+
+class FlatCall:
+    """A function, or a module, as a function of a flat list of arguments: tensors within dictionaries,
+    lists, tuples and dataclasses become arguments of their own, and so do the parameters of a module.
+    `names`: of all arguments; None if these are what they were."""
+
+    def __init__(self, function, inputs):
+        self.module = function if isinstance(function, torch.nn.Module) else None
+        self.trees = [Tree(x, f"input {i}" if len(inputs) > 1 else "") for i, x in enumerate(inputs)]
+        self.arguments = [leaf for tree in self.trees for leaf in tree.leaves]
+        self.call = function
+        self.names = self.notes = None
+        nested = any(is_container(x) for x in inputs)
+        if nested or self.module is not None:
+            paths = [path or "the input" for tree in self.trees for path in tree.paths]
+            self.names = [path if nested or len(inputs) > 1 else "the input" for path in paths]
+        if nested:
+            self.call = lambda *leaves: function(*self._rebuilt(leaves))
+        self.parameters = []
+        if self.module is not None:
+            on_parameters = ModuleCall(self.module)
+            self.parameters = on_parameters.parameters
+            self.call = lambda *given: on_parameters(
+                *given[: len(self.parameters)], *self._rebuilt(given[len(self.parameters) :])
+            )
+            self.names = [*on_parameters.names, *self.names]
+            self.notes = on_parameters.notes()
+            self.arguments = self._requiring_gradients()
+
+    def _rebuilt(self, leaves):
+        remaining = iter(leaves)
+        return [tree.unflatten([next(remaining) for _ in tree.leaves]) for tree in self.trees]
+
+    def _requiring_gradients(self):
+        """Parameters, and inputs of which those that should be checked require a gradient."""
+        checked = checked_of(self.arguments)
+        inputs = [x.detach().requires_grad_() if i in checked else x for i, x in enumerate(self.arguments)]
+        return [*self.parameters, *inputs]
+
+    def names_of(self, checked):
+        return self.names and [self.names[i] for i in checked]
 
 
 class TorchFunction:
@@ -57,6 +100,7 @@ class TorchFunction:
         self.x = self.inputs.join(arrays)
         _, results = self.run(self.x.copy())
         self.results = [y.dtype for y in results]
+        self.there = [torch.empty(0, dtype=y.dtype, device=y.device) for y in results]
         self.outputs = Layout([as_array(_widened(y), "a result") for y in results], "the results")
 
     def common_format(self):
@@ -73,33 +117,52 @@ class TorchFunction:
             raise TypeError(f"check_torch: inputs of {names}, which are checked one type at a time")
         return formats.pop()
 
-    def run(self, flat):
-        """Fresh leaves, and the results."""
+    def tensors(self, flat):
+        """The checked arguments, fresh."""
+        return [
+            torch.from_numpy(array).to(self.arguments[i].device, self.arguments[i].dtype)
+            for i, array in zip(self.checked, self.inputs.split(flat))
+        ]
+
+    def cotangents(self, flat):
+        """For results like those at x."""
+        return [
+            torch.from_numpy(array).to(like.device, like.dtype)
+            for array, like in zip(self.outputs.split(flat), self.there)
+        ]
+
+    def forward(self, tensors, needed=None):
+        """The leaves that these tensors become, of which those in `needed` require a gradient (None: all),
+        and the results."""
+        leaves = [
+            x.detach().requires_grad_(needed is None or i in needed) for i, x in enumerate(tensors)
+        ]
         arguments = list(self.arguments)
-        leaves = []
-        for i, array in zip(self.checked, self.inputs.split(flat)):
-            given = self.arguments[i]
-            leaf = torch.from_numpy(array).to(given.device, given.dtype).requires_grad_()
+        for i, leaf in zip(self.checked, leaves):
             arguments[i] = leaf
-            leaves.append(leaf)
         self.reset()
         return leaves, results_of(self.function, arguments)
 
+    def run(self, flat):
+        """Fresh leaves, and the results."""
+        return self.forward(self.tensors(flat))
+
+    def joined(self, gradients):
+        return self.inputs.join([None if d is None else _widened(d) for d in gradients])
+
+    def joined_results(self, results):
+        return self.outputs.join([_widened(y) for y in results])
+
     def value(self, flat):
-        return self.outputs.join([_widened(y) for y in self.run(flat)[1]])
+        return self.joined_results(self.run(flat)[1])
 
     def vjp(self, flat, cotangent):
         leaves, results = self.run(flat)
-        pairs = [
-            (y, torch.from_numpy(g).to(y.device, y.dtype))
-            for y, g in zip(results, self.outputs.split(cotangent))
-            if y.requires_grad
-        ]
+        pairs = [(y, g) for y, g in zip(results, self.cotangents(cotangent)) if y.requires_grad]
         if not pairs:  # constants to PyTorch
             return self.inputs.join([None] * len(leaves))
         ys, gs = zip(*pairs)
-        gradients = torch.autograd.grad(ys, leaves, gs, allow_unused=True)
-        return self.inputs.join([None if d is None else _widened(d) for d in gradients])
+        return self.joined(torch.autograd.grad(ys, leaves, gs, allow_unused=True))
 
 
 def in_float64(narrow):

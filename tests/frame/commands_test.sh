@@ -71,7 +71,7 @@ expect_no_call() {
 }
 
 all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev libxxhash-dev"
-all_of_ci="chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev g++-aarch64-linux-gnu emscripten"
+all_of_ci="chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev g++-aarch64-linux-gnu emscripten"
 line="apt-get update && apt-get install --yes --no-install-recommends"
 
 echo "---- everything is there: neither root nor network is needed"
@@ -98,7 +98,7 @@ echo "---- neither: the line to run, exit 3"
 new_machine 1000 "${all/libfmt-dev /}"
 expect 3 "su -c '$line libfmt-dev'" ./check
 expect 3 "su -c '$line libfmt-dev'" ./demo
-expect 3 "su -c '$line libfmt-dev chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev \
+expect 3 "su -c '$line libfmt-dev chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev \
 g++-aarch64-linux-gnu'" ./.ci/run
 expect_no_call cmake
 
@@ -121,9 +121,9 @@ expect 3 "recommends clang-14 libclang-rt-14-dev libomp-14-dev'" ./check --clang
 expect 3 "recommends g++-aarch64-linux-gnu qemu-user'" ./check --neon
 expect 3 "recommends clang-14 libclang-rt-14-dev libomp-14-dev'" ./check --asan
 expect 3 "recommends emscripten nodejs'" ./check --wasm
-expect 3 "recommends chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin nodejs npm'" ./check --complete
+expect 3 "recommends chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest iproute2 libopenmpi-dev openmpi-bin nodejs npm'" ./check --complete
 false_program npm 'exit 77'
-expect 3 "recommends chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin'" ./check --complete
+expect 3 "recommends chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest iproute2 libopenmpi-dev openmpi-bin'" ./check --complete
 
 # ---- progress ------------------------------------------------------------------------------------
 

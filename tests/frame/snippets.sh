@@ -6,13 +6,15 @@
 # A block ```cpp with a main is a program; a block ```text right after it is its output. With
 # --update the output blocks are rewritten instead of compared. A program that joins processes is
 # linked with tapestry::mpi; if the build has MPI, three processes must print the same as one.
-# Most programs are compiled together; with --alone (`.ci/long documents`) each by itself.
-# Usage: snippets.sh [--update] [--alone] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
+# Most programs are compiled together; with --alone (`.ci/long documents`) each by itself. Programs that
+# include headers of Eigen or Ceres are left out; with --adapters (`.ci/long adapters`) all others are.
+# Usage: snippets.sh [--update] [--alone] [--adapters] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
 set -euo pipefail
 
-update=no alone=no
+update=no alone=no adapters=no
 [[ $1 != --update ]] || { update=yes; shift; }
 [[ $1 != --alone ]] || { alone=yes; shift; }
+[[ $1 != --adapters ]] || { adapters=yes; shift; }
 compiler=$1 build=$2 source=$3
 # shellcheck source=tests/distributed/environment.sh
 . "$source/tests/distributed/environment.sh"
@@ -57,8 +59,9 @@ rewrite() {
         kind == "cpp" { text = text $0 }
         /^```$/ && kind == "cpp" { if (text ~ /int main\(/) { ++n; adjacent = 1 } kind = ""; print; next }
         /^```text$/ && adjacent {
-            print; while ((getline line < (out "." n ".out")) > 0) print line
-            skipping = 1; next
+            print; file = out "." n ".out"; kept = 1
+            while ((getline line < file) > 0) { print line; kept = 0 }
+            skipping = !kept; next  # a program that was left out keeps its block
         }
         /^```$/ && skipping { skipping = 0; adjacent = 0 }
         skipping { next }
@@ -70,12 +73,16 @@ rewrite() {
 mapfile -t mpi_libraries < <(sed -nE 's/^MPI_[a-z]+_LIBRARY:[^=]*=(.*\/.*)/\1/p' "$build/CMakeCache.txt")
 mpirun=$(mpirun_of "$build")
 
+# Does it include headers of Eigen or Ceres?
+is_for_adapters() { grep -qE '^#include <(Eigen|ceres)/' "$1"; }
+
 joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
 
 # compile PROGRAM: creates its .exe, or prints the compiler's messages.
 compile() {
     local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt) first=()
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
+    ! is_for_adapters "$1" || libraries+=(-isystem /usr/include/eigen3 -lceres -lglog)
     # A precompiled header is used only if nothing is read before it.
     ! includes_all "$1" || first=(-include "$work/include/tapestry/tapestry.h")
     "$compiler" -std=c++20 -fopenmp "${first[@]}" -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
@@ -131,6 +138,11 @@ mapfile -t documents < <(find "$source/README.md" "$source/docs" -name '*.md' ! 
 for document in "${documents[@]}"; do split "$document"; done
 together=() others=()
 for program in "$work"/*.cpp; do
+    if is_for_adapters "$program"; then kind=yes; else kind=no; fi
+    if [[ $kind != "$adapters" ]]; then
+        mv "$program" "$program.left_out"
+        continue
+    fi
     if is_groupable "$program"; then together+=("$program"); else others+=("$program"); fi
 done
 

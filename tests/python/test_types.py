@@ -286,8 +286,11 @@ class Tensors(unittest.TestCase):
 
     def test_a_layer_that_holds_its_parameters(self):
         layer = torch.nn.Linear(3, 5).bfloat16()
+        report = tapestry.check_torch(layer, self.x(torch.bfloat16))
+        self.assertEqual(report.verdict, "PASS", report)
+        self.assertEqual(len(report.to_dict()["inputs"]), 3)
         with self.assertRaisesRegex(TypeError, "is compared with float64, which the function does not take"):
-            tapestry.check_torch(layer, self.x(torch.bfloat16))
+            tapestry.check_torch(lambda x: layer(x), self.x(torch.bfloat16))
 
     def test_types_are_not_mixed(self):
         with self.assertRaisesRegex(TypeError, "inputs of bf16, f32, which are checked one type"):

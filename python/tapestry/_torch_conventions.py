@@ -1,0 +1,218 @@
+"""The checks of _conventions.py for functions of tensors; also undefined cotangents, combinations of
+needs_input_grad, a second backward through the same graph, and batched cotangents."""
+
+import itertools
+
+import numpy as np
+import torch
+
+from ._arrays import as_array
+from ._conventions import Conventions, described
+
+_COMBINATIONS = 14  # of inputs that need a gradient, at most
+
+
+def transposed(tensor):
+    """The axes in memory in reverse order; with one axis, every other number of a longer tensor."""
+    if tensor.ndim > 1 and min(tensor.shape) > 1:
+        axes = tuple(reversed(range(tensor.ndim)))
+        return tensor.permute(axes).contiguous().permute(axes)
+    wide = torch.full((*tensor.shape, 2), float("nan"), dtype=tensor.dtype, device=tensor.device)
+    wide[..., 0] = tensor
+    return wide[..., 0]
+
+
+def with_offset(tensor):
+    """In the middle of a longer tensor."""
+    longer = torch.full((tensor.numel() + 7,), float("nan"), dtype=tensor.dtype, device=tensor.device)
+    longer[3 : 3 + tensor.numel()] = tensor.reshape(-1)
+    return longer[3 : 3 + tensor.numel()].view(tensor.shape)
+
+
+def _with_strides(tensor, strides):
+    """With its first number or row where a stride is 0, in memory as long as that of the tensor."""
+    if not tensor.ndim:
+        return tensor
+    memory = torch.full_like(tensor, float("nan"), memory_format=torch.contiguous_format)
+    memory[:1] = tensor[:1]
+    return memory.as_strided(tensor.shape, strides(memory.stride()))
+
+
+def repeated(tensor):
+    """Its first row everywhere, with a stride of 0 between rows."""
+    return _with_strides(tensor, lambda strides: (0, *strides[1:]))
+
+
+def constant(tensor):
+    """Its first number everywhere, with strides of 0, as .sum() and .mean() hand it over."""
+    return _with_strides(tensor, lambda strides: (0,) * len(strides))
+
+
+def contiguous(tensor):
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def copied(lay):
+    return lambda tensor: contiguous(lay(tensor))
+
+
+def _same(a, b):
+    return bool(((a == b) | ((a != a) & (b != b))).all())  # NaN is not itself
+
+
+class TorchConventions(Conventions):
+    """`subject` is a TorchFunction."""
+
+    layouts = (
+        ("in transposed memory", transposed, contiguous),
+        ("at an offset in memory", with_offset, contiguous),
+        ("with stride 0", repeated, copied(repeated)),
+    )
+    of_cotangent = {"with stride 0": (constant, copied(constant))}
+
+    def __init__(self, subject, names=None, fixed=0, bounded=False, batched=False):
+        super().__init__(subject, names, fixed, bounded)
+        self.batched = batched
+
+    def inputs(self):
+        return self.subject.tensors(self.subject.x.copy())
+
+    def cotangents(self):
+        return self.subject.cotangents(self.g.copy())
+
+    def shaken(self, numbers):
+        signs = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 1.0], numbers.shape))
+        by = 2 * torch.finfo(numbers.dtype).eps
+        return numbers * (1 + signs.to(numbers.device) * by).to(numbers.dtype)
+
+    def backward(self, leaves, results, g, retain=False, defined=None):
+        """The gradients of the leaves, None where there is none; `defined`: only of these results."""
+        pairs = [
+            (y, d) for i, (y, d) in enumerate(zip(results, g))
+            if y.requires_grad and (defined is None or i in defined)
+        ]  # fmt: skip
+        needed = [leaf for leaf in leaves if leaf.requires_grad]
+        if not pairs or not needed:
+            return [None] * len(leaves)
+        ys, gs = zip(*pairs)
+        found = iter(torch.autograd.grad(ys, needed, gs, allow_unused=True, retain_graph=retain))
+        return [next(found) if leaf.requires_grad else None for leaf in leaves]
+
+    def gradient(self, x, g, needed=None, defined=None):
+        leaves, results = self.subject.forward(x, needed)
+        return self.joined(self.backward(leaves, results, g, defined=defined))
+
+    def joined(self, gradients):
+        return self.subject.joined(gradients).copy()
+
+    def value(self, x):
+        return self.subject.joined_results(self.subject.forward(x)[1]).copy()
+
+    def own_calls(self):
+        x, g = self.inputs(), self.cotangents()
+        x_before, g_before = [contiguous(a) for a in x], [contiguous(a) for a in g]
+        leaves, results = self.subject.forward(x)
+        changed = {i for i, (a, b) in enumerate(zip(x_before, x)) if not _same(a, b)}
+        for i in changed:
+            self.found.add(f"forward overwrites {self.same.name(i)} without mark_dirty")
+        first = self.backward(leaves, results, g, retain=True)
+        for i, (a, b) in enumerate(zip(g_before, g)):
+            if not _same(a, b):
+                whose = self.cotangent_name(i)
+                self.found.add(f"backward overwrites {whose}, which other operations may share")
+        for i, (a, b) in enumerate(zip(x_before, x)):
+            if not (_same(a, b) or i in changed):
+                self.found.add(f"backward overwrites {self.same.name(i)}")
+        expected = self.joined(first)
+        self.same.learn(expected, self.gradient(self.inputs(), self.cotangents()))
+        self.gradient(self.inputs(), [-d for d in self.cotangents()])
+        self.own_memory(expected, self.joined(first))
+        x = [self.shaken_input(a) for a in self.inputs()]
+        self.same.learn(expected, self.gradient(x, [self.shaken(d) for d in self.cotangents()]))
+        if not self.found.wrong:
+            self.second_backward(leaves, results, expected)
+        return expected
+
+    def second_backward(self, leaves, results, expected):
+        """Through the same graph, as with retain_graph=True."""
+        try:
+            second = self.joined(self.backward(leaves, results, self.cotangents(), retain=True))
+        except RuntimeError as error:
+            if "modified by an inplace operation" in str(error):
+                self.found.add("backward overwrites what forward saved: a second backward through the graph fails")
+            else:
+                self.found.add(f"no second backward through the same graph ({described(error)})", True)
+            return
+        wrong = self.same.contradiction(expected, second)
+        if wrong:
+            self.found.add(f"backward overwrites what forward saved: in a second backward {wrong}")
+
+    def further_calls(self):
+        self.undefined_cotangents()
+        self.needs_input_grad()
+        if self.batched:
+            self.batched_cotangents()
+
+    def undefined_cotangents(self):
+        """A result that the loss does not use has the cotangent None, or 0."""
+        count = len(self.subject.outputs.arrays)
+        for unused in range(min(count, 8)) if count > 1 else ():
+            g = self.cotangents()
+            g[unused].zero_()
+            expected = self.gradient(self.inputs(), g)
+            used = [i for i in range(count) if i != unused]
+            where = f"result {unused} is unused and its cotangent None"
+            try:
+                found = self.gradient(self.inputs(), self.cotangents(), defined=used)
+            except Exception as error:
+                self.found.add(f"backward fails where {where} ({described(error)})")
+                continue
+            wrong = self.same.contradiction(expected, found)
+            if wrong:
+                self.found.add(f"where {where}, {wrong}")
+
+    def needs_input_grad(self):
+        """Some inputs need no gradient."""
+        count = len(self.subject.checked)
+        expected = self.gradient(self.inputs(), self.cotangents())
+        some = itertools.chain.from_iterable(
+            itertools.combinations(range(count), n) for n in range(1, count)
+        )
+        for needed in itertools.islice(some, _COMBINATIONS):
+            where = f"only {', '.join(self.same.name(i) for i in needed)} needs a gradient"
+            try:
+                found = self.gradient(self.inputs(), self.cotangents(), needed)
+            except Exception as error:
+                self.found.add(f"backward fails where {where} ({described(error)})")
+                continue
+            wrong = self.same.contradiction(expected, found, needed)
+            if wrong:
+                self.found.add(f"where {where}, {wrong}")
+
+    def batched_cotangents(self):
+        """As in torch.func.vmap over a backward, and in gradcheck's check_batched_grad."""
+        leaves, results = self.subject.forward(self.inputs())
+        several = [self.cotangents(), [-2 * d for d in self.cotangents()], [d * d for d in self.cotangents()]]
+        expected = [self.joined(self.backward(leaves, results, g, retain=True)) for g in several]
+        pairs = [(y, torch.stack(gs)) for y, *gs in zip(results, *several) if y.requires_grad]
+        if not pairs:
+            return
+        ys, gs = zip(*pairs)
+        try:
+            found = torch.autograd.grad(ys, leaves, gs, is_grads_batched=True, allow_unused=True)
+        except Exception as error:
+            self.found.add(f"backward cannot be batched by vmap ({described(error)})")
+            return
+        for i, one in enumerate(expected):
+            wrong = self.same.contradiction(one, self.joined([None if d is None else d[i] for d in found]))
+            if wrong:
+                self.found.add(f"batched by vmap, {wrong}")
+                return
+
+
+def widened(tensor):
+    return tensor if tensor.is_complex() else tensor.detach().double()
+
+
+def as_arrays(tensors, what):
+    return [as_array(widened(t), what) for t in tensors]
