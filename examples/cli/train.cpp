@@ -282,7 +282,7 @@ void add_train(Options& app) {
     o.example("--text book.txt --out runs/book --steps 2000",
               "Optimisers, their options and defaults:\n" + optimizers_text() +
                   "Kinds of model, their options and defaults:\n" + models_text());
-    add_fields(o, config, {"recipe", "text", "data"});
+    add_fields(o, config, {"recipe", "task", "text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();

@@ -75,6 +75,7 @@ struct ModelRow {
     ModelConfig defaults;  ///< a configuration of this kind
     /// Throws as the model's constructor does.
     std::unique_ptr<LanguageModel> (*make)(const ModelConfig& config, Generator& generator);
+    const char* task = "text";  ///< what it is trained for (nn/train/task.h)
 };
 
 /// All kinds, in the order of ModelConfig. The first is the default.

@@ -49,6 +49,10 @@ void TrainingConfig::set_model(const ModelConfig& config) {
     }
 }
 
+const std::string& data_name(const TrainingConfig& config) {
+    return config.data.empty() ? config.text : config.data;
+}
+
 void check_names(const TrainingConfig& config) {
     for_each_field<TrainingConfig>([&](const auto& one) {
         if constexpr (std::is_same_v<decltype(config.*one.member), const std::string&>) {
