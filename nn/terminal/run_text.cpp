@@ -35,8 +35,9 @@ std::string description_of(const Session& session) {
 
 std::string to_text(const TrainingResult& result, const std::string& out) {
     const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
-    const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
-                                          result.tokens_per_second, 100 * result.of_peak);
+    const std::string speed =
+        fmt::format("{:.0f} {}/s, {:.0f}% of the peak", result.tokens_per_second, result.unit,
+                    100 * result.of_peak);
     return fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
                        clock_text(result.last.seconds), speed, result.last.loss, val) +
            fmt::format("saved in {}{}{}\n{}{}", utf8::printable(out),

@@ -6,6 +6,7 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/text_task.h>
 
 #include <fmt/ranges.h>
@@ -20,7 +21,11 @@ const std::vector<TaskRow>& task_rows() {
         {.name = "text",
          .summary = "a language model predicts each token of a text from those before it",
          .begin = TextTask::begin,
-         .load = TextTask::load}};
+         .load = TextTask::load},
+        {.name = "classify",
+         .summary = "a classifier predicts the label of a text",
+         .begin = ClassifyTask::begin,
+         .load = ClassifyTask::load}};
     return rows;
 }
 
@@ -28,6 +33,14 @@ std::vector<std::string> task_names() {
     std::vector<std::string> names;
     for (const TaskRow& row : task_rows()) names.emplace_back(row.name);
     return names;
+}
+
+std::string tasks_text() {
+    std::string text;
+    for (const TaskRow& row : task_rows()) {
+        text += fmt::format("  {:<9}{}\n", row.name, row.summary);
+    }
+    return text;
 }
 
 const TaskRow& task_row(std::string_view name) {
@@ -55,9 +68,10 @@ std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Genera
 }
 
 std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
-    require<IoError>(model_kind(directory) == ModelKind::language_model,
+    const ModelKind kind = model_kind(directory);
+    require<IoError>(kind != ModelKind::transformer,
                      "{}: the model is an encoder-decoder, which no task trains", shown(directory));
-    return task_row("text").load(directory);
+    return task_row(kind == ModelKind::classifier ? "classify" : "text").load(directory);
 }
 
 void save_task(const std::filesystem::path& directory, const Task& task) {

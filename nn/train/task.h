@@ -82,6 +82,8 @@ public:
     virtual std::string amounts() const = 0;
     /// The model's size: "4 layers, 4 heads, dim 128, context 64".
     virtual std::string shape_text() const = 0;
+    /// What the run's speed counts, "tokens": config.tokens_per_step() of them in a step.
+    virtual std::string unit() const { return "tokens"; }
     /// Losses to compare the model's with: of guessing, of counting.
     virtual std::vector<ExpectedLoss> expected_losses() const = 0;
     /// What the model makes of its task now, as text of about `length` tokens. The model is in
@@ -120,6 +122,9 @@ const std::vector<TaskRow>& task_rows();
 
 /// The row of this name. Throws ValueError, with the names that there are, if there is none.
 const TaskRow& task_row(std::string_view name);
+
+/// For help: each task in a line.
+std::string tasks_text();
 
 /// Throws ValueError for a configuration whose steps need more memory than there is
 /// (nn/models/model_registry.h). A row's `begin` calls it before it makes the model.

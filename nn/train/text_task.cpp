@@ -69,7 +69,9 @@ LoadedModel given_start(const TrainingConfig& config, TaskStart& start) {
 // The sizes that follow from the text or from the model to begin with.
 void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t vocab) {
     if (start == nullptr) {
-        return config.visit_model([vocab](auto& model) { model.vocab = vocab; });
+        return config.visit_model([vocab](auto& model) {
+            if constexpr (requires { model.vocab; }) model.vocab = vocab;
+        });
     }
     const CommonSettings wanted = common_settings(config.model_config());
     config.set_model(start->model_config());

@@ -238,6 +238,9 @@ ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>&
 /// of model only.
 void check_model_options_given(const ModelConfig& model, const std::vector<std::string>& given);
 
+/// The name of the first kind of model for a task. Throws ValueError if there is none.
+std::string kind_for_task(std::string_view task);
+
 /// For help: each kind of model with its options and defaults.
 std::string models_text();
 

@@ -346,6 +346,7 @@ void TrainingRun::Impl::finish() {
     if (!finished) save_at_the_end();
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
+    result_.unit = session_.task().unit();
     result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
     if (const PlannedMemory* memory = session_.planned_memory()) {

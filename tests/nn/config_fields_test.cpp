@@ -201,5 +201,6 @@ TEST_CASE("config fields: docs/modules.md has the fields of models as they are l
         CHECK(page.find(table + "\n") != std::string::npos);
     };
     has_table_of(LlamaConfig());
+    has_table_of(BagConfig());
     has_table_of(TransformerConfig());
 }

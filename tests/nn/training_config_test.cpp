@@ -13,6 +13,7 @@ using test::check_throws;
 
 TEST_CASE("training config: what JSON keeps is the configuration") {
     TrainingConfig given{.recipe = Recipe::fast,
+                         .task = "classify",
                          .text = "a \"b\".txt",
                          .data = "d",
                          .test_fraction = 0.01,
