@@ -2,7 +2,7 @@
 # flags, because g++ accepts a precompiled header only with the flags it was made with; and ./demo
 # first builds a command from only the parts that training a GPT needs.
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
-  core/*.cpp core/*/*.cpp autograd/*.cpp autograd/*/*.cpp ops/*.cpp nn/*/*.cpp nn/models/*/*.cpp)
+  core/*.cpp core/*/*.cpp autograd/*.cpp autograd/*/*.cpp ops/*.cpp nn/*/*.cpp nn/models/*/*.cpp nn/train/*/*.cpp)
 # Other targets' sources (catalogue, MPI, C ABI), and those that depend on the instruction sets,
 # which belong to an archive.
 set(chosen_by_isa ${tapestry_SOURCE_DIR}/core/cpu.cpp ${tapestry_SOURCE_DIR}/ops/kernels/table.cpp)
@@ -28,7 +28,7 @@ foreach(source IN LISTS sources)
       set(part ${other})
     endif()
   endforeach()
-  if(folder MATCHES "^nn/models/")  # a kind's folder
+  if(folder MATCHES "^nn/(models|train)/")  # a kind's folder, or a task's
     set(part frame)
   endif()
   list(APPEND ${part} ${source})

@@ -4,6 +4,8 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/evaluate.h>
 
 namespace tapestry::cli {
@@ -18,8 +20,20 @@ struct EvalSettings {
     bool json = false;
 };
 
+int eval_classifier(const EvalSettings& s) {
+    require(!s.config.text.empty(), "eval: a classifier needs --text, a file with labels");
+    const std::unique_ptr<ClassifyTask> task = load_classify_task(s.config.start);
+    const ClassificationScores scores =
+        task->score(read_labelled_texts(s.config.text, task->labels()));
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.text));
+    return kSuccess;
+}
+
 int run_eval(const EvalSettings& s) {
     set_num_threads(s.threads);
+    if (s.tokens.empty() && model_kind(s.config.start) == ModelKind::classifier) {
+        return eval_classifier(s);
+    }
     const Evaluation one = s.tokens.empty()
                                ? evaluate_on_text(s.config, s.split, s.options, s.config.seed)
                                : evaluate_on_tokens(s.config.start, s.tokens);
@@ -31,10 +45,12 @@ int run_eval(const EvalSettings& s) {
 
 void add_eval(Options& app) {
     auto s = std::make_shared<EvalSettings>();
-    Options& o = app.subcommand("eval", "Measure a trained model's loss on a text");
+    Options& o = app.subcommand(
+        "eval", "Measure a trained model on a text: its loss, a classifier's accuracy");
     o.example("--model runs/book --text other.txt");
     add_model_directory(o, s->config.start);
-    Option text = o.text("--text", s->config.text, "UTF-8 text");
+    Option text =
+        o.text("--text", s->config.text, "UTF-8 text; for a classifier a file with labels");
     const Option data =
         o.text("--data", s->config.data, "Data made by `tapestry tokenize`, instead of a text");
     Option tokens = o.text("--tokens", s->tokens,

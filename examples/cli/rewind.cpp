@@ -7,7 +7,6 @@
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
-#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/terminal/replay_text.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/bisect.h>
@@ -82,11 +81,10 @@ int run_rewind(const RewindSettings& s) {
     const ReplayStart start = run.replayer().start_of(s.step);
     const bool watch = s.print || s.page.has_value() || is_next;
     const ReplayedStep step = replay_step(*session, watch, watch ? measure_peak() : MachinePeak{});
-    const Tokenizer& tokenizer = session->tokenizer();
-    print_text(to_text(step, run.history(), start, tokenizer, s.text.width));
+    print_text(to_text(step, run.history(), start, session->task(), s.text.width));
     if (watch) {
         const PageOptions page =
-            page_of(step.recorded, *step.watched, session->model(), tokenizer, s.run.directory);
+            page_of(step.recorded, *step.watched, session->task(), s.run.directory);
         if (s.print) print("\n{}", text_step(*step.watched->inspector, page, s.text));
         if (s.page) write_page(*s.page, *step.watched->inspector, page);
     }
@@ -178,17 +176,15 @@ struct ReplaySettings {
 
 int run_replay(const ReplaySettings& s) {
     set_num_threads(s.threads);
-    const LoadedModel loaded = load_model(s.directory);
+    const std::unique_ptr<Task> task = load_task(s.directory);
     RecordedOutcome then;
-    const RecordedStep step = read_step(s.directory, loaded.model->model_config(), then);
-    loaded.model->train();
+    const RecordedStep step = read_step(s.directory, *task, then);
+    task->model().train();
     // A loaded model's dropout uses the default generator.
     const ReplayedGradients replayed =
-        replay_gradients(*loaded.model, step, default_generator(), measure_peak());
+        replay_gradients(*task, step, default_generator(), measure_peak());
     print_text(to_text(step, replayed, then));
-    write_page(s.out, *replayed.inspector,
-               page_of(step, replayed, *loaded.model, require_tokenizer(loaded, s.directory),
-                       s.directory));
+    write_page(s.out, *replayed.inspector, page_of(step, replayed, *task, s.directory));
     return kSuccess;
 }
 

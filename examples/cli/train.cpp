@@ -96,7 +96,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
         say(fmt::format("nothing to do: all {} steps are done\n", session.steps()));
         return kSuccess;
     }
-    TrainingProgress progress(session.config().steps, progress_output());
+    TrainingProgress progress(session.config().steps, progress_output(), session.task().unit());
     call_back(s.options, progress, s.wait_for_disk);
     s.options.earlier = std::move(begun.earlier);
     TrainingRun run(session, *begun.directory, std::move(s.options));
@@ -266,9 +266,14 @@ void read_models(const Options& o, TrainSettings& s) {
             },
             one);
     }
+    if (!o.given("--kind")) s.kind = kind_for_task(run.config.task);
     run.config.set_model(model_of_kind(s.kind, s.models, of_models));
     if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
     if (o.given("--kind")) run.given.emplace_back("kind");
+    if (o.given("--kind") && !o.given("--task")) {
+        run.config.task = model_row(s.kind).task;
+        run.given.emplace_back("task");
+    }
     run.given.insert(run.given.end(), of_models.begin(), of_models.end());
 }
 
@@ -278,11 +283,12 @@ void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
-    Options& o = app.subcommand("train", "Train a language model on a text");
+    Options& o = app.subcommand("train", "Train a language model on a text, or a classifier");
     o.example("--text book.txt --out runs/book --steps 2000",
-              "Optimisers, their options and defaults:\n" + optimizers_text() +
-                  "Kinds of model, their options and defaults:\n" + models_text());
-    add_fields(o, config, {"recipe", "text", "data"});
+              "Tasks:\n" + tasks_text() + "Optimisers, their options and defaults:\n" +
+                  optimizers_text() + "Kinds of model, their options and defaults:\n" +
+                  models_text());
+    add_fields(o, config, {"recipe", "task", "text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();

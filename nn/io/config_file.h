@@ -109,6 +109,9 @@ Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stor
         if constexpr (std::is_enum_v<Value>) {
             value = value_in(file, one.name, value);
         } else {
+            if constexpr (std::is_same_v<Value, double>) {
+                value = one.traits.absent.value_or(value);
+            }
             value =
                 one.traits.required ? file.get<Value>(one.name) : file.get<Value>(one.name, value);
             if constexpr (std::is_same_v<Value, std::string>) {

@@ -266,6 +266,9 @@ void check_expressible(const GPT& model) {
     require(config.positions == Positions::learned,
             "export: GPT-2's format supports learned positions only, but this model's are {}",
             name_of_value(config.positions));
+    require(embedding_scale(config) == 1,
+            "export: GPT-2's format has no factor of the embeddings, but this model has {}",
+            embedding_scale(config));
     require(
         config.kv_heads == 0 || config.kv_heads == config.heads,
         "export: in GPT-2's format each head has separate keys and values, but in this model {} "

@@ -21,6 +21,7 @@ namespace tapestry {
 enum class ModelKind {
     language_model,       ///< of any kind in nn/models/model_registry.h
     transformer,          ///< a Transformer with encoder and decoder
+    classifier,           ///< a text classifier (classifier_directory.h)
     gpt = language_model  ///< the name from when a GPT was the only one
 };
 

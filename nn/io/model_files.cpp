@@ -95,7 +95,9 @@ ModelKind kind_in(const ConfigFile& file) {
     if (name == kTransformerKind) return ModelKind::transformer;
     std::string known;
     for (const ModelRow& row : model_rows()) {
-        if (row.name == name) return ModelKind::language_model;
+        if (row.name == name) {
+            return row.make != nullptr ? ModelKind::language_model : ModelKind::classifier;
+        }
         known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", row.name);
     }
     fail<IoError>("{}: \"model\" is \"{}\"; must be one of {} and \"{}\"", file.path(),
@@ -108,17 +110,19 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
                      "{}: a model of format {}; this Tapestry reads format {}", file.path(), format,
                      kModelFormat);
     const ModelKind kind = kind_in(file);
-    const char* const transformer = "an encoder-decoder";
     if (kind == needed) return;
-    if (needed == ModelKind::transformer) {
-        fail<IoError>("{}: the model is {}, expected {}", file.path(),
-                      model_row(file.get<std::string>("model", "gpt")).phrase, transformer);
-    }
-    std::string phrases;
+    const char* const transformer = "an encoder-decoder";
+    std::string phrases = needed == ModelKind::transformer ? transformer : "";
     for (const ModelRow& row : model_rows()) {
-        phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
+        const bool fits =
+            (row.make != nullptr ? ModelKind::language_model : ModelKind::classifier) == needed;
+        if (fits) phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
     }
-    fail<IoError>("{}: the model is {}, expected {}", file.path(), transformer, phrases);
+    fail<IoError>("{}: the model is {}, expected {}", file.path(),
+                  kind == ModelKind::transformer
+                      ? transformer
+                      : model_row(file.get<std::string>("model", "gpt")).phrase,
+                  phrases);
 }
 
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {
@@ -188,6 +192,9 @@ std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const Saved
 
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files) {
     return make(config, files, [&] { return std::make_unique<Transformer>(config); });
+}
+std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files) {
+    return make(config, files, [&] { return std::make_unique<BagClassifier>(config); });
 }
 
 void load_weights(const SavedFiles& files, const Module& model) {

@@ -7,6 +7,7 @@
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/models/bag/bag.h>
 #include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/transformer.h>
 
@@ -69,6 +70,7 @@ void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab,
 /// weights file.
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files);
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
+std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files);
 
 /// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
 /// IoError as fill_parameters and check_all_used do.

@@ -17,6 +17,8 @@ const GPTConfig& checked(const GPTConfig& config) {
     require(config.norm_eps >= 0, "GPT: the norms' epsilon must be >= 0, got {}", config.norm_eps);
     require(config.softcap >= 0 && std::isfinite(config.softcap),
             "GPT: softcap must be finite and >= 0, got {}", config.softcap);
+    require(config.embedding_scale >= 0 && std::isfinite(config.embedding_scale),
+            "GPT: embedding_scale must be finite and >= 0, got {}", config.embedding_scale);
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
             config.heads, config.dim, config.dim % config.heads);
     return config;
@@ -100,6 +102,7 @@ Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) 
     check_ids("GPT", "ids", ids);
     const std::int64_t first = first_position(ids, inputs);
     Tensor x = embedded(ids, inputs);
+    if (const double scale = embedding_scale(config_); scale != 1) x = x * scale;
     if (position_embedding) x = (*position_embedding)(x, first);
     if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
     x = blocks(embedding_dropout(x), inputs);

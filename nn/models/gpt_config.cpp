@@ -3,6 +3,7 @@
 #include <tapestry/nn/models/attention_numbers.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace tapestry {
@@ -28,6 +29,12 @@ struct Sizes {
 };
 
 }  // namespace
+
+double embedding_scale(const GPTConfig& config) {
+    if (config.embedding_scale > 0) return config.embedding_scale;
+    return config.positions == Positions::sinusoidal ? std::sqrt(static_cast<double>(config.dim))
+                                                     : 1;
+}
 
 double parameter_count(const GPTConfig& config) {
     const Sizes s(config);

@@ -27,6 +27,8 @@ struct GPTConfig {
     double dropout = 0;
     Activation activation = Activation::gelu_tanh;  ///< of the feed-forward networks
     Positions positions = Positions::learned;       ///< how the model knows the order of tokens
+    /// Factor of the token embeddings, to which positions are added; 0: embedding_scale()'s.
+    double embedding_scale = 0;
     double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
     double rotary_share = 1;     ///< fraction of a head's elements that rotate, in (0, 1]
     RotaryPairs rotary_pairs = RotaryPairs::interleaved;  ///< which elements rotate together
@@ -71,6 +73,11 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .high = 0.99, .required = true});
         field("activation", &C::activation, "Activation of the feed-forward networks");
         field("positions", &C::positions, "Position encoding");
+        // Models from before December 2026 do not have it, and were trained without a factor.
+        field("embedding_scale", &C::embedding_scale,
+              "Factor of the token embeddings before positions are added; 0: sqrt(dim) with "
+              "sinusoidal positions, otherwise 1",
+              {.low = 0, .high = 1e6, .absent = 1});
         field("rotary_base", &C::rotary_base, "Base of the rotary frequencies", {.low = 1});
         field("rotary_share", &C::rotary_share, "Share of each head's dimensions that is rotated",
               {.low = 0, .high = 1});
@@ -101,6 +108,12 @@ struct FieldsOf<GPTConfig> {
               {.stored = false});
     }
 };
+
+/// The factor of the token embeddings: config.embedding_scale, or, if that is 0, sqrt(dim) with
+/// sinusoidal positions and 1 with others. Sinusoids have a root mean square of 0.71 from the first
+/// step on, and would drown embeddings that are much smaller; positions that are learned begin as
+/// small as the embeddings do. Source: Vaswani et al. 2017, section 3.4.
+double embedding_scale(const GPTConfig& config);
 
 /// Total number of parameters of a GPT; a double, because a configuration from a file may be
 /// absurd.

@@ -16,14 +16,20 @@ namespace tapestry {
 CommonSettings common_settings(const ModelConfig& config) {
     return std::visit(
         [](const auto& c) {
-            return CommonSettings{.vocab = c.vocab,
-                                  .context = c.context,
-                                  .layers = c.layers,
-                                  .heads = c.heads,
-                                  .dim = c.dim,
-                                  .dropout = c.dropout,
-                                  .compute = c.compute,
-                                  .weights = c.weights};
+            CommonSettings all{.context = 1,
+                               .dim = c.dim,
+                               .dropout = c.dropout,
+                               .compute = c.compute,
+                               .weights = c.weights};
+            if constexpr (requires { c.vocab; }) {
+                all.vocab = c.vocab;
+                all.context = c.context;
+                all.layers = c.layers;
+                all.heads = c.heads;
+            } else {
+                all.vocab = c.classes;
+            }
+            return all;
         },
         config);
 }
@@ -114,7 +120,15 @@ const std::vector<ModelRow>& model_rows() {
          .phrase = "a Llama",
          .summary = "RMS norms, rotary positions, SwiGLU, no biases",
          .defaults = LlamaConfig{},
-         .make = make<Llama, LlamaConfig>}};
+         .make = make<Llama, LlamaConfig>},
+        {.name = "bag",
+         .title = "Bag of n-grams",
+         .phrase = "a bag of n-grams",
+         .summary = "for --task classify: vectors of hashed words and n-grams, averaged, as in "
+                    "fastText",
+         .defaults = BagConfig{},
+         .make = nullptr,
+         .task = "classify"}};
     return rows;
 }
 
@@ -136,7 +150,9 @@ const ModelRow& model_row(std::string_view name) {
 const ModelRow& row_of(const ModelConfig& config) { return model_rows()[config.index()]; }
 
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, Generator& generator) {
-    return row_of(config).make(config, generator);
+    const ModelRow& row = row_of(config);
+    require(row.make != nullptr, "{} is not a language model", row.phrase);
+    return row.make(config, generator);
 }
 
 }  // namespace tapestry

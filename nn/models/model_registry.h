@@ -1,5 +1,6 @@
-// The table of language models, a row for each kind. Training, checkpoints, model directories,
-// evaluating, sampling, inspecting, rewinding and the command line read it and name no kind:
+// The table of models, a row for each kind, most of them language models. Training, checkpoints,
+// model directories, evaluating, sampling, inspecting, rewinding and the command line read it and
+// name no kind:
 //
 //     auto model = make_model(LlamaConfig{.vocab = 65, .layers = 2});
 //
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <tapestry/core/random.h>
+#include <tapestry/nn/models/bag/bag_config.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/models/llama/llama_config.h>
 
@@ -24,11 +26,13 @@ class LanguageModel;
 
 // ---- configurations -----------------------------------------------------------------------------
 
-/// The configuration of a language model of any kind. Each has the fields of CommonSettings, and
-/// the functions parameter_count, training_bytes and step_flops.
-using ModelConfig = std::variant<GPTConfig, LlamaConfig>;
+/// The configuration of a model of any kind that a task trains (nn/train/task.h). Each has the
+/// functions parameter_count, training_bytes and step_flops, and each language model's has the
+/// fields of CommonSettings.
+using ModelConfig = std::variant<GPTConfig, LlamaConfig, BagConfig>;
 
-/// The settings that all kinds have.
+/// The settings that all language models have. Of another model, `context` is 1, what it has no
+/// field for is 0, and `vocab` is the number of its classes.
 struct CommonSettings {
     std::int64_t vocab = 0;                  ///< V, tokens in the vocabulary
     std::int64_t context = 0;                ///< maximum number of tokens that it sees
@@ -66,15 +70,17 @@ void check_memory(const ModelConfig& config, std::int64_t batch, std::int64_t gr
 
 // ---- kinds --------------------------------------------------------------------------------------
 
-/// A kind of language model.
+/// A kind of model.
 struct ModelRow {
     const char* name;      ///< in config.json and on the command line: "gpt"
     const char* title;     ///< in reports: "GPT"
     const char* phrase;    ///< in messages: "a GPT"
     const char* summary;   ///< for help
     ModelConfig defaults;  ///< a configuration of this kind
-    /// Throws as the model's constructor does.
+    /// Makes a language model; null for another kind of model, which its task makes. Throws as the
+    /// model's constructor does.
     std::unique_ptr<LanguageModel> (*make)(const ModelConfig& config, Generator& generator);
+    const char* task = "text";  ///< what it is trained for (nn/train/task.h)
 };
 
 /// All kinds, in the order of ModelConfig. The first is the default.
@@ -89,7 +95,8 @@ const ModelRow& model_row(std::string_view name);
 /// The row of a configuration.
 const ModelRow& row_of(const ModelConfig& config);
 
-/// A model with random weights. Throws as its constructor does.
+/// A language model with random weights. Throws ValueError for another kind of model, and as its
+/// constructor does.
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config,
                                           Generator& generator = default_generator());
 

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -36,6 +37,8 @@ struct FieldTraits {
     double high = std::numeric_limits<double>::infinity();  ///< largest value
     bool required = false;                                  ///< must be present in a file
     bool stored = true;                                     ///< written to a model's config.json
+    /// Value of a number that a file lacks, if that is not the default of the configuration.
+    std::optional<double> absent = {};
     const char* gpt2 = nullptr;  ///< key in GPT-2's config.json, or null if there is no single one
     const char* option = nullptr;                     ///< command-line name, if not option_name()'s
     std::vector<std::string> (*choices)() = nullptr;  ///< values of a string, or null for any

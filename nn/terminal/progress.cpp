@@ -42,10 +42,10 @@ std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) con
     const std::string end = fmt::format("  {} left", clock_text(left));
     const std::string of_peak = fmt::format(", {:.0f}% of the peak", 100 * speed.of_peak());
     const double rate = speed.tokens_per_second();
-    const std::string wide = fmt::format("  {:>7.0f} tokens/s", rate);
+    const std::string wide = fmt::format("  {:>7.0f} {}/s", rate, unit_);
     if (!output_.is_terminal) return text + wide + of_peak + end;
     // The longest version that fits; the share of the peak is dropped first.
-    const std::string narrow = fmt::format("  {:.0f} tokens/s", rate);
+    const std::string narrow = fmt::format("  {:.0f} {}/s", rate, unit_);
     const auto room = static_cast<std::size_t>(std::max(1, output_.columns - 1));
     for (const std::string& middle : {wide + of_peak, narrow + of_peak, narrow, std::string()}) {
         if ((text + middle + end).size() <= room) return text + middle + end;

@@ -33,9 +33,9 @@ std::string clock_text(double seconds);
 /// elsewhere after the first step, the last, and those with an evaluation.
 class TrainingProgress {
 public:
-    /// `steps`: the total.
-    TrainingProgress(std::int64_t steps, ProgressOutput output)
-        : steps_(steps), output_(std::move(output)) {}
+    /// `steps`: the total; `unit`: what a run's speed counts.
+    TrainingProgress(std::int64_t steps, ProgressOutput output, std::string unit = "tokens")
+        : steps_(steps), output_(std::move(output)), unit_(std::move(unit)) {}
     ~TrainingProgress() { finish(); }  // so an error starts on a new line
     TrainingProgress(const TrainingProgress&) = delete;
     TrainingProgress& operator=(const TrainingProgress&) = delete;
@@ -50,6 +50,7 @@ private:
 
     std::int64_t steps_;
     ProgressOutput output_;
+    std::string unit_;
     double last_shown_ = -1;
     std::optional<double> last_val_loss_;
 };

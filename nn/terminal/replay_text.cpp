@@ -15,10 +15,18 @@
 namespace tapestry {
 namespace {
 
-// The tokens of one sequence as texts. ids: i64 [B, T].
-std::vector<std::string> sequence_of(const Tensor& ids, std::int64_t row,
-                                     const Tokenizer& tokenizer) {
-    return token_texts(tokenizer, views::slice(ids, 0, row, row + 1).to_vector<std::int64_t>());
+// The tokens of one row of a batch.
+using RowTexts = std::function<std::vector<std::string>(const Batch& batch, std::int64_t row)>;
+
+RowTexts texts_by(const Task& task) {
+    return [&task](const Batch& batch, std::int64_t row) { return task.texts(batch, row); };
+}
+
+RowTexts texts_by(const Tokenizer& tokenizer) {
+    return [&tokenizer](const Batch& batch, std::int64_t row) {
+        const Tensor ids = views::slice(batch.inputs, 0, row, row + 1);
+        return token_texts(tokenizer, ids.to_vector<std::int64_t>());
+    };
 }
 
 // A reason why numbers may differ, or empty.
@@ -71,17 +79,16 @@ std::string where_from(const ReplayStart& start) {
     return fmt::format("{}, {} step{} away", from, start.steps, start.steps == 1 ? "" : "s");
 }
 
-std::string batches_of(const RecordedStep& step, const Tokenizer& tokenizer, int width) {
+std::string batches_of(const RecordedStep& step, const RowTexts& texts, int width) {
     constexpr std::int64_t kMost = 24;
     const auto most_characters = static_cast<std::size_t>(std::max(width - 12, 20));
     std::string lines;
     std::int64_t rows = 0;
     for (const RecordedBatch& b : step.batches) {
-        const Tensor& ids = b.batch.inputs;
-        for (std::int64_t i = 0; i < ids.size(0); ++i) {
+        for (std::int64_t i = 0; i < b.batch.inputs.size(0); ++i) {
             if (++rows > kMost) continue;
             std::string text;
-            for (const std::string& token : sequence_of(ids, i, tokenizer)) text += token;
+            for (const std::string& token : texts(b.batch, i)) text += token;
             lines += fmt::format("{:4}  {}\n", rows, utf8::quoted(text, most_characters));
         }
     }
@@ -95,15 +102,25 @@ std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) 
                        utf8::printable(then.built), now.built);
 }
 
-}  // namespace
-
-std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
-                    const Tokenizer& tokenizer, int width) {
+std::string text_of(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
+                    const RowTexts& texts, int width) {
     const bool is_known = step.metrics.step <= history.last_step();
     return (is_known ? numbers_of(step.metrics, history) : beyond(step, history)) +
            (step.diverged.empty() ? largest_update(step.flow) : "") +
            fmt::format("replayed {}; it learned from\n", where_from(start)) +
-           batches_of(step.recorded, tokenizer, width);
+           batches_of(step.recorded, texts, width);
+}
+
+}  // namespace
+
+std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
+                    const Task& task, int width) {
+    return text_of(step, history, start, texts_by(task), width);
+}
+
+std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
+                    const Tokenizer& tokenizer, int width) {
+    return text_of(step, history, start, texts_by(tokenizer), width);
 }
 
 std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
@@ -116,20 +133,38 @@ std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                : text + fmt::format("then: {}\n", utf8::printable(then.finding));
 }
 
-PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed,
-                    const LanguageModel& model, const Tokenizer& tokenizer,
-                    const std::string& directory) {
-    const Tensor& ids = step.batches[replayed.batch].batch.inputs;
+namespace {
+
+PageOptions page_with(const RecordedStep& step, const ReplayedGradients& replayed,
+                      const Module& model, const RowTexts& texts, const std::string& directory) {
+    const Batch& batch = step.batches[replayed.batch].batch;
+    const Tensor& ids = batch.inputs;
     return {.title = fmt::format("Step {}, replayed", step.step),
             .subtitle = fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}",
                                     directory, model.settings(), model.parameter_count(),
                                     step.updated ? " as the step's update left them" : "",
                                     name_of_batch(step, replayed.batch), ids.size(0), ids.size(1),
                                     replayed.loss),
-            .texts = {{.queries = sequence_of(ids, 0, tokenizer)}},
-            .name_of = [&tokenizer](std::int64_t id) {
-                return token_texts(tokenizer, {&id, 1}).front();
-            }};
+            .texts = {{.queries = texts(batch, 0)}}};
+}
+
+}  // namespace
+
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const Task& task,
+                    const std::string& directory) {
+    PageOptions page = page_with(step, replayed, task.model(), texts_by(task), directory);
+    page.name_of = [&task](std::int64_t id) { return task.name_of(id); };
+    return page;
+}
+
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed,
+                    const LanguageModel& model, const Tokenizer& tokenizer,
+                    const std::string& directory) {
+    PageOptions page = page_with(step, replayed, model, texts_by(tokenizer), directory);
+    page.name_of = [&tokenizer](std::int64_t id) {
+        return token_texts(tokenizer, {&id, 1}).front();
+    };
+    return page;
 }
 
 }  // namespace tapestry

@@ -17,6 +17,9 @@ namespace tapestry {
 /// replay started; and the text of every sequence in the batch (at most the first 24), in about
 /// `width` columns.
 std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
+                    const Task& task, int width);
+/// The same for a text in the tokenizer's tokens.
+std::string to_text(const ReplayedStep& step, const RunHistory& history, const ReplayStart& start,
                     const Tokenizer& tokenizer, int width);
 
 /// About a recorded step: its loss, whether the replay reproduced its bits, and the finding; if
@@ -24,7 +27,11 @@ std::string to_text(const ReplayedStep& step, const RunHistory& history, const R
 std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                     const RecordedOutcome& then);
 
-/// The step's page. `directory`: where the step comes from. Shows the first sequence's attention.
+/// The step's page, of which the task must outlive the result. `directory`: where the step comes
+/// from. Shows the first row's attention.
+PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const Task& task,
+                    const std::string& directory);
+/// The same for a language model and its tokenizer.
 PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed,
                     const LanguageModel& model, const Tokenizer& tokenizer,
                     const std::string& directory);

@@ -170,7 +170,8 @@ Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_
     Fork fork{.session = replayer.session_before(step + 1),
               .earlier = parent_run(history, step, next),
               .changed = next.overridden};
-    fork.session = fork.session->continued(next.config, load_tokenizer(history.directory()), cache);
+    fork.session =
+        fork.session->continued(next.config, {.directory = history.directory(), .cache = cache});
     fork.session->set_seconds_before(fork.earlier.state.seconds);
     return fork;
 }
@@ -311,7 +312,7 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
     together(c, [&] {
         if (c.rank() != 0) run.session = follower(config, request, cache);
     });
-    check_same(c, {{"data", run.session->corpus().hash}});
+    check_same(c, {{"data", run.session->task().data_hash()}});
     together(c, [&] { run.shared = std::make_unique<SharedSession>(*run.session, c); });
     return run;
 }

@@ -116,7 +116,7 @@ public:
     bool look(Session& session) {
         const ReplayedStep step = replay_step(session, false);
         if (condition_.quantity == Quantity::non_finite) {
-            if (std::isfinite(sum_of_squares(session.model().parameters()))) return false;
+            if (std::isfinite(sum_of_squares(session.module().parameters()))) return false;
             found.what = "the weights after it are not finite";
             return true;
         }

@@ -91,10 +91,9 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
 
 // Checks the names that this run's best model needs. Throws IoError if a foreign file has one.
 void check_best(const Commit& commit, const Session& session) {
-    const bool characters = session.tokenizer().kind() == "char";
-    for (const char* const name :
-         {kWeightsName, kConfigName, kManifestName, characters ? kTokenizerName : "vocab.json",
-          characters ? kTokenizerName : "merges.txt"}) {
+    std::vector<std::string> names = session.task().description_files();
+    names.insert(names.begin(), {kWeightsName, kManifestName});
+    for (const std::string& name : names) {
         commit.check_place(fmt::format("{}/{}", kBestFolder, name));
     }
 }
@@ -125,9 +124,9 @@ void check_can_write(const RunDirectory& directory, const Session& session,
     }
     if (contents.best) check_best(commit, session);
     check_replaceable(directory.path() / kMetricsName);
-    write_description(commit, "", session.config().model_config(), session.tokenizer());
-    write_weights(commit, "", session.config().model_config(), saved_tensors(session.model()));
-    if (contents.state) check_room(directory.path(), state_bytes(session.model()));
+    session.task().write_description(commit, "");
+    write_weights(commit, "", session.config().model_config(), saved_tensors(session.module()));
+    if (contents.state) check_room(directory.path(), state_bytes(session.module()));
     if (contents.state && resumes) set_aside(directory, session);
 }
 
@@ -264,7 +263,7 @@ void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
         kept_.push_back(fmt::format("the best model is not saved: {}", error.what()));
         return;
     }
-    write_description(commit, kBestFolder, session_.config().model_config(), session_.tokenizer());
+    session_.task().write_description(commit, kBestFolder);
     write_weights(commit, kBestFolder, session_.config().model_config(), weights);
     commit.write_manifest_of(kBestFolder);
 }
@@ -292,7 +291,7 @@ void CheckpointWriter::begin_anew(Commit& commit) const {
     for (const auto& [name, digest] : commit.before().files) {
         if (name.find('/') != std::string::npos) commit.remove(name);
     }
-    write_description(commit, "", session_.config().model_config(), session_.tokenizer());
+    session_.task().write_description(commit, "");
 }
 
 }  // namespace tapestry

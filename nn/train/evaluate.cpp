@@ -7,7 +7,7 @@
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/loop.h>
-#include <tapestry/nn/train/session.h>
+#include <tapestry/nn/train/text_task.h>
 #include <tapestry/ops/loss.h>
 
 #include <fmt/core.h>
@@ -82,6 +82,33 @@ std::vector<double> batch_losses(LanguageModel& model, const TextData& data, Spl
         losses.push_back(model.loss(b.inputs, b.targets).item());
     }
     return losses;
+}
+
+BatchLosses validation_losses(Task& task, Generator& generator, Range batches) {
+    const FloatingPointGuard standard;
+    const std::int64_t count = task.validation_batches();
+    require(count >= 1, "evaluate: batches must be at least 1, got {}", count);
+    const NoGradGuard no_grad;
+    const InEvaluationMode mode(task.model());
+    BatchLosses losses;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const Batch b = task.validation_batch(i, generator);
+        if (i < batches.begin || i >= batches.end) continue;
+        const CountedLoss loss = task.loss(b);
+        losses.means.push_back(loss.mean.item());
+        losses.counts.push_back(loss.count.value_or(1));
+    }
+    return losses;
+}
+
+double mean_loss(const BatchLosses& losses) {
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < losses.means.size(); ++i) {
+        if (losses.counts[i] == 0) continue;  // its mean may be NaN
+        sum += losses.counts[i] * losses.means[i];
+        count += losses.counts[i];
+    }
+    return sum / count;
 }
 
 WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids) {

@@ -31,6 +31,21 @@ std::vector<double> batch_losses(LanguageModel& model, const TextData& data, Spl
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches);
 
+class Task;
+
+/// The mean losses of some batches, and how much each counts.
+struct BatchLosses {
+    std::vector<double> means;   ///< of each batch
+    std::vector<double> counts;  ///< of each: CountedLoss::count, or 1
+};
+
+/// The losses of the task's validation batches, but only of `batches`; the generator advances past
+/// all of them. In evaluation mode, without a tape; restores the model's mode.
+BatchLosses validation_losses(Task& task, Generator& generator, Range batches);
+
+/// The mean over all targets.
+double mean_loss(const BatchLosses& losses);
+
 /// The loss of a sequence of ids, window by window.
 struct WindowLoss {
     double loss = 0;          ///< mean cross-entropy in nats

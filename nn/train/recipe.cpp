@@ -1,5 +1,4 @@
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/step_on_text.h>
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
@@ -26,11 +25,10 @@ void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string
 }
 
 std::string subtitle_of(const Session& session) {
-    const TextData& data = session.data();
-    return fmt::format("{}: {}; {} parameters; {} {}s to learn from, {} held out; {}",
-                       row_of(session.config().model_config()).title, session.model().settings(),
-                       session.model().parameter_count(), data.size(Split::train),
-                       session.tokenizer().unit(), data.size(Split::validation),
+    const Module& model = session.module();
+    return fmt::format("{}: {}; {} parameters; {}; {}",
+                       row_of(session.config().model_config()).title, model.settings(),
+                       model.parameter_count(), session.task().amounts(),
                        pluralize(num_threads(), "thread"));
 }
 
@@ -85,21 +83,20 @@ std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer&
 
 TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_least) {
     const TrainingConfig& config = session.config();
-    TrainingRecipe recipe{.title = "Training on " + last_name(data_name(config)),
-                          .subtitle = subtitle_of(session),
-                          .command = also.command,
-                          .rewind = also.rewind,
-                          .options = recipe_lines(config),
-                          .expected = expected_losses(session.data(), session.tokenizer()),
-                          .steps = config.steps,
-                          .tokens_per_step = config.tokens_per_step(),
-                          .step_least = step_least,
-                          .clip = config.clip,
-                          .sentence = session.sentence(),
-                          .name_of = [&tokenizer = session.tokenizer()](std::int64_t id) {
-                              return token_texts(tokenizer, {&id, 1}).front();
-                          }};
-    const std::vector<std::string> frozen = frozen_parameters(session.model());
+    TrainingRecipe recipe{
+        .title = "Training on " + last_name(data_name(config)),
+        .subtitle = subtitle_of(session),
+        .command = also.command,
+        .rewind = also.rewind,
+        .options = recipe_lines(config),
+        .expected = session.task().expected_losses(),
+        .steps = config.steps,
+        .tokens_per_step = config.tokens_per_step(),
+        .step_least = step_least,
+        .clip = config.clip,
+        .sentence = session.sentence(),
+        .name_of = [&task = session.task()](std::int64_t id) { return task.name_of(id); }};
+    const std::vector<std::string> frozen = frozen_parameters(session.module());
     if (!frozen.empty()) {
         recipe.options.push_back(
             {"frozen", value_text(frozen), "Parameters frozen by --train-only"});

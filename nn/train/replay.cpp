@@ -4,7 +4,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/io/manifest.h>
-#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 
@@ -55,12 +55,13 @@ bool same_bits(double a, double b) {
 
 // ---- a recorded step ----------------------------------------------------------------------------
 
-ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& step,
-                                   Generator& dropout, const MachinePeak& peak) {
+ReplayedGradients replay_gradients(Task& task, const RecordedStep& step, Generator& dropout,
+                                   const MachinePeak& peak) {
+    Module& model = task.model();
     const auto count = static_cast<std::int64_t>(step.batches.size());
     ReplayedGradients replayed;
     model.zero_grad();
-    model.compute_in(step.compute);
+    task.compute_in(step.compute);
     const DType weights = dtype_of(step.weights);  // reading the file converted to f32
     if (is_narrow(weights) && model.parameters().front().dtype() != weights) model.to(weights);
     GradientSum sum(model.parameters(), step.micro_batches);
@@ -68,13 +69,19 @@ ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& ste
         const RecordedBatch& recorded = step.batches[i];
         dropout.set_state(recorded.seed, recorded.offset);
         replayed = {.batch = i, .inspector = std::make_unique<Inspector>(model, peak)};
-        const auto loss = [&] { return model.loss(recorded.batch.inputs, recorded.batch.targets); };
+        const auto loss = [&] { return task.loss(recorded.batch); };
         replayed.loss = add_gradients(loss, count, [&] { replayed.inspector->finish(); });
         sum.add(replayed.loss);
         if (replayed.inspector->non_finite()) break;
     }
     sum.finish();
     return replayed;
+}
+
+ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& step,
+                                   Generator& dropout, const MachinePeak& peak) {
+    TextTask task(model);
+    return replay_gradients(task, step, dropout, peak);
 }
 
 std::string finding_text(const RecordedStep& step, const ReplayedGradients& replayed) {
@@ -129,7 +136,7 @@ std::unique_ptr<Session> Replayer::session_at(const SavedFiles& files, std::int6
     files.check({state->name()});
     return Session::resume(files.path(state->name()),
                            exactly(config_of(history_.segment_of(state->step + 1))),
-                           load_tokenizer(files.directory()), options_.cache);
+                           {.directory = files.directory(), .cache = options_.cache});
 }
 
 // Compares with a checkpoint of the same segment, if one is left.
@@ -143,11 +150,12 @@ void Replayer::check_data(const Session& session) const {
         return {};
     };
     const std::string then = read_saved(history_.directory(), data_then);
-    require(then.empty() || then == session.corpus().hash,
+    const std::string& now = session.task().data_hash();
+    require(then.empty() || then == now,
             "{}: the data had checksum {} when step {} was taken, and {} has {}; give its path "
             "with --text or --data",
             shown(history_.directory()), then, session.steps() + 1,
-            shown(data_name(session.config())), session.corpus().hash);
+            shown(data_name(session.config())), now);
 }
 
 ReplayStart Replayer::start_of(std::int64_t step) const {
@@ -182,7 +190,8 @@ void Replayer::advance(std::unique_ptr<Session>& session, std::int64_t step) con
 
 void Replayer::go_on_under(std::unique_ptr<Session>& session, const TrainingConfig& config) const {
     if (to_json(session->config()) == to_json(config)) return;
-    session = session->continued(config, load_tokenizer(history_.directory()), options_.cache);
+    session =
+        session->continued(config, {.directory = history_.directory(), .cache = options_.cache});
     check_data(*session);
 }
 
@@ -193,7 +202,7 @@ ReplayedStep replay_step(Session& session, bool watch, const MachinePeak& peak) 
     const CommonSettings model = common_settings(session.config().model_config());
     step.recorded.compute = model.compute;
     step.recorded.weights = model.weights;
-    GradientFlow flow(session.model());
+    GradientFlow flow(session.module());
     Generator& dropout = session.weights_generator();
     std::string checksum;
     session.watch({.batch = [&](const Batch& batch) { step.recorded.note(batch, dropout); },
@@ -202,7 +211,7 @@ ReplayedStep replay_step(Session& session, bool watch, const MachinePeak& peak) 
                            checksum = checksum_of_gradients(session.optimizer().parameters());
                            if (watch) {
                                step.watched =
-                                   replay_gradients(session.model(), step.recorded, dropout, peak);
+                                   replay_gradients(session.task(), step.recorded, dropout, peak);
                            }
                            flow.before_update();
                        }});
@@ -213,7 +222,7 @@ ReplayedStep replay_step(Session& session, bool watch, const MachinePeak& peak) 
         if (!watch) throw;
         step.metrics.step = step.recorded.step;
         step.diverged = error.what();
-        step.watched = replay_gradients(session.model(), step.recorded, dropout, peak);
+        step.watched = replay_gradients(session.task(), step.recorded, dropout, peak);
         return step;
     }
     step.metrics.grad_xxh3 = checksum;

@@ -37,6 +37,9 @@ struct ReplayedGradients {
 /// is the generator of the model's dropout; it ends where the step left it. The model's gradients
 /// are cleared first and hold the sum afterwards. The model keeps the step's compute type, and its
 /// weights the type that they had in the step.
+ReplayedGradients replay_gradients(Task& task, const RecordedStep& step, Generator& dropout,
+                                   const MachinePeak& peak = {});
+/// The same for a language model.
 ReplayedGradients replay_gradients(LanguageModel& model, const RecordedStep& step,
                                    Generator& dropout, const MachinePeak& peak = {});
 

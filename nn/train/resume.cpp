@@ -89,6 +89,9 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
             "{}: --optimizer {} cannot continue from the state of {}; start a new run from the "
             "weights (--model)",
             name, options.wanted.optimizer, config.optimizer);
+    require(!contains(options.given, "task") || options.wanted.task == config.task,
+            "{}: --task {} cannot continue from the state of a run whose task is {}", name,
+            options.wanted.task, config.task);
     check_options_given(config.optimizer, options.given);
     const ModelRow& kind = row_of(config.model_config());
     const ModelRow& wanted_kind = row_of(options.wanted.model_config());

@@ -55,7 +55,7 @@ std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options,
     const std::string name = stored.back().name();
     files.check({name});
     const fs::path state_path = files.path(name);
-    auto session = Session::resume(state_path, options, load_tokenizer(path_), cache);
+    auto session = Session::resume(state_path, options, {.directory = path_, .cache = cache});
     RunState state = run_state_from_json(checkpoint_info(state_path).run, shown(state_path));
     if (!session->overridden().empty()) {
         state.segments.push_back(

@@ -1,15 +1,12 @@
 #include <tapestry/nn/train/session.h>
 
-#include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
-#include <tapestry/nn/data_parallel/gradient_sum.h>
-#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/shared_session.h>
-#include <tapestry/nn/train/step_on_text.h>
+#include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/ops/view.h>
 
@@ -20,48 +17,6 @@
 
 namespace tapestry {
 namespace {
-
-Corpus load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
-    Corpus data = load_data(config.data);
-    if (tokenizer) {
-        require(data.tokenizer->hash() == tokenizer->hash(),
-                "{}: made with a tokenizer that differs from that of {} ({} {}s, hash {}; {} {}s, "
-                "hash {})",
-                config.data, config.start.empty() ? "the model" : config.start,
-                data.tokenizer->vocab_size(), data.tokenizer->unit(), data.tokenizer->hash(),
-                tokenizer->vocab_size(), tokenizer->unit(), tokenizer->hash());
-    }
-    return data;
-}
-
-}  // namespace
-
-const std::string& data_name(const TrainingConfig& config) {
-    return config.data.empty() ? config.text : config.data;
-}
-
-Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-                   const TextCache* cache) {
-    require(config.text.empty() != config.data.empty(),
-            "training: needs either a text or data, got {}",
-            config.text.empty() ? "neither" : "both");
-    return config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
-                               : load_for(config, std::move(tokenizer));
-}
-
-TextData split_corpus(const Corpus& corpus, const TrainingConfig& config) {
-    return TextData(corpus.ids, {.test_fraction = config.test_fraction, .name = data_name(config)});
-}
-
-namespace {
-
-// The model to begin with, or nothing.
-LoadedModel load_start(const std::string& directory) {
-    if (directory.empty()) return {};
-    LoadedModel start = load_model(directory);
-    require_tokenizer(start, directory);
-    return start;
-}
 
 void check_rounds_bf16(const std::string& optimizer) {
     std::vector<std::string> able;
@@ -83,51 +38,32 @@ TrainingConfig checked(TrainingConfig config) {
     return config;
 }
 
-// Tensors of state for a parameter.
-std::int64_t moments_of(const TrainingConfig& config) {
-    return std::ssize(optimizer_row(config.optimizer).moments(optimizer_options(config)));
-}
-
 }  // namespace
 
 Session::Session(const TrainingConfig& config, const TextCache* cache)
-    : Session(config, load_start(config.start), cache, false) {}
+    : Session(config, TaskStart{.cache = cache}) {}
 
-Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed)
+Session::Session(TrainingConfig config, TaskStart start)
     : config_(checked(std::move(config))),
-      corpus_(read_corpus(config_, std::move(start.tokenizer), cache)),
-      data_(split_corpus(corpus_, config_)),
       weights_(stream(config_.seed, Stream::weights)),
-      batches_(stream(config_.seed, Stream::batches)) {
-    if (start.model) {
-        const CommonSettings wanted = common_settings(config_.model_config());
-        config_.set_model(start.model->model_config());
-        config_.visit_model([&](auto& model) {
-            model.compute = wanted.compute;  // a run's setting, not the saved model's
-            model.weights = wanted.weights;
-            model.dropout = config_.start_dropout.value_or(model.dropout);
-        });
-    } else if (!resumed) {
-        config_.visit_model([this](auto& model) { model.vocab = tokenizer().vocab_size(); });
-    }
-    data().check_context(config_.context());
-    check_memory(config_.model_config(), config_.micro_batch_size(),
-                 GradientSum::gradient_sets(config_.leaves_per_step(), config_.micro_batches),
-                 moments_of(config_));
-    make_model(std::move(start.model));
-    if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
-    optimizer_ = make_optimizer(*model_, config_);
+      batches_(stream(config_.seed, Stream::batches)),
+      task_(begin_task(config_, std::move(start), weights_)) {
+    if (!config_.train_only.empty()) train_only(module(), config_.train_only);
+    optimizer_ = make_optimizer(module(), config_);
     start_loop(0);
 }
 
-// A new one also for known weights: its dropout follows the seed of this training.
-void Session::make_model(std::unique_ptr<LanguageModel> start) {
-    model_ = tapestry::make_model(config_.model_config(), weights_);
-    if (!start) return;
-    const Tensors from = start->parameters();
-    Tensors to = model_->parameters();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+const TextTask& Session::text_task() const {
+    const auto* text = dynamic_cast<const TextTask*>(task_.get());
+    require(text != nullptr, "the run's task is {}, which has no text", config_.task);
+    return *text;
 }
+
+const Corpus& Session::corpus() const { return text_task().corpus(); }
+const TextData& Session::data() const { return text_task().data(); }
+const Tokenizer& Session::tokenizer() const { return text_task().tokenizer(); }
+LanguageModel& Session::model() { return text_task().language_model(); }
+const LanguageModel& Session::model() const { return text_task().language_model(); }
 
 void Session::start_loop(std::int64_t first_step) {
     TrainOptions options = config_.loop();
@@ -171,11 +107,11 @@ void Session::before_update(std::int64_t step) {
 // A batch is drawn whole, whatever its parts, so that the next one is where it always was. What a
 // part drops depends on nothing that was dropped before it: any process can compute it.
 void Session::draw_batch() {
-    batch_ = data().batch(config_.order, Split::train, config_.batch, config_.context(), batches_);
+    batch_ = task_->next_batch(batches_);
     ++drawn_;
 }
 
-Tensor Session::next_loss() {
+CountedLoss Session::next_loss() {
     const std::int64_t parts = config_.micro_batches;
     const std::int64_t rows = config_.micro_batch_size();
     const std::int64_t first = micro_batch_ % parts * rows;
@@ -189,7 +125,7 @@ Tensor Session::next_loss() {
     const Batch part{slice(batch_.inputs, 0, first, first + rows),
                      slice(batch_.targets, 0, first, first + rows)};
     if (watchers_.batch) watchers_.batch(part);
-    return model_->loss(part.inputs, part.targets);
+    return task_->loss(part);
 }
 
 // A checkpoint has the settings that the optimiser had; those of the configuration may be
@@ -213,12 +149,12 @@ void Session::draw_anew_unless(std::uint64_t seed) {
 
 Checkpoint Session::checkpoint() {
     if (shared_ != nullptr) shared_->collect_state();
-    return {.module = *model_,
+    return {.module = module(),
             .optimizer = *optimizer_,
             .generators = {{"weights", &weights_}, {"batches", &batches_}},
             .step = steps(),
             .config = to_json(config_),
-            .data = corpus_.hash};
+            .data = task_->data_hash()};
 }
 
 std::size_t Session::moment_bytes() const {
@@ -259,62 +195,44 @@ void Session::dismiss() {
 
 double Session::evaluate() {
     Generator generator = stream(config_.seed, Stream::evaluation);
-    return tapestry::evaluate(*model_, data(), Split::validation,
-                              {.batches = config_.eval_batches, .batch = config_.batch}, generator);
+    return mean_loss(validation_losses(*task_, generator, {0, task_->validation_batches()}));
 }
 
 std::string Session::sample(std::int64_t tokens) {
     Generator generator = stream(config_.seed, Stream::samples);
-    const std::vector<std::int64_t> prompt = data().ids(Split::all).read(0, 1);
-    model_->eval();
-    const auto ids = tapestry::sample(*model_, prompt, {.tokens = tokens}, generator);
-    model_->train();
-    StreamDecoder drawn(tokenizer());
-    std::string text;
-    for (const std::int64_t id : prompt) text += drawn.next(id);
-    for (const std::int64_t id : ids) text += drawn.next(id);
-    return text + drawn.finish();
-}
-
-std::vector<std::int64_t> Session::sentence_ids() const {
-    constexpr std::int64_t kMost = 24;
-    const TokenIds unseen = data().ids(Split::validation);
-    const TokenIds ids = unseen.size() > 1 ? unseen : data().ids(Split::all);
-    return ids.read(0, std::min({kMost, config_.context(), ids.size() - 1}) + 1);
-}
-
-std::vector<std::string> Session::sentence() const {
-    return token_texts(tokenizer(), sentence_ids());
+    module().eval();
+    std::string text = task_->sample(tokens, generator);
+    module().train();
+    return text;
 }
 
 SentenceProbe Session::look() {
-    const std::vector<std::int64_t> ids = sentence_ids();
-    const Tensor all = tensor(ids, {1, std::ssize(ids)});
-    const std::int64_t count = all.size(1) - 1;
-    model_->eval();
-    SentenceProbe look = probe_sentence(*model_, [&] {
-        return model_->loss(slice(all, 1, 0, count), slice(all, 1, 1, count + 1));
-    });
-    model_->train();
+    module().eval();
+    SentenceProbe look = task_->look();
+    module().train();
     return look;
 }
 
 std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
                                          const ResumeOptions& options) {
-    return resume(file, options, nullptr);
+    return resume(file, options, TaskStart{});
 }
 
 std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
                                          const ResumeOptions& options,
                                          std::unique_ptr<Tokenizer> tokenizer,
                                          const TextCache* cache) {
+    return resume(file, options, TaskStart{.tokenizer = std::move(tokenizer), .cache = cache});
+}
+
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
+                                         const ResumeOptions& options, TaskStart start) {
     const CheckpointInfo info = checkpoint_info(file);
     auto [config, overridden] = resumed_config(info, file.string(), options);
-    LoadedModel start = tokenizer ? LoadedModel{nullptr, std::move(tokenizer)}
-                                  : LoadedModel{nullptr, load_start(config.start).tokenizer};
+    start.is_continued = true;
     // Not make_unique: the constructor is private.
-    std::unique_ptr<Session> session(new Session(config, std::move(start), cache, true));
-    check_same_data(info, file.string(), session->corpus().hash, options, overridden);
+    std::unique_ptr<Session> session(new Session(config, std::move(start)));
+    check_same_data(info, file.string(), session->task().data_hash(), options, overridden);
     const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());
     session->keep_settings_of(configured);
@@ -327,12 +245,16 @@ std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
 std::unique_ptr<Session> Session::continued(const TrainingConfig& config,
                                             std::unique_ptr<Tokenizer> tokenizer,
                                             const TextCache* cache) {
-    std::unique_ptr<Session> next(
-        new Session(config, LoadedModel{nullptr, std::move(tokenizer)}, cache, true));
+    return continued(config, TaskStart{.tokenizer = std::move(tokenizer), .cache = cache});
+}
+
+std::unique_ptr<Session> Session::continued(const TrainingConfig& config, TaskStart start) {
+    start.is_continued = true;
+    std::unique_ptr<Session> next(new Session(config, std::move(start)));
     const OptimizerState configured = next->optimizer_->state();
     Unmatched none;
     const auto pairs =
-        match_tensors("the training state", saved_tensors(*model_), *next->model_, {}, none);
+        match_tensors("the training state", saved_tensors(module()), next->module(), {}, none);
     next->optimizer_->load_state(optimizer_->state());
     for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
     next->keep_settings_of(configured);

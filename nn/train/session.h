@@ -1,5 +1,5 @@
-// A training as a value: a language model on a text, with everything that it is made of, which can
-// be asked for its step, taken on step by step, and left at any time.
+// A run as a value: a task (task.h), such as a language model on a text, with its optimiser, random
+// numbers and schedule. It takes one step at a time, and can be saved and left after any of them.
 //
 //     Session session({.text = "input.txt", .model = {.layers = 2}, .steps = 500});
 //     while (!session.is_finished()) {
@@ -13,8 +13,6 @@
 #pragma once
 
 #include <tapestry/core/clock.h>
-#include <tapestry/nn/data/text.h>
-#include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/inspect/sentence_probe.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/io/checkpoint.h>
@@ -22,6 +20,8 @@
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/resume.h>
+#include <tapestry/nn/train/task.h>
+#include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <filesystem>
@@ -32,37 +32,6 @@
 #include <vector>
 
 namespace tapestry {
-
-// ---- what it learns from ------------------------------------------------------------------------
-
-/// config.text, or config.data that `tapestry tokenize` made of texts. `tokenizer` is that of the
-/// model to begin with; null: the data's own, or one of the text's characters. Throws ValueError
-/// unless one of text and data is given, and for data made with another tokenizer than `tokenizer`;
-/// as load_data and tokenize_text do.
-Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-                   const TextCache* cache = nullptr);
-
-/// The corpus' ids, split by config.test_fraction.
-TextData split_corpus(const Corpus& corpus, const TrainingConfig& config);
-
-/// What the configuration calls it.
-const std::string& data_name(const TrainingConfig& config);
-
-/// The former result of read_tokens().
-struct TokenizedText {
-    std::unique_ptr<Tokenizer> tokenizer;  ///< Corpus::tokenizer
-    TextData data;                         ///< split_corpus()
-    std::string checksum;                  ///< Corpus::hash
-};
-
-/// The former read_corpus() with split_corpus().
-[[deprecated("use read_corpus and split_corpus")]] inline TokenizedText read_tokens(
-    const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
-    const TextCache* cache = nullptr) {
-    Corpus corpus = read_corpus(config, std::move(tokenizer), cache);
-    TextData data = split_corpus(corpus, config);
-    return {std::move(corpus.tokenizer), std::move(data), std::move(corpus.hash)};
-}
 
 // ---- the training -------------------------------------------------------------------------------
 
@@ -82,10 +51,9 @@ class SharedSession;
 /// A training run as a value, see above.
 class Session {
 public:
-    /// Reads the text, through the cache if there is one, and the model to begin with, and freezes
-    /// what is not to be trained. Throws IoError and ValueError for files that cannot be read, a
-    /// text that is too short or cannot be said in the model's tokens, settings out of range, and
-    /// more memory than there is.
+    /// Begins the configuration's task, with the cache for its text, and freezes what is not to be
+    /// trained. Throws IoError and ValueError for settings out of range, and as the task does: for
+    /// files that cannot be read, a text that is too short, more memory than there is.
     explicit Session(const TrainingConfig& config, const TextCache* cache = nullptr);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -93,16 +61,23 @@ public:
     /// What it was given, with the model's settings as they became: the vocabulary is the text's,
     /// and a model to begin with brings its own.
     const TrainingConfig& config() const { return config_; }
-    const Corpus& corpus() const { return corpus_; }                   ///< the text
-    const TextData& data() const { return data_; }                     ///< its ids, split
-    const Tokenizer& tokenizer() const { return *corpus_.tokenizer; }  ///< of the text
+    Task& task() { return *task_; }              ///< what is learned
+    const Task& task() const { return *task_; }  ///< what is learned
+    Module& module() { return task_->model(); }  ///< the model that is trained, of any task
+    const Module& module() const { return task_->model(); }  ///< the model that is trained
+
+    // Of a text. These throw ValueError for another task.
+    const Corpus& corpus() const;        ///< the text
+    const TextData& data() const;        ///< its ids, split
+    const Tokenizer& tokenizer() const;  ///< of the text
     /// The former name of corpus().hash.
     [[deprecated("use corpus().hash")]] const std::string& data_checksum() const {
-        return corpus_.hash;
+        return task_->data_hash();
     }
     /// The model that is trained; as<GPT>(model()) for what only a GPT has.
-    LanguageModel& model() { return *model_; }
-    const LanguageModel& model() const { return *model_; }  ///< the model that is trained
+    LanguageModel& model();
+    const LanguageModel& model() const;  ///< the model that is trained
+
     /// Of the parameters that are not frozen.
     Optimizer& optimizer() { return *optimizer_; }
     /// Dropout draws from it.
@@ -138,18 +113,18 @@ public:
     /// The next step, and the evaluation that is due after it. Throws DivergedError.
     StepMetrics take_step();
 
-    /// The mean loss over config().eval_batches batches of the validation part, the same every
-    /// time.
+    /// The mean loss of the task's validation batches, for a text config().eval_batches of them,
+    /// the same every time.
     double evaluate();
 
-    /// What the model writes after the text's first token: that one and `tokens` more. The same
-    /// random numbers every time; U+FFFD stands for what is no UTF-8.
+    /// What the model makes of its task. Of a text: what it writes after the first token, that one
+    /// and `tokens` more, with U+FFFD for what is no UTF-8. The same random numbers every time.
     std::string sample(std::int64_t tokens);
 
-    /// What look() looks at, as text: the first tokens of the validation part, 24 at the most, and
-    /// the one that follows.
-    std::vector<std::string> sentence() const;
-    /// What the model makes of it now.
+    /// What look() looks at, as text: the first tokens of the validation part, at most 24, and the
+    /// one that follows. Empty for a task that has no such sequence.
+    std::vector<std::string> sentence() const { return task_->sentence(); }
+    /// The model's view of it now.
     SentenceProbe look();
 
     /// All that the next steps depend on, with the configuration; the text stays where it is.
@@ -180,13 +155,18 @@ public:
                                        std::unique_ptr<Tokenizer> tokenizer,
                                        const TextCache* cache = nullptr);
 
+    /// The same for any task, whose vocabulary is that of `start.directory`.
+    static std::unique_ptr<Session> resume(const std::filesystem::path& file,
+                                           const ResumeOptions& options, TaskStart start);
+    /// The same for any task, whose vocabulary is that of `start.directory`.
+    std::unique_ptr<Session> continued(const TrainingConfig& config, TaskStart start);
+
     /// With which of the overrides it was resumed, where they made a difference.
     const std::vector<std::string>& overridden() const { return overridden_; }
 
 private:
-    Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed);
+    Session(TrainingConfig config, TaskStart start);
     void start_loop(std::int64_t first_step);
-    std::vector<std::int64_t> sentence_ids() const;
     StepMetrics take_own_step();
     void draw_batch();
     void before_update(std::int64_t step);
@@ -194,15 +174,13 @@ private:
     ProcessAccount own_account(std::size_t moment_bytes) const;
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
-    void make_model(std::unique_ptr<LanguageModel> start);
-    Tensor next_loss();
+    CountedLoss next_loss();
+    const TextTask& text_task() const;
 
     TrainingConfig config_;
-    Corpus corpus_;
-    TextData data_;
     Generator weights_;
     Generator batches_;
-    std::unique_ptr<LanguageModel> model_;
+    std::unique_ptr<Task> task_;
     std::unique_ptr<Optimizer> optimizer_;
     std::optional<TrainLoop> loop_;
     SessionWatchers watchers_;

@@ -5,7 +5,6 @@
 #include <tapestry/nn/train/evaluate.h>
 
 #include <array>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,23 +104,25 @@ void SharedSession::collect_state() {
 
 // Each process takes some of the batches; the sum runs over all of them in order.
 double SharedSession::evaluate() {
-    const TrainingConfig& config = session_.config();
-    Generator generator = stream(config.seed, Stream::evaluation);
-    std::vector<std::size_t> counts;
+    Task& task = session_.task();
+    Generator generator = stream(session_.config().seed, Stream::evaluation);
+    const std::int64_t batches = task.validation_batches();
+    const Range own = share_of(batches, communicator_.rank(), communicator_.size());
+    const BatchLosses mine = validation_losses(task, generator, own);
+    std::vector<std::size_t> sizes;
     for (int p = 0; p < communicator_.size(); ++p) {
-        const Range range = share_of(config.eval_batches, p, communicator_.size());
-        counts.push_back(static_cast<std::size_t>(range.size()));
+        const Range range = share_of(batches, p, communicator_.size());
+        sizes.push_back(static_cast<std::size_t>(range.size()));
     }
-    const Range own = share_of(config.eval_batches, communicator_.rank(), communicator_.size());
-    const std::vector<double> mine =
-        batch_losses(session_.model(), session_.data(), Split::validation,
-                     {.batches = config.eval_batches, .batch = config.batch}, generator, own);
-    double total = 0;
-    for (const auto& losses :
-         all_gather(communicator_, mine, counts, "the losses of an evaluation")) {
-        total = std::accumulate(losses.begin(), losses.end(), total);
-    }
-    return total / static_cast<double>(config.eval_batches);
+    const auto gather = [&](const std::vector<double>& numbers) {
+        std::vector<double> all;
+        for (const auto& part :
+             all_gather(communicator_, numbers, sizes, "the losses of an evaluation")) {
+            all.insert(all.end(), part.begin(), part.end());
+        }
+        return all;
+    };
+    return mean_loss({.means = gather(mine.means), .counts = gather(mine.counts)});
 }
 
 // ---- accounts -----------------------------------------------------------------------------------

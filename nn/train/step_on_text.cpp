@@ -5,6 +5,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/recipe.h>
 
 #include <fmt/core.h>
@@ -100,6 +101,22 @@ StepOnText step_of_transformer(const std::string& directory, const std::string& 
             .name_of = [marked = vocabulary](std::int64_t id) { return marked.name_of(id); }};
 }
 
+// ---- a classifier reads the prompt and answers with a label -------------------------------------
+
+StepOnText step_of_classifier(const std::string& directory, const std::string& prompt,
+                              const std::string& label) {
+    const std::shared_ptr<ClassifyTask> task = load_classify_task(directory);
+    const Batch batch = task->batch_of(prompt, label);
+    return {.directory = directory,
+            .prompt = {},
+            .model = {task, &task->model()},
+            .loss = [task, batch] { return task->loss(batch).mean; },
+            .products = product_dtype(task->model_config()),
+            .predicted = fmt::format("one label predicted, from {} features", batch.inputs.size(1)),
+            .texts = {{.queries = task->texts(batch, 0)}},
+            .name_of = [task](std::int64_t id) { return task->name_of(id); }};
+}
+
 }  // namespace
 
 std::vector<std::string> token_texts(const Tokenizer& tokenizer,
@@ -121,8 +138,14 @@ PageOptions StepOnText::page(double loss_of_it) const {
 
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target) {
-    if (model_kind(directory) == ModelKind::language_model) {
+    const ModelKind kind = model_kind(directory);
+    if (kind == ModelKind::language_model) {
         return step_of_language_model(directory, prompt, target.has_value());
+    }
+    if (kind == ModelKind::classifier) {
+        require(target.has_value(), "inspect: {} is a classifier; it needs --target, the label",
+                shown(directory));
+        return step_of_classifier(directory, prompt, *target);
     }
     require(target.has_value(),
             "inspect: {} is an encoder-decoder; it needs --target, the text to write",

@@ -36,7 +36,8 @@ struct StepOnText {
     PageOptions page(double loss) const;
 };
 
-/// A language model continues the prompt; an encoder-decoder reads it and writes the target. Throws
+/// A language model continues the prompt; an encoder-decoder reads it and writes the target; of a
+/// classifier the target is the prompt's label. Throws
 /// ValueError for a prompt or target that the model cannot read, for a missing or superfluous
 /// target, and as load_model() and load_transformer() do.
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,

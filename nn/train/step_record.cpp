@@ -4,8 +4,8 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
-#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/replay.h>
+#include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/optimizer_step.h>
 
@@ -40,8 +40,10 @@ void write(JsonWriter& json, const RecordedBatch& b) {
     });
 }
 
-// i64 [B, T], all ids within the vocabulary, as the model requires.
-Tensor ids_from(const JsonNode& json, const CommonSettings& config) {
+using CheckBatch = std::function<void(const Batch&)>;
+
+// i64 [B, T]
+Tensor ids_from(const JsonNode& json) {
     std::vector<std::vector<std::int64_t>> rows;
     for (const JsonNode& row : json.elements()) {
         rows.push_back(row.get<std::vector<std::int64_t>>());
@@ -54,21 +56,14 @@ Tensor ids_from(const JsonNode& json, const CommonSettings& config) {
         all.insert(all.end(), row.begin(), row.end());
     }
     const auto length = static_cast<std::int64_t>(rows[0].size());
-    require(length <= config.context, "{} tokens in a sequence; the model looks at {}", length,
-            config.context);
-    for (const std::int64_t id : all) {
-        require(id >= 0 && id < config.vocab, "token {}; the vocabulary has {}", id, config.vocab);
-    }
     return tensor(all, {static_cast<std::int64_t>(rows.size()), length});
 }
 
-RecordedBatch batch_from(const JsonNode& json, const CommonSettings& config) {
-    RecordedBatch b{
-        .batch = {ids_from(json.at("inputs"), config), ids_from(json.at("targets"), config)},
-        .seed = json.get<std::uint64_t>("seed"),
-        .offset = json.get<std::uint64_t>("offset")};
-    require(b.batch.inputs.shape() == b.batch.targets.shape(), "inputs {}, but targets {}",
-            b.batch.inputs.shape(), b.batch.targets.shape());
+RecordedBatch batch_from(const JsonNode& json, const CheckBatch& check) {
+    RecordedBatch b{.batch = {ids_from(json.at("inputs")), ids_from(json.at("targets"))},
+                    .seed = json.get<std::uint64_t>("seed"),
+                    .offset = json.get<std::uint64_t>("offset")};
+    check(b.batch);
     return b;
 }
 
@@ -83,12 +78,12 @@ void read_type(const JsonNode& json, const char* field, ComputeType& type) {
     fail("{} must be f32 or bf16, got {}", field, name);
 }
 
-RecordedStep step_from(const JsonNode& json, const CommonSettings& config) {
+RecordedStep step_from(const JsonNode& json, const CheckBatch& check) {
     RecordedStep step{.step = json.count("step"),
                       .updated = json.get<bool>("updated"),
                       .began_finite = json.get<bool>("began_finite")};
     for (const JsonNode& batch : json.at("batches").elements()) {
-        step.batches.push_back(batch_from(batch, config));
+        step.batches.push_back(batch_from(batch, check));
     }
     require(!step.batches.empty(), "no batches");
     step.micro_batches = json.find("micro_batches") ? json.count("micro_batches") : 1;
@@ -126,15 +121,17 @@ void write_step(const fs::path& directory, const RecordedStep& step,
     write_file_atomically(directory / kStepName, json.text() + "\n");
 }
 
-RecordedStep read_step(const fs::path& directory, const ModelConfig& config,
-                       RecordedOutcome& outcome) {
+namespace {
+
+RecordedStep read_checked(const fs::path& directory, const CheckBatch& check,
+                          RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
         const JsonTree tree(read_file(path, kMaxStep));
         const JsonNode json = tree.root();
         outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
                    json.get<std::string>("built")};
-        return step_from(json, common_settings(config));
+        return step_from(json, check);
     } catch (const JsonError& error) {
         fail<IoError>("{}: not a recorded step: {}", path.string(), error.what());
     } catch (const ValueError& error) {
@@ -142,18 +139,41 @@ RecordedStep read_step(const fs::path& directory, const ModelConfig& config,
     }
 }
 
+}  // namespace
+
+RecordedStep read_step(const fs::path& directory, const ModelConfig& config,
+                       RecordedOutcome& outcome) {
+    const CheckBatch check = [&](const Batch& batch) { check_ids_of_batch(batch, config); };
+    return read_checked(directory, check, outcome);
+}
+
+RecordedStep read_step(const fs::path& directory, const Task& task, RecordedOutcome& outcome) {
+    const CheckBatch check = [&](const Batch& batch) { task.check_batch(batch); };
+    return read_checked(directory, check, outcome);
+}
+
 // ---- the trap -----------------------------------------------------------------------------------
+
+Trap::Trap(std::shared_ptr<Task> task, Generator& dropout, fs::path directory,
+           std::int64_t micro_batches, std::int64_t steps)
+    : task_(std::move(task)), dropout_(dropout), directory_(std::move(directory)) {
+    step_.step = steps + 1;
+    step_.micro_batches = micro_batches;
+    const CommonSettings config = common_settings(task_->model_config());
+    step_.compute = config.compute;
+    step_.weights = config.weights;
+    step_.began_finite = std::isfinite(sum_of_squares(task_->model().parameters()));
+}
+
+Trap::Trap(Task& task, Generator& dropout, fs::path directory, std::int64_t micro_batches,
+           std::int64_t steps)
+    : Trap(std::shared_ptr<Task>(std::shared_ptr<void>(), &task), dropout, std::move(directory),
+           micro_batches, steps) {}
 
 Trap::Trap(LanguageModel& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
            std::int64_t micro_batches, std::int64_t steps)
-    : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
-    step_.step = steps + 1;
-    step_.micro_batches = micro_batches;
-    const CommonSettings config = common_settings(model.model_config());
-    step_.compute = config.compute;
-    step_.weights = config.weights;
-    step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
-}
+    : Trap(std::make_shared<TextTask>(model, &tokenizer), dropout, std::move(directory),
+           micro_batches, steps) {}
 
 void Trap::note(const Batch& batch) {
     if (step_.updated) {
@@ -182,10 +202,11 @@ void Trap::guard(const std::function<void()>& f) {
 std::string Trap::replay() {
     std::string text;
     try {
-        const bool training = model_.is_training();
-        model_.train();  // an evaluation may have thrown before it restored the mode
-        const ReplayedGradients replayed = replay_gradients(model_, step_, dropout_);
-        model_.train(training);
+        Module& model = task_->model();
+        const bool training = model.is_training();
+        model.train();  // an evaluation may have thrown before it restored the mode
+        const ReplayedGradients replayed = replay_gradients(*task_, step_, dropout_);
+        model.train(training);
         const RecordedOutcome outcome = outcome_of(step_, replayed);
         text = outcome.finding;
         save(outcome);
@@ -202,7 +223,7 @@ void Trap::save(const RecordedOutcome& outcome) const {
     fs::remove(directory_ / kStepName, failed);
     require<IoError>(!failed, "{}: cannot be removed: {}", (directory_ / kStepName).string(),
                      failed.message());
-    save_model(directory_, model_, tokenizer_);
+    save_task(directory_, *task_);
     write_step(directory_, step_, outcome);
 }
 

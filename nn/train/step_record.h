@@ -5,9 +5,8 @@
 // replay.h, which replays it.
 #pragma once
 
-#include <tapestry/nn/data/text.h>
-#include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/models/language_model.h>
+#include <tapestry/nn/train/task.h>
 
 #include <filesystem>
 #include <functional>
@@ -54,6 +53,9 @@ struct RecordedOutcome {
 void write_step(const std::filesystem::path& directory, const RecordedStep& step,
                 const RecordedOutcome& outcome);
 /// Throws IoError, naming the file, if it is damaged or does not fit the model.
+RecordedStep read_step(const std::filesystem::path& directory, const Task& task,
+                       RecordedOutcome& outcome);
+/// The same for a language model of this configuration.
 RecordedStep read_step(const std::filesystem::path& directory, const ModelConfig& config,
                        RecordedOutcome& outcome);
 
@@ -69,9 +71,12 @@ inline constexpr const char* kStepName = "step.json";  ///< the file, in the mod
 /// Records the step at which training diverges.
 class Trap {
 public:
-    /// Saves the step to `directory`, with the model and the tokenizer. `dropout` is the generator
-    /// of the model's dropout. All must outlive the trap. `micro_batches`: per batch; `steps`:
-    /// taken before.
+    /// Saves the step to `directory`, with the task's model. `dropout` is the generator of the
+    /// model's dropout. All must outlive the trap. `micro_batches`: per batch; `steps`: taken
+    /// before.
+    Trap(Task& task, Generator& dropout, std::filesystem::path directory,
+         std::int64_t micro_batches = 1, std::int64_t steps = 0);
+    /// The same for a language model and its tokenizer.
     Trap(LanguageModel& model, Generator& dropout, const Tokenizer& tokenizer,
          std::filesystem::path directory, std::int64_t micro_batches = 1, std::int64_t steps = 0);
 
@@ -84,12 +89,13 @@ public:
     void guard(const std::function<void()>& f);
 
 private:
+    Trap(std::shared_ptr<Task> task, Generator& dropout, std::filesystem::path directory,
+         std::int64_t micro_batches, std::int64_t steps);
     std::string replay();
     void save(const RecordedOutcome& outcome) const;
 
-    LanguageModel& model_;
+    std::shared_ptr<Task> task_;  // or not owned
     Generator& dropout_;
-    const Tokenizer& tokenizer_;
     std::filesystem::path directory_;
     RecordedStep step_;
 };

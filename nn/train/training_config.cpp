@@ -49,6 +49,10 @@ void TrainingConfig::set_model(const ModelConfig& config) {
     }
 }
 
+const std::string& data_name(const TrainingConfig& config) {
+    return config.data.empty() ? config.text : config.data;
+}
+
 void check_names(const TrainingConfig& config) {
     for_each_field<TrainingConfig>([&](const auto& one) {
         if constexpr (std::is_same_v<decltype(config.*one.member), const std::string&>) {
@@ -201,8 +205,8 @@ void for_each_option(const ModelConfig& config, const F& f) {
 }  // namespace
 
 bool is_model_option(std::string_view field) {
-    return field != "vocab" && field != "rotary_pairs" && field != "norm_eps" &&
-           field != "recompute";
+    return field != "vocab" && field != "classes" && field != "rotary_pairs" &&
+           field != "norm_eps" && field != "recompute";
 }
 
 ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>& models,
@@ -238,6 +242,13 @@ void check_model_options_given(const ModelConfig& model, const std::vector<std::
     }
     require(foreign.empty(), "train: {} has no {}; its options are {}", row_of(model).phrase,
             fmt::join(foreign, ", "), options);
+}
+
+std::string kind_for_task(std::string_view task) {
+    for (const ModelRow& row : model_rows()) {
+        if (row.task == task) return row.name;
+    }
+    fail("no kind of model is for the task {}", task);
 }
 
 std::string models_text() {

@@ -45,12 +45,16 @@ struct NamesOf<RateCurve> {
         {{RateCurve::cosine, "cosine"}, {RateCurve::trapezoid, "trapezoid"}}};
 };
 
+/// The names of all tasks (nn/train/task.h).
+std::vector<std::string> task_names();
+
 /// All settings of a run. FieldsOf<TrainingConfig> has meaning and bounds of every field.
 struct TrainingConfig {
     /// What it began with; it says so, and the other fields say what is done.
     Recipe recipe = Recipe::standard;
-    std::string text = {};  ///< the file to learn from
-    std::string data = {};  ///< or a directory that `tapestry tokenize` has written
+    std::string task = "text";  ///< a row's name in nn/train/task.h: what is learned
+    std::string text = {};      ///< the file to learn from
+    std::string data = {};      ///< or a directory that `tapestry tokenize` has written
     /// Of the ids, cut off the end of those held out: no training looks at them.
     double test_fraction = 0;
     std::string start =
@@ -122,6 +126,7 @@ struct FieldsOf<TrainingConfig> {
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("recipe", &C::recipe, "Set of settings; options given explicitly override it");
+        field("task", &C::task, "What is learned", {.choices = task_names});
         field("text", &C::text, "UTF-8 text to train on");
         field("data", &C::data, "Data made by `tapestry tokenize`, instead of a text");
         field("test_fraction", &C::test_fraction,
@@ -181,6 +186,9 @@ struct FieldsOf<TrainingConfig> {
     }
 };
 
+/// The file or directory that the configuration learns from: `data`, or else `text`.
+const std::string& data_name(const TrainingConfig& config);
+
 /// Throws ValueError for a file or directory whose name is not UTF-8: JSON, in which a checkpoint
 /// keeps it, knows no other, and it could not be found again.
 void check_names(const TrainingConfig& config);
@@ -229,6 +237,9 @@ ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>&
 /// Throws ValueError, naming the options there are, if one of the fields `given` is of other kinds
 /// of model only.
 void check_model_options_given(const ModelConfig& model, const std::vector<std::string>& given);
+
+/// The name of the first kind of model for a task. Throws ValueError if there is none.
+std::string kind_for_task(std::string_view task);
 
 /// For help: each kind of model with its options and defaults.
 std::string models_text();

@@ -147,8 +147,8 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
     options_.out = directory_->path();
     if (options_.trap_nan) {
         Folder(options_.out).find(kTrapFolder);  // throws if it leads outside the directory
-        trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
-                      options_.out / kTrapFolder, session.config().micro_batches, session.steps());
+        trap_.emplace(session.task(), session.weights_generator(), options_.out / kTrapFolder,
+                      session.config().micro_batches, session.steps());
     }
 }
 
@@ -190,7 +190,7 @@ void TrainingRun::Impl::begin_as(const ParentRun& run) {
 
 void TrainingRun::Impl::open_report() {
     report_.emplace(
-        options_.out / "report.html", session_.model(),
+        options_.out / "report.html", session_.module(),
         LiveReport::Hooks{
             .recipe = [this] { return recipe_of(session_, options_.recipe, step_least_); },
             // At most as many tokens as the cache holds.
@@ -258,7 +258,7 @@ bool TrainingRun::Impl::after(const StepMetrics& metrics) {
 // A step can ruin the weights after a loss that was still finite; such weights are not worth
 // saving.
 void TrainingRun::Impl::check_finite(const StepMetrics& metrics) const {
-    require<DivergedError>(std::isfinite(sum_of_squares(session_.model().parameters())) &&
+    require<DivergedError>(std::isfinite(sum_of_squares(session_.module().parameters())) &&
                                std::isfinite(metrics.val_loss.value_or(0)),
                            "train: step {}: the weights or the validation loss are no longer "
                            "finite, they were not saved; a lower learning rate or stronger "
@@ -276,7 +276,7 @@ void TrainingRun::Impl::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
     schedule_.set_rewind_distance(state_, session_.config().steps, speed_.seconds_per_step(),
-                                  state_bytes(session_.model()));
+                                  state_bytes(session_.module()));
 }
 
 void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
@@ -346,6 +346,7 @@ void TrainingRun::Impl::finish() {
     if (!finished) save_at_the_end();
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
+    result_.unit = session_.task().unit();
     result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
     if (const PlannedMemory* memory = session_.planned_memory()) {
@@ -358,7 +359,7 @@ void TrainingRun::Impl::finish() {
     }
     std::optional<double> report_seconds;
     if (report_) report_seconds = report_->seconds();
-    metrics_.write_end(end_line(result_, frozen_parameters(session_.model()), report_seconds));
+    metrics_.write_end(end_line(result_, frozen_parameters(session_.module()), report_seconds));
     if (finished) save_at_the_end();
     warn_of_checkpoints();
 }

@@ -60,6 +60,7 @@ struct TrainingResult {
     StepMetrics last;                ///< last step
     std::optional<double> val_loss;  ///< the latest
     double tokens_per_second = 0;    ///< evaluations included
+    std::string unit = "tokens";     ///< Task::unit(), what that counts
     double of_peak = 0;              ///< fraction of the machine's peak, evaluations excluded
     bool interrupted = false;        ///< `stepped` returned false
     std::string plan = {};           ///< plan_text(), if memory was planned

@@ -168,6 +168,15 @@ TEST_CASE("docs/command.md: every subcommand's help, and an example of each") {
     const bool all = update != nullptr && std::string_view(update) == "examples";
     const Place place;
     spill(place / "stories.txt", tapestry::examples::write_stories(1, 30'000).text);
+    std::string mail;
+    for (int i = 0; i < 100; ++i) {
+        const bool spam = i % 3 == 0;
+        mail += fmt::format("__label__{} {} offer{} {} {}\n", spam ? "spam" : "ham",
+                            spam ? "buy this" : "thanks for the", i % 7, spam ? "now" : "we sent",
+                            i % 2 == 0 ? "today" : "soon");
+    }
+    spill(place / "mail.txt", mail);
+    spill(place / "new.txt", "buy it now\nthanks for today\n");
     if (place.run({"experiment", "--help"}).code != 0) return skip("a build without the school");
 
     std::string page;

@@ -67,6 +67,7 @@ TEST_CASE("config fields: what is written is read back, with every bit") {
                           .dropout = 0.1,
                           .activation = Activation::swiglu,
                           .positions = Positions::rotary,
+                          .embedding_scale = 1.5,
                           .rotary_base = 1e6 / 3,
                           .rotary_share = 0.8,
                           .rotary_pairs = RotaryPairs::halves,
@@ -106,6 +107,8 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
     const auto config = read_fields<GPTConfig>(ConfigFile(least + "}", "c"));
     CHECK(config.activation == Activation::gelu_tanh);
     CHECK_EQ(config.norm_eps, 1e-5);
+    CHECK_EQ(GPTConfig().embedding_scale, 0);
+    CHECK_EQ(config.embedding_scale, 1);  // a file from before it existed
     const auto refused = [&](const std::string& text, const char* words) {
         check_throws<IoError>([&] { read_fields<GPTConfig>(ConfigFile(text, "c")); }, words);
     };
@@ -198,5 +201,6 @@ TEST_CASE("config fields: docs/modules.md has the fields of models as they are l
         CHECK(page.find(table + "\n") != std::string::npos);
     };
     has_table_of(LlamaConfig());
+    has_table_of(BagConfig());
     has_table_of(TransformerConfig());
 }

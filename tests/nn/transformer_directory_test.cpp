@@ -168,7 +168,7 @@ TEST_CASE("transformer directory: of another kind") {
     spill(saved.config(), R"({"model": "bert"})");
     check_message<IoError>(
         [&] { model_kind(saved.directory); },
-        "\"model\" is \"bert\"; must be one of \"gpt\", \"llama\" and \"transformer\"");
+        "\"model\" is \"bert\"; must be one of \"gpt\", \"llama\", \"bag\" and \"transformer\"");
 }
 
 TEST_CASE("transformer directory: files that are missing or damaged") {

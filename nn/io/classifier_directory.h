@@ -1,0 +1,33 @@
+// A trained text classifier as a directory, in the format that model_directory.h has for language
+// models: config.json, which also has the labels, and model.safetensors. Read next:
+// nn/models/bag/bag.h, the model.
+#pragma once
+
+#include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/models/bag/bag.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// A classifier from a directory.
+struct LoadedClassifier {
+    std::unique_ptr<BagClassifier> model;  ///< in evaluation mode
+    std::vector<std::string> labels;       ///< of its classes, by id
+};
+
+/// Writes everything but the weights (write_weights in model_directory.h) into a folder of the
+/// directory, "" for none.
+void write_description(Commit& commit, const std::string& folder, const BagConfig& config,
+                       const std::vector<std::string>& labels);
+
+/// Reads a classifier. Throws IoError, with the file and the reason, as load_model does.
+LoadedClassifier load_classifier(const std::filesystem::path& directory);
+
+/// Only its labels. Throws IoError.
+std::vector<std::string> load_labels(const std::filesystem::path& directory);
+
+}  // namespace tapestry

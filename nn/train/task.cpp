@@ -1,0 +1,87 @@
+#include <tapestry/nn/train/task.h>
+
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
+#include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/train/classify/classify_task.h>
+#include <tapestry/nn/train/text_task.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry {
+
+const std::vector<TaskRow>& task_rows() {
+    static const std::vector<TaskRow> rows{
+        {.name = "text",
+         .summary = "a language model predicts each token of a text from those before it",
+         .begin = TextTask::begin,
+         .load = TextTask::load},
+        {.name = "classify",
+         .summary = "a classifier predicts the label of a text",
+         .begin = ClassifyTask::begin,
+         .load = ClassifyTask::load}};
+    return rows;
+}
+
+std::vector<std::string> task_names() {
+    std::vector<std::string> names;
+    for (const TaskRow& row : task_rows()) names.emplace_back(row.name);
+    return names;
+}
+
+std::string tasks_text() {
+    std::string text;
+    for (const TaskRow& row : task_rows()) {
+        text += fmt::format("  {:<9}{}\n", row.name, row.summary);
+    }
+    return text;
+}
+
+const TaskRow& task_row(std::string_view name) {
+    const auto& rows = task_rows();
+    const auto found = std::find_if(rows.begin(), rows.end(),
+                                    [&](const TaskRow& row) { return row.name == name; });
+    require(found != rows.end(), "unknown task {}; must be one of {}", name,
+            fmt::join(task_names(), ", "));
+    return *found;
+}
+
+void check_memory(const TrainingConfig& config) {
+    const auto moments = optimizer_row(config.optimizer).moments(optimizer_options(config));
+    check_memory(config.model_config(), config.micro_batch_size(),
+                 GradientSum::gradient_sets(config.leaves_per_step(), config.micro_batches),
+                 std::ssize(moments));
+}
+
+std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Generator& weights) {
+    const TaskRow& row = task_row(config.task);
+    const ModelRow& kind = row_of(config.model_config());
+    require(kind.task == config.task, "training: the task is {}, but {} is for {}", config.task,
+            kind.phrase, kind.task);
+    return row.begin(config, std::move(start), weights);
+}
+
+std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
+    const ModelKind kind = model_kind(directory);
+    require<IoError>(kind != ModelKind::transformer,
+                     "{}: the model is an encoder-decoder, which no task trains", shown(directory));
+    return task_row(kind == ModelKind::classifier ? "classify" : "text").load(directory);
+}
+
+void save_task(const std::filesystem::path& directory, const Task& task) {
+    check_holds_no_data(directory);
+    make_directories(directory);
+    const DirectoryLock lock(directory);
+    Commit commit(directory);
+    task.write_description(commit, "");
+    write_weights(commit, "", task.model_config(), saved_tensors(task.model()));
+    commit.finish();
+}
+
+}  // namespace tapestry

@@ -1,0 +1,143 @@
+// A task: what a run learns. It has a model, the examples that the model learns from, the loss, and
+// the texts in which people see them. Session, checkpoints, resuming, rewinding, several processes
+// and the report work on this class; they know neither the model nor the data.
+//
+// To add a task, write a class of this kind in its own folder, and add a row in task.cpp
+// (docs/tutorials/6-your-own-task.md). Read next: text_task.h, a language model on a text;
+// session.h, which trains a task.
+#pragma once
+
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/inspect/sentence_probe.h>
+#include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/models/model_registry.h>
+#include <tapestry/nn/module/module.h>
+#include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/counted_loss.h>
+#include <tapestry/nn/train/training_config.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry {
+
+struct TextCache;
+
+/// What a run learns, see above. A task loaded from a model's directory has no examples: only
+/// those functions may be called that do not need any.
+class Task {
+public:
+    Task() = default;
+    virtual ~Task() = default;
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+    // ---- the model and its loss
+
+    /// The model that is trained.
+    virtual Module& model() = 0;
+    /// The model that is trained.
+    const Module& model() const { return const_cast<Task*>(this)->model(); }
+    /// Its configuration, with the sizes that follow from the examples.
+    virtual ModelConfig model_config() const = 0;
+    /// Sets the type that the model computes in from now on; its parameters stay as they are.
+    virtual void compute_in(ComputeType type) = 0;
+    /// The loss of a batch, with the number of its targets if that differs between batches.
+    virtual CountedLoss loss(const Batch& batch) const = 0;
+    /// Throws ValueError for a batch, read from a file, that does not fit the model.
+    virtual void check_batch(const Batch& batch) const = 0;
+
+    // ---- the examples
+
+    /// Hash of the examples and of what turns them into ids: a resumed run needs the same.
+    virtual const std::string& data_hash() const = 0;
+    /// The next batch to learn from; rows of inputs and targets belong together. The generator's
+    /// state alone decides which.
+    virtual Batch next_batch(Generator& generator) const = 0;
+    /// Number of batches of held-out examples in an evaluation.
+    virtual std::int64_t validation_batches() const = 0;
+    /// Batch i of them, counted from 0. Called in order; it may draw from the generator.
+    virtual Batch validation_batch(std::int64_t i, Generator& generator) const = 0;
+
+    // ---- the directory
+
+    /// Writes everything but the weights into a folder of the directory ("" for none).
+    virtual void write_description(Commit& commit, const std::string& folder) const = 0;
+    /// Names of the files that it writes.
+    virtual std::vector<std::string> description_files() const = 0;
+
+    // ---- what people see
+
+    /// The tokens of a batch's input, in one of its rows.
+    virtual std::vector<std::string> texts(const Batch& batch, std::int64_t row) const = 0;
+    /// The name of a predicted class.
+    virtual std::string name_of(std::int64_t id) const = 0;
+    /// One line about the examples: "input.txt: 1000 characters, ...".
+    virtual std::string data_text() const = 0;
+    /// "900 characters to learn from, 100 held out"
+    virtual std::string amounts() const = 0;
+    /// The model's size: "4 layers, 4 heads, dim 128, context 64".
+    virtual std::string shape_text() const = 0;
+    /// What the run's speed counts, "tokens": config.tokens_per_step() of them in a step.
+    virtual std::string unit() const { return "tokens"; }
+    /// Losses to compare the model's with: of guessing, of counting.
+    virtual std::vector<ExpectedLoss> expected_losses() const = 0;
+    /// What the model makes of its task now, as text of about `length` tokens. The model is in
+    /// evaluation mode.
+    virtual std::string sample(std::int64_t length, Generator& generator) const = 0;
+    /// The tokens of the sequence that a report watches; empty if there is none.
+    virtual std::vector<std::string> sentence() const { return {}; }
+    /// The model's view of it, in evaluation mode.
+    virtual SentenceProbe look() const { return {}; }
+};
+
+// ---- the table of tasks -------------------------------------------------------------------------
+
+/// Where a task begins.
+struct TaskStart {
+    /// A run's directory, whose vocabulary is used; empty: that of config.start, or the data's own.
+    std::filesystem::path directory = {};
+    std::unique_ptr<Tokenizer> tokenizer = {};  ///< for a text: instead of the directory's
+    const TextCache* cache = nullptr;           ///< of tokenized texts
+    bool is_continued = false;  ///< the configuration is a run's, complete; its weights follow
+};
+
+/// A kind of task.
+struct TaskRow {
+    const char* name;     ///< in configurations and on the command line: "text"
+    const char* summary;  ///< for help
+    /// Reads the examples, completes `config` by what they decide, and makes the model, with
+    /// weights from the generator or those of config.start.
+    std::unique_ptr<Task> (*begin)(TrainingConfig& config, TaskStart start, Generator& weights);
+    /// From a model's directory, without examples, in evaluation mode.
+    std::unique_ptr<Task> (*load)(const std::filesystem::path& directory);
+};
+
+/// All kinds. The first is the default.
+const std::vector<TaskRow>& task_rows();
+
+/// The row of this name. Throws ValueError, with the names that there are, if there is none.
+const TaskRow& task_row(std::string_view name);
+
+/// For help: each task in a line.
+std::string tasks_text();
+
+/// Throws ValueError for a configuration whose steps need more memory than there is
+/// (nn/models/model_registry.h). A row's `begin` calls it before it makes the model.
+void check_memory(const TrainingConfig& config);
+
+/// The task of a configuration, begun. Throws ValueError for a model of another task, and as its
+/// row does.
+std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Generator& weights);
+
+/// The task of the model in a directory. Throws IoError.
+std::unique_ptr<Task> load_task(const std::filesystem::path& directory);
+
+/// Writes the model's directory in one Commit. Throws IoError; BusyError if a run is using it.
+void save_task(const std::filesystem::path& directory, const Task& task);
+
+}  // namespace tapestry

@@ -1,0 +1,257 @@
+#include <tapestry/nn/train/text_task.h>
+
+#include <tapestry/core/create.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/generate/sample.h>
+#include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/tokenize.h>
+#include <tapestry/nn/train/recipe.h>
+#include <tapestry/nn/train/step_on_text.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry {
+
+// ---- the text -----------------------------------------------------------------------------------
+
+namespace {
+
+Corpus load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+    Corpus data = load_data(config.data);
+    if (tokenizer) {
+        require(data.tokenizer->hash() == tokenizer->hash(),
+                "{}: made with a tokenizer that differs from that of {} ({} {}s, hash {}; {} {}s, "
+                "hash {})",
+                config.data, config.start.empty() ? "the model" : config.start,
+                data.tokenizer->vocab_size(), data.tokenizer->unit(), data.tokenizer->hash(),
+                tokenizer->vocab_size(), tokenizer->unit(), tokenizer->hash());
+    }
+    return data;
+}
+
+}  // namespace
+
+Corpus read_corpus(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                   const TextCache* cache) {
+    require(config.text.empty() != config.data.empty(),
+            "training: needs either a text or data, got {}",
+            config.text.empty() ? "neither" : "both");
+    return config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
+                               : load_for(config, std::move(tokenizer));
+}
+
+TextData split_corpus(const Corpus& corpus, const TrainingConfig& config) {
+    return TextData(corpus.ids, {.test_fraction = config.test_fraction, .name = data_name(config)});
+}
+
+namespace {
+
+// The model to begin with, or nothing.
+LoadedModel load_start(const std::string& directory) {
+    if (directory.empty()) return {};
+    LoadedModel start = load_model(directory);
+    require_tokenizer(start, directory);
+    return start;
+}
+
+LoadedModel given_start(const TrainingConfig& config, TaskStart& start) {
+    if (start.tokenizer) return {nullptr, std::move(start.tokenizer)};
+    if (!start.directory.empty()) return {nullptr, load_tokenizer(start.directory)};
+    LoadedModel loaded = load_start(config.start);
+    if (start.is_continued) loaded.model.reset();
+    return loaded;
+}
+
+// The sizes that follow from the text or from the model to begin with.
+void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t vocab) {
+    if (start == nullptr) {
+        return config.visit_model([vocab](auto& model) {
+            if constexpr (requires { model.vocab; }) model.vocab = vocab;
+        });
+    }
+    const CommonSettings wanted = common_settings(config.model_config());
+    config.set_model(start->model_config());
+    config.visit_model([&](auto& model) {
+        model.compute = wanted.compute;  // a run's setting, not the saved model's
+        model.weights = wanted.weights;
+        model.dropout = config.start_dropout.value_or(model.dropout);
+    });
+}
+
+// A new model also for known weights: its dropout follows the seed of this run.
+std::unique_ptr<LanguageModel> made_model(const ModelConfig& config, const LanguageModel* start,
+                                          Generator& generator) {
+    std::unique_ptr<LanguageModel> model = make_model(config, generator);
+    if (start == nullptr) return model;
+    const Tensors from = start->parameters();
+    Tensors to = model->parameters();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+    return model;
+}
+
+void check_sequences(const Tensor& ids, const CommonSettings& config) {
+    require(ids.rank() == 2, "sequences of shape {}", ids.shape());
+    require(ids.size(1) <= config.context, "{} tokens in a sequence; the model looks at {}",
+            ids.size(1), config.context);
+    for (const std::int64_t id : ids.to_vector<std::int64_t>()) {
+        require(id >= 0 && id < config.vocab, "token {}; the vocabulary has {}", id, config.vocab);
+    }
+}
+
+template <class T>
+std::shared_ptr<T> borrowed(T* object) {
+    return {std::shared_ptr<void>(), object};
+}
+
+}  // namespace
+
+void check_ids_of_batch(const Batch& batch, const ModelConfig& config) {
+    check_sequences(batch.inputs, common_settings(config));
+    check_sequences(batch.targets, common_settings(config));
+    require(batch.inputs.shape() == batch.targets.shape(), "inputs {}, but targets {}",
+            batch.inputs.shape(), batch.targets.shape());
+}
+
+// ---- made ---------------------------------------------------------------------------------------
+
+std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, Generator& weights) {
+    LoadedModel from = given_start(config, start);
+    Corpus corpus = read_corpus(config, std::move(from.tokenizer), start.cache);
+    TextData data = split_corpus(corpus, config);
+    if (from.model || !start.is_continued) {
+        complete(config, from.model.get(), corpus.tokenizer->vocab_size());
+    }
+    data.check_context(config.context());
+    check_memory(config);
+    auto model = made_model(config.model_config(), from.model.get(), weights);
+    return std::unique_ptr<Task>(
+        new TextTask(Examples{config, std::move(corpus), std::move(data)}, std::move(model)));
+}
+
+std::unique_ptr<Task> TextTask::load(const std::filesystem::path& directory) {
+    return std::unique_ptr<Task>(new TextTask(load_model(directory)));
+}
+
+TextTask::TextTask(LanguageModel& model, const Tokenizer* tokenizer)
+    : model_(borrowed(&model)), tokenizer_(borrowed(tokenizer)) {}
+
+TextTask::TextTask(LoadedModel loaded)
+    : model_(std::move(loaded.model)), tokenizer_(std::move(loaded.tokenizer)) {}
+
+TextTask::TextTask(Examples examples, std::unique_ptr<LanguageModel> model)
+    : examples_(std::move(examples)),
+      model_(std::move(model)),
+      tokenizer_(borrowed<const Tokenizer>(examples_->corpus.tokenizer.get())) {}
+
+const TextTask::Examples& TextTask::examples() const {
+    require(examples_.has_value(), "the task has no text: it was loaded from a directory");
+    return *examples_;
+}
+
+const Tokenizer& TextTask::tokenizer() const {
+    require(tokenizer_ != nullptr, "the model has no tokenizer");
+    return *tokenizer_;
+}
+
+// ---- examples -----------------------------------------------------------------------------------
+
+CountedLoss TextTask::loss(const Batch& batch) const {
+    return model_->loss(batch.inputs, batch.targets);
+}
+
+void TextTask::check_batch(const Batch& batch) const { check_ids_of_batch(batch, model_config()); }
+
+Batch TextTask::next_batch(Generator& generator) const {
+    const TrainingConfig& config = examples().config;
+    return data().batch(config.order, Split::train, config.batch, config.context(), generator);
+}
+
+Batch TextTask::validation_batch(std::int64_t, Generator& generator) const {
+    const TrainingConfig& config = examples().config;
+    return data().random_batch(Split::validation, config.batch, config.context(), generator);
+}
+
+// ---- the directory ------------------------------------------------------------------------------
+
+void TextTask::write_description(Commit& commit, const std::string& folder) const {
+    tapestry::write_description(commit, folder, model_config(), tokenizer());
+}
+
+std::vector<std::string> TextTask::description_files() const {
+    if (tokenizer().kind() == "char") return {kConfigName, kTokenizerName};
+    return {kConfigName, "vocab.json", "merges.txt"};
+}
+
+// ---- what people see ----------------------------------------------------------------------------
+
+std::vector<std::string> TextTask::texts(const Batch& batch, std::int64_t row) const {
+    return token_texts(tokenizer(),
+                       views::slice(batch.inputs, 0, row, row + 1).to_vector<std::int64_t>());
+}
+
+std::string TextTask::name_of(std::int64_t id) const {
+    return token_texts(tokenizer(), {&id, 1}).front();
+}
+
+std::string TextTask::data_text() const {
+    const TrainingConfig& config = examples().config;
+    const bool is_own = config.start.empty() && config.data.empty();
+    const std::int64_t test = data().size(Split::test);
+    return fmt::format(
+        "{}: {} {}s, {}{}; training on {}, validating on {}{}", utf8::printable(data_name(config)),
+        data().size(Split::all), tokenizer().unit(), tokenizer().vocab_size(),
+        is_own ? " different" : " in the vocabulary", data().size(Split::train),
+        data().size(Split::validation), test == 0 ? "" : fmt::format(", {} for testing", test));
+}
+
+std::string TextTask::amounts() const {
+    return fmt::format("{} {}s to learn from, {} held out", data().size(Split::train),
+                       tokenizer().unit(), data().size(Split::validation));
+}
+
+std::string TextTask::shape_text() const {
+    const CommonSettings model = common_settings(model_config());
+    return fmt::format("{}, {}, dim {}, context {}", pluralize(model.layers, "layer"),
+                       pluralize(model.heads, "head"), model.dim, model.context);
+}
+
+std::vector<ExpectedLoss> TextTask::expected_losses() const {
+    return tapestry::expected_losses(data(), tokenizer());
+}
+
+std::string TextTask::sample(std::int64_t length, Generator& generator) const {
+    const std::vector<std::int64_t> prompt = data().ids(Split::all).read(0, 1);
+    const auto ids = tapestry::sample(*model_, prompt, {.tokens = length}, generator);
+    StreamDecoder drawn(tokenizer());
+    std::string text;
+    for (const std::int64_t id : prompt) text += drawn.next(id);
+    for (const std::int64_t id : ids) text += drawn.next(id);
+    return text + drawn.finish();
+}
+
+// At most 24 tokens of the validation part, and the one that follows.
+std::vector<std::int64_t> TextTask::sentence_ids() const {
+    constexpr std::int64_t kMost = 24;
+    const TokenIds unseen = data().ids(Split::validation);
+    const TokenIds ids = unseen.size() > 1 ? unseen : data().ids(Split::all);
+    return ids.read(0, std::min({kMost, examples().config.context(), ids.size() - 1}) + 1);
+}
+
+std::vector<std::string> TextTask::sentence() const {
+    return token_texts(tokenizer(), sentence_ids());
+}
+
+SentenceProbe TextTask::look() const {
+    const std::vector<std::int64_t> ids = sentence_ids();
+    const Tensor all = tensor(ids, {1, std::ssize(ids)});
+    const std::int64_t count = all.size(1) - 1;
+    return probe_sentence(*model_, [&] {
+        return model_->loss(slice(all, 1, 0, count), slice(all, 1, 1, count + 1));
+    });
+}
+
+}  // namespace tapestry
