@@ -58,7 +58,8 @@ std::vector<Values> Claims::all_weights(bool each, bool classes) {
         }
     }
     together_ = all.size();
-    for (std::size_t i = 0; i < weights_.size() && each; ++i) {
+    // The only output is all of them.
+    for (std::size_t i = 0; i < weights_.size() && each && weights_.size() > 1; ++i) {
         all.emplace_back(weights_.size(), 0.0);
         all.back()[i] = 1;
         words_.push_back(fmt::format("output element {}", i));
@@ -102,7 +103,8 @@ void Claims::collect(bool each, bool classes,
         if (nonlinear.verdict != Verdict::pass) complain(nonlinear);
         scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
     }
-    shake(all, scales, is_in_f32(gradients[0]));
+    // Times weights that are numbers of f32 themselves, any rule may give such numbers.
+    shake(all, scales, is_in_f32(between));
 }
 
 // `scales`: the incoming gradient may be scaled; `in_f32`: its last bits are those of f32.

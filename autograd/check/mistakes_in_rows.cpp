@@ -74,10 +74,10 @@ Match rows_off(const Wrong& w, int axis) {
             wrong.emplace_back(index, row.factor());
     }
     const double factor = wrong.front().second;
-    const bool alike = std::all_of(wrong.begin(), wrong.end(), [factor](const auto& row) {
-        return std::abs(row.second - factor) <= kSame * std::abs(factor) + kSame;
+    const bool alike = std::all_of(wrong.begin(), wrong.end(), [&](const auto& row) {
+        return std::abs(row.second - factor) <= w.same * std::abs(factor) + w.same;
     });
-    const bool nothing = alike && std::abs(factor) < kSame;
+    const bool nothing = alike && std::abs(factor) < w.same;
     if (nothing && wrong.size() + 1 == rows.size()) {
         return Cause{Mistake::samples,
                      fmt::format("claimed = numeric at one of {} places along axis {}, 0 elsewhere",

@@ -17,8 +17,9 @@ struct CorpusCase {
 };
 
 CorpusCase right_case(std::uint64_t number, std::uint64_t seed);
-/// Drawn again until the gradient's relative error exceeds 1e-6 in some entry.
-CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed);
+/// Drawn again until the gradient's relative error exceeds 1e-6 in some entry, or 32 epsilons of a
+/// narrower format of f's numbers.
+CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed, Format format = Format::f64);
 
 /// Cotangents to test a pullback with: each output by itself, all together, and all scaled up,
 /// because a rule may not be linear.
