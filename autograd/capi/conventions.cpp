@@ -15,7 +15,7 @@ using Values = std::vector<double>;
 
 constexpr std::size_t kGuards = 8;         // on either side
 constexpr double kGuard = -7.7357589e123;  // no result is this number
-constexpr double kVisible = 1e-3;          // of the largest result: sums in another order are closer
+constexpr double kVisible = 1e-3;  // of the largest result: sums in another order are closer
 
 bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
@@ -82,7 +82,8 @@ public:
         const Values usual = gradient(0);
         const Values again = gradient(0);
         if (apart(usual, again) > kVisible) {
-            add("{} gives another result when it is called twice after one call of f: it overwrites "
+            add("{} gives another result when it is called twice after one call of f: it "
+                "overwrites "
                 "what f has saved, or keeps something between calls",
                 callbacks_.vjp_name);
         } else {
@@ -103,7 +104,8 @@ private:
     void ask_again(const char* who, const Values& before, const Values& now) {
         for (std::size_t i = 0; i < now.size(); ++i) {
             if (same(now[i], 1) && same(before[i], 0)) {
-                add("{} does not write element {} of its result: a caller's buffer need not be full "
+                add("{} does not write element {} of its result: a caller's buffer need not be "
+                    "full "
                     "of zeros",
                     who, i);
                 return;
@@ -163,8 +165,8 @@ private:
 
 }  // namespace
 
-std::vector<std::string> broken_conventions(const Callbacks& callbacks, const std::vector<double>& x,
-                                            std::size_t m) {
+std::vector<std::string> broken_conventions(const Callbacks& callbacks,
+                                            const std::vector<double>& x, std::size_t m) {
     if (x.empty() || m == 0) return {};
     return Probe(callbacks, x, m).run();
 }

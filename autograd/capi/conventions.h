@@ -20,7 +20,7 @@ struct Callbacks {
 
 /// A sentence for each convention that the callbacks break at x; m: number of results. Calls f four
 /// times and the vjp five times, within buffers with guards.
-std::vector<std::string> broken_conventions(const Callbacks& callbacks, const std::vector<double>& x,
-                                            std::size_t m);
+std::vector<std::string> broken_conventions(const Callbacks& callbacks,
+                                            const std::vector<double>& x, std::size_t m);
 
 }  // namespace tapestry::capi

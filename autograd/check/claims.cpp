@@ -97,11 +97,13 @@ void Claims::collect(bool each, bool classes,
         claims_[leaf][0].shaken.push_back(again[leaf]);
     }
     bool scales = false;
-    if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
+    if (options_.limits.format != Format::f16) {  // whose range the factors exceed
         const Complaint nonlinear =
             find_nonlinearity(subject_, weights_, around_.base.values, gradients[0]);
-        if (nonlinear.verdict != Verdict::pass) complain(nonlinear);
-        scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
+        const bool wide = options_.limits.format == Format::f64;
+        const bool counts = wide || nonlinear.verdict == Verdict::fail;
+        if (nonlinear.verdict != Verdict::pass && counts) complain(nonlinear);
+        scales = wide && !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
     }
     // Times weights that are numbers of f32 themselves, any rule may give such numbers.
     shake(all, scales, is_in_f32(between));

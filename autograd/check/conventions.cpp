@@ -116,8 +116,8 @@ private:
         }
         wrong.slope.where =
             gap.by > 0 ? fmt::format("at {}", index_text(op_.inputs()[gap.operand].shape,
-                                                           static_cast<std::int64_t>(gap.at)))
-                         : "";
+                                                         static_cast<std::int64_t>(gap.at)))
+                       : "";
         wrong.slope.claimed = gap.other;
         wrong.slope.judgement.verdict = Verdict::fail;
         wrong.slope.judgement.numeric = gap.usual;
@@ -153,6 +153,7 @@ private:
     };
     std::optional<Again> again(Tensors inputs, const std::vector<std::size_t>& needed) const;
     std::vector<std::size_t> needed() const;
+    Tensors separate() const;
 
     Op& op_;
     Tensors inputs_, outputs_, incoming_;
@@ -250,6 +251,13 @@ std::vector<std::size_t> EntryCaller::needed() const {
     return chosen;
 }
 
+// The operands in memory of their own: two may be one tensor.
+Tensors EntryCaller::separate() const {
+    Tensors operands = inputs_;
+    for (const std::size_t i : needed()) operands[i] = inputs_[i].clone();
+    return operands;
+}
+
 std::optional<EntryCaller::Again> EntryCaller::again(Tensors inputs,
                                                      const std::vector<std::size_t>& needed) const {
     for (Tensor& x : inputs) {
@@ -273,8 +281,8 @@ std::optional<EntryCaller::Again> EntryCaller::again(Tensors inputs,
             if (!incoming_[k].defined() || !scratch.follows(outputs[k])) continue;
             followed = true;
             const NoGradGuard no_grad;
-            const Tensors slopes = scratch.gradient(outputs[k], leaves,
-                                                    {.cotangent = incoming_[k], .retain = true});
+            const Tensors slopes =
+                scratch.gradient(outputs[k], leaves, {.cotangent = incoming_[k], .retain = true});
             for (std::size_t n = 0; n < needed.size(); ++n) {
                 const Values one = slopes[n].to_vector<double>();
                 Values& sum = found.answers[needed[n]];
@@ -282,7 +290,7 @@ std::optional<EntryCaller::Again> EntryCaller::again(Tensors inputs,
                 for (std::size_t i = 0; i < one.size(); ++i) sum[i] += one[i];
             }
         }
-        if (!followed || !is_finite(found.answers)) return {};
+        if (!followed || !is_finite(found.answers) || !is_finite({{0, found.values}})) return {};
         return found;
     } catch (const Error&) {  // an op may refuse operands
         return {};
@@ -294,7 +302,7 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
         "the op reads an operand, or what it has saved of it, as if it were contiguous: use its "
         "strides and offset, or make it contiguous first";
     for (const Layout layout : kLayouts) {
-        Tensors views = inputs_, dense = inputs_;
+        Tensors views = separate(), dense = views;
         bool any = false;
         for (std::size_t i = 0; i < views.size(); ++i) {
             const auto view = is_real(i) ? laid_out(views[i], layout) : std::nullopt;
@@ -306,7 +314,7 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
         if (!any) continue;
         const auto usual = again(dense, needed()), other = again(views, needed());
         if (!usual || !other) continue;
-        const std::string how = fmt::format("if its operands are {}s", to_string(layout));
+        const std::string how = fmt::format("if an operand is {}", to_string(layout));
         if (const auto value = gap_between({{0, usual->values}}, {{0, other->values}})) {
             return named(Mistake::convention,
                          fmt::format("the value is another one {}: {:.1g} of its largest element "
@@ -322,7 +330,8 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
 
 std::optional<WrongOp> EntryCaller::some_needed() {
     const std::vector<std::size_t> all = needed();
-    const auto usual = all.size() > 1 ? again(inputs_, all) : std::nullopt;
+    const Tensors operands = separate();
+    const auto usual = all.size() > 1 ? again(operands, all) : std::nullopt;
     if (!usual) return {};
     constexpr std::size_t kMany = 4;  // from here on: each alone, and all but each
     const std::size_t sets = std::size_t{1} << std::min(all.size(), std::size_t{16});
@@ -332,7 +341,7 @@ std::optional<WrongOp> EntryCaller::some_needed() {
             if ((set >> i & 1U) != 0) chosen.push_back(all[i]);
         }
         if (all.size() >= kMany && chosen.size() > 1 && chosen.size() + 1 < all.size()) continue;
-        const auto other = again(inputs_, chosen);
+        const auto other = again(operands, chosen);
         const auto found = other ? gap_between(usual->answers, other->answers) : std::nullopt;
         if (!found) continue;
         return other_result(
@@ -387,9 +396,8 @@ public:
     }
 
     std::vector<WrongOp> wrong() {
-        std::stable_sort(all_.begin(), all_.end(), [](const WrongOp& a, const WrongOp& b) {
-            return a.number < b.number;
-        });
+        std::stable_sort(all_.begin(), all_.end(),
+                         [](const WrongOp& a, const WrongOp& b) { return a.number < b.number; });
         return std::move(all_);
     }
 

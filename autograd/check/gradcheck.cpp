@@ -46,8 +46,8 @@ public:
         require(options.differences || options.dual || options.transpose,
                 "gradcheck: without differences, dual numbers or the transpose must be enabled");
         // The numbers of a function with one output stay what its author knows.
-        weights_ = subject.outputs() == 1 ? Values{1}
-                                          : random_weights(subject.outputs(), options.seed);
+        weights_ =
+            subject.outputs() == 1 ? Values{1} : random_weights(subject.outputs(), options.seed);
     }
 
     GradcheckReport run() {
@@ -87,7 +87,7 @@ private:
         for (const WrongOp& broken : conventions_) {
             // A rule that changes its caller's memory, or answers twice in two ways, may have been
             // heard of already.
-            const bool is_new = broken.cause.mistake == Mistake::convention;
+            const bool is_new = broken.cause.mistake != Mistake::stale;
             if (is_new || report_.complaints.empty()) complain(convention_text(broken));
         }
         for (; examined_ < subject_.leaves().size(); ++examined_) examine_input(examined_);
@@ -241,10 +241,10 @@ private:
                 return wrong.cause.mistake == Mistake::convention ||
                        wrong.cause.mistake == Mistake::overwrites;
             });
-        report_.first_wrong = broken != conventions_.end()
-                                  ? std::optional(*broken)
-                                  : find_wrong_op(subject_, report_.inputs, weights_,
-                                                  options_.limits, options_.seed);
+        report_.first_wrong =
+            broken != conventions_.end()
+                ? std::optional(*broken)
+                : find_wrong_op(subject_, report_.inputs, weights_, options_.limits, options_.seed);
         if (!report_.first_wrong && !conventions_.empty()) report_.first_wrong = conventions_[0];
         if (report_.first_wrong) return;
         const auto wrong = std::find_if(report_.inputs.begin(), report_.inputs.end(),
@@ -264,7 +264,7 @@ private:
     Neighbourhood around_;
     Claims claims_{subject_, options_, weights_, around_};
     std::vector<WrongOp> conventions_ = {};  // entries that break one
-    std::size_t examined_ = 0;  // number of inputs
+    std::size_t examined_ = 0;               // number of inputs
     bool concluded_ = false;
     GradcheckReport report_;
 };

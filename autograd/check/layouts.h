@@ -1,6 +1,6 @@
-// The layouts in which an op may be given a tensor: after a transpose, a slice or an expand, strides
-// and offset differ from those of new memory, and the numbers are the same.
-// Internal to autograd/check. Read next: conventions.cpp, which calls rules with them.
+// The layouts in which an op may be given a tensor: after a transpose, a slice or an expand,
+// strides and offset differ from those of new memory, and the numbers are the same. Internal to
+// autograd/check. Read next: conventions.cpp, which calls rules with them.
 #pragma once
 
 #include <tapestry/core/tensor.h>

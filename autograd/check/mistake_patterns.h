@@ -19,7 +19,7 @@ struct Wrong {
     const Symptoms& symptoms;
     Values claimed;
     Values right;
-    double off = 0;  ///< distance(claimed, right)
+    double off = 0;       ///< distance(claimed, right)
     double same = kSame;  ///< the distance of equal gradients, given what is known of `right`
 
     bool knows_all() const { return symptoms.places.size() == symptoms.claimed.size(); }
@@ -33,12 +33,18 @@ inline bool explains(const Wrong& w, const Values& a, const Values& b) {
     constexpr double kFar = 0.03, kFarInFormat = 0.2;
     constexpr double kSameAmongMany = 1e-4;  // sums of very many numbers round
     const double rest = distance(a, b), far = w.same > kSame ? kFarInFormat : kFar;
-    return rest < (w.knows_all() ? w.same : std::max(w.same, kSameAmongMany)) &&
-           rest < far * w.off;
+    return rest < (w.knows_all() ? w.same : std::max(w.same, kSameAmongMany)) && rest < far * w.off;
 }
 
 /// The gradient at the places for another cotangent.
 Values gradient_for(const Symptoms& symptoms, const Values& cotangent);
+
+/// How far apart a difference of gradients and its explanation may be: what the right gradient
+/// leaves uncertain is a larger part of a small difference.
+double same_difference(const Wrong& w, const Values& difference);
+
+/// Whether each output depends on its own element alone.
+bool is_diagonal(const Wrong& w);
 
 /// Whether the operand and the output have the same shape.
 inline bool elementwise(const Wrong& w) { return w.symptoms.shape == w.symptoms.output; }
@@ -55,7 +61,7 @@ Match looks_negated(const Wrong& w);            ///< times -1
 Match looks_scaled_by_a_count(const Wrong& w);  ///< times 2, n, sqrt(n), or divided by it
 Match looks_scaled(const Wrong& w);             ///< times a constant
 Match looks_like_a_chain_factor(
-    const Wrong& w);                       ///< the op's own derivative missing, or applied twice
+    const Wrong& w);  ///< the op's own derivative missing, or applied twice
 
 // Elements (mistakes_in_elements.cpp).
 Match looks_partly_right(const Wrong& w);  ///< right except for some elements
@@ -84,6 +90,7 @@ Match lacks_a_constant_term(const Wrong& w);  ///< a sum or mean along an axis i
 Match lacks_an_output_term(const Wrong& w);   ///< the same, times the output
 
 // Terms (mistakes_in_terms.cpp).
+Match has_a_term_too_many(const Wrong& w);       ///< a mean or projection is subtracted
 Match looks_off_by_a_term(const Wrong& w);       ///< along x, the output or a constant
 Match looks_like_a_factor_of_x(const Wrong& w);  ///< times x, 1/x, exp x or exp -x
 Match looks_of_rank_one(const Wrong& w);         ///< off in one direction, for any cotangent

@@ -13,25 +13,31 @@ namespace {
 struct Split {
     std::vector<bool> is_wrong = {};  // by place
     std::size_t wrong = 0, first = 0;
-    std::size_t surely_right = 0;  // those whose error would be seen
+    std::size_t surely_right = 0;  // those in which the others' error would be seen
 };
 
 Split split(const Wrong& w, double part) {
     constexpr double kClearly = 8;
+    const std::size_t n = w.right.size();
     double most = 0;
-    for (std::size_t i = 0; i < w.right.size(); ++i) {
-        most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
-    }
-    const double usual =
-        w.knows_all() ? std::min(w.same * largest(w.right), part * most) : part * most;
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
     Split found;
-    for (std::size_t i = 0; i < w.right.size(); ++i) {
+    Values allowed, relative;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double size = std::abs(w.right[i]), off = std::abs(w.claimed[i] - w.right[i]);
         const double doubt = w.symptoms.doubts.empty() ? 0 : kClearly * w.symptoms.doubts[i];
-        const double allowed = std::max(usual, doubt);
-        const bool is_wrong = std::abs(w.claimed[i] - w.right[i]) > allowed;
-        found.is_wrong.push_back(is_wrong);
-        if (is_wrong && found.wrong++ == 0) found.first = i;
-        if (!is_wrong && std::abs(w.right[i]) > kClearly * allowed) ++found.surely_right;
+        allowed.push_back(std::max(doubt, std::min(w.same * size, part * most)));
+        found.is_wrong.push_back(off > allowed[i]);
+        if (off <= allowed[i]) continue;
+        if (found.wrong++ == 0) found.first = i;
+        relative.push_back(off / std::max(size, std::abs(w.claimed[i])));
+    }
+    if (relative.empty()) return found;
+    const auto middle = relative.begin() + static_cast<std::ptrdiff_t>(relative.size() / 2);
+    std::nth_element(relative.begin(), middle, relative.end());
+    for (std::size_t i = 0; i < n; ++i) {
+        const bool visible = allowed[i] < 0.25 * *middle * std::abs(w.right[i]);
+        if (!found.is_wrong[i] && visible) ++found.surely_right;
     }
     return found;
 }
@@ -92,19 +98,21 @@ Match looks_partly_right(const Wrong& w) {
     constexpr double kFar = 0.01, kFarther = 1e-3;
     Split found = split(w, kFar);
     const std::size_t n = found.is_wrong.size();
-    if (found.wrong == 0) return {};
+    if (found.wrong == 0 || found.surely_right == 0) return {};
     if (3 * found.wrong > n) {
         // That many elements are right by more than chance.
         found = split(w, kFarther);
-        if (found.wrong == 0 || found.surely_right < 2 || 5 * found.surely_right < n) return {};
+        const bool some = found.surely_right > 0 && 8 * found.surely_right >= n;
+        if (found.wrong == 0 || !some || found.wrong == n) return {};
     }
     const std::string which = words_for(w, found);
-    return Cause{Mistake::partial,
-                 fmt::format("{} of {} elements are wrong{}, the first is number {}{}", found.wrong,
-                             n, which.empty() ? "" : ": " + which, w.symptoms.places[found.first],
-                             factor_there(w, found)),
-                 "a border: the last elements of a vectorised loop, a mask, a branch, an index that "
-                 "occurs twice"};
+    return Cause{
+        Mistake::partial,
+        fmt::format("{} of {} elements are wrong{}, the first is number {}{}", found.wrong, n,
+                    which.empty() ? "" : ": " + which, w.symptoms.places[found.first],
+                    factor_there(w, found)),
+        "a border: the last elements of a vectorised loop, a mask, a branch, an index that "
+        "occurs twice"};
 }
 
 }  // namespace tapestry::checker

@@ -10,17 +10,23 @@
 namespace tapestry::checker {
 namespace {
 
+constexpr int kEach = -1;  // instead of an axis: every element of the output
+
+std::int64_t size_along(const Shape& output, int axis) {
+    return axis == kEach ? numel(output) : output[axis];
+}
+
 // What each index along an axis of the output contributes to the gradient at the places:
 // [index][place].
 std::vector<Values> contributions(const Wrong& w, const Values& cotangent, int axis) {
     const Shape& output = w.symptoms.output;
-    const std::int64_t inner = numel(output.sub(axis + 1, output.rank()));
-    std::vector<Values> all(static_cast<std::size_t>(output[axis]),
-                            Values(w.symptoms.places.size(), 0.0));
+    const std::int64_t size = size_along(output, axis);
+    const std::int64_t inner = axis == kEach ? 1 : numel(output.sub(axis + 1, output.rank()));
+    std::vector<Values> all(static_cast<std::size_t>(size), Values(w.symptoms.places.size(), 0.0));
     for (std::size_t p = 0; p < w.symptoms.slopes.size(); ++p) {
         const Values& slope = w.symptoms.slopes[p];
         for (std::size_t i = 0; i < slope.size(); ++i) {
-            const std::int64_t index = static_cast<std::int64_t>(i) / inner % output[axis];
+            const std::int64_t index = static_cast<std::int64_t>(i) / inner % size;
             all[static_cast<std::size_t>(index)][p] += slope[i] * cotangent[i];
         }
     }
@@ -39,7 +45,7 @@ std::optional<double> multiple(const Wrong& w, const Values& error, const Values
     const double c = dot(error, part) / size;
     Values model = part;
     for (double& value : model) value *= c;
-    if (!(distance(error, model) < w.same)) return {};
+    if (!(distance(error, model) < same_difference(w, error))) return {};
     return c;
 }
 
@@ -75,8 +81,10 @@ Values sum_of(const std::vector<Values>& all, const std::vector<std::size_t>& in
 
 Cause cause_of(const Shape& output, int axis, const OutputPart& part, double c) {
     const bool dropped = std::abs(c + 1) < 1e-3;
-    const std::string whose = fmt::format("{} of {} along axis {} of the output", part.words,
-                                          output[axis], axis);
+    const std::string whose =
+        fmt::format("{} of {} {}", part.words, size_along(output, axis),
+                    axis == kEach ? "elements of the output"
+                                  : fmt::format("along axis {} of the output", axis));
     if (dropped) {
         return {Mistake::samples,
                 fmt::format("numeric - claimed = what {} contributes: it is dropped", whose),
@@ -95,11 +103,14 @@ Match looks_off_in_outputs(const Wrong& w) {
     const Symptoms& s = w.symptoms;
     const bool known = !s.other_cotangent.empty() && !s.other_claimed.empty();
     if (s.cotangent.size() < 2 || !known || numel(s.output) < 2) return {};
+    if (is_diagonal(w)) return {};  // the elements tell more
     const Values error = less(w.claimed, w.right);
     const Values other_error =
         less(at_places(s.other_claimed, s.places), gradient_for(s, s.other_cotangent));
-    for (int axis = 0; axis < s.output.rank(); ++axis) {
-        if (s.output[axis] < 2) continue;
+    constexpr std::int64_t kMany = 4096;
+    for (int axis = s.output.rank() > 1 ? kEach : 0; axis < s.output.rank(); ++axis) {
+        const std::int64_t size = size_along(s.output, axis);
+        if (size < 2 || size > kMany) continue;
         const auto here = contributions(w, s.cotangent, axis),
                    there = contributions(w, s.other_cotangent, axis);
         for (const OutputPart& part : parts_of(here.size())) {

@@ -1,8 +1,8 @@
-// A term too few or too many, or a factor of the chain: what the claim is off by, or off by a factor
-// of, follows x, the output or a constant.
+// A term too few or too many, or a factor of the chain: what the claim is off by, or off by a
+// factor of, follows x, the output or a constant.
 //
-// An inner number held constant (a norm, a mean, a threshold t) leaves out g^T dy/dt dt/dx: an error
-// along dt/dx, whatever the incoming gradient is.
+// An inner number held constant (a norm, a mean, a threshold t) leaves out g^T dy/dt dt/dx: an
+// error along dt/dx, whatever the incoming gradient is.
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ std::vector<Group> groups_of(const Wrong& w) {
     const Shape& shape = w.symptoms.shape;
     if (!w.knows_all()) return groups;
     for (int axis = shape.rank() - 1; axis >= 0 && shape.rank() > 1; --axis) {
-        if (shape[axis] < static_cast<std::int64_t>(kTelling)) continue;
+        if (shape[axis] < 2) continue;
         const std::int64_t inner = numel(shape.sub(axis + 1, shape.rank()));
         const auto count = static_cast<std::int64_t>(all.size()) / shape[axis];
         Group group{std::vector<std::vector<std::size_t>>(static_cast<std::size_t>(count)),
@@ -115,16 +115,20 @@ std::vector<PossibleTerm> terms_of(const Wrong& w) {
 }
 
 // A rule that subtracts a projection gives a gradient without that part.
-Cause term_cause(const Wrong& w, const PossibleTerm& term, const Group& group, const Values& model) {
+Cause term_cause(const Wrong& w, const PossibleTerm& term, const Group& group,
+                 const Values& model) {
     constexpr double kNothing = 1e-4;
     const auto lacks = [&](const Values& gradient) {
         return norm(projected(gradient, term.patterns, group)) <= kNothing * norm(gradient);
     };
-    const std::string evidence = fmt::format("claimed - numeric is {}{}, to {:.1g} of its norm",
-                                             term.name, group.name,
-                                             std::max(distance(difference_of(w), model), 1e-16));
-    if (lacks(w.claimed) && !lacks(w.right)) {
-        return {Mistake::extra_term, evidence + ", and nothing of the claim is",
+    const std::string evidence =
+        fmt::format("claimed - numeric is {}{}, to {:.1g} of its norm", term.name, group.name,
+                    std::max(distance(difference_of(w), model), 1e-16));
+    const bool subtracted = lacks(w.claimed) && !lacks(w.right);
+    if (subtracted || is_diagonal(w)) {
+        return {Mistake::extra_term,
+                evidence + (subtracted ? ", and nothing of the claim is"
+                                       : ", where each output depends on its own element alone"),
                 "a mean or projection is subtracted that does not belong there: training's rule "
                 "in evaluation, or a normalising op's rule for one whose statistics are constants"};
     }
@@ -137,24 +141,31 @@ Cause term_cause(const Wrong& w, const PossibleTerm& term, const Group& group, c
             "a sum or mean over the elements is left out: every output depends on all of them"};
 }
 
-}  // namespace
-
-Match looks_off_by_a_term(const Wrong& w) {
+// `only_extra`: nothing unless the claim lacks what the right gradient has.
+Match term_off(const Wrong& w, bool only_extra) {
     const Values difference = difference_of(w);
     if (significant(difference) < kTelling) return {};
     for (const Group& group : groups_of(w)) {
         for (const PossibleTerm& term : terms_of(w)) {
-            const std::size_t needed = term.patterns.size() + 2;
-            const bool enough =
-                std::all_of(group.members.begin(), group.members.end(),
-                            [needed](const auto& members) { return members.size() >= needed; });
-            if (!enough) continue;
+            // One number that confirms each group's factors, and at least two altogether
+            const std::size_t free = w.right.size() - term.patterns.size() * group.members.size();
+            const bool enough = std::all_of(
+                group.members.begin(), group.members.end(),
+                [&](const auto& members) { return members.size() > term.patterns.size(); });
+            if (!enough || free < 2) continue;
             const Values model = projected(difference, term.patterns, group);
-            if (distance(difference, model) < w.same) return term_cause(w, term, group, model);
+            if (!(distance(difference, model) < same_difference(w, difference))) continue;
+            Cause cause = term_cause(w, term, group, model);
+            if (!only_extra || cause.mistake == Mistake::extra_term) return cause;
         }
     }
     return {};
 }
+
+}  // namespace
+
+Match looks_off_by_a_term(const Wrong& w) { return term_off(w, false); }
+Match has_a_term_too_many(const Wrong& w) { return term_off(w, true); }
 
 Match looks_like_a_factor_of_x(const Wrong& w) {
     if (w.symptoms.point.empty() || significant(w.right) < kTelling) return {};
@@ -168,16 +179,23 @@ Match looks_like_a_factor_of_x(const Wrong& w) {
         const double c = any_multiple ? dot(w.claimed, model) / dot(model, model) : 1;
         for (double& value : model) value *= c;
         if (!explains(w, w.claimed, model)) return {};
-        return Cause{Mistake::chain,
-                     fmt::format("claimed = {}{} * numeric, {}",
-                                 any_multiple ? fmt::format("{:.6g} * ", c) : "", name,
-                                 closeness(w, model)),
-                     "a factor of the chain is left out, or is there twice"};
+        return Cause{
+            Mistake::chain,
+            fmt::format("claimed = {}{} * numeric, {}",
+                        any_multiple ? fmt::format("{:.6g} * ", c) : "", name, closeness(w, model)),
+            "a factor of the chain is left out, or is there twice"};
     };
-    if (auto cause = match("x", [](double a) { return a; }, true)) return cause;
-    if (auto cause = match("1/x", [](double a) { return 1 / a; }, true)) return cause;
-    if (auto cause = match("exp x", [](double a) { return std::exp(a); }, false)) return cause;
-    return match("exp -x", [](double a) { return std::exp(-a); }, false);
+    if (auto cause = match(
+            "x", [](double a) { return a; }, true))
+        return cause;
+    if (auto cause = match(
+            "1/x", [](double a) { return 1 / a; }, true))
+        return cause;
+    if (auto cause = match(
+            "exp x", [](double a) { return std::exp(a); }, false))
+        return cause;
+    return match(
+        "exp -x", [](double a) { return std::exp(-a); }, false);
 }
 
 Match looks_of_rank_one(const Wrong& w) {
@@ -197,13 +215,15 @@ Match looks_of_rank_one(const Wrong& w) {
     for (double& value : second) value /= norm(right);
     // Gradients that are parallel themselves have parallel errors.
     const double parallel = std::abs(dot(first, second));
-    if (distance(one, other) > 10 * w.same || parallel > 0.999) return {};
-    return Cause{Mistake::held,
-                 fmt::format("claimed - numeric has the same direction for two incoming gradients, "
-                             "to {:.1g}: an error of rank 1",
-                             std::max(distance(one, other), 1e-16)),
-                 "an inner number that depends on x (a norm, mean, maximum, threshold or radius) is "
-                 "taken for a constant"};
+    const double allowed = 2 * same_difference(w, difference_of(w));
+    if (distance(one, other) > allowed || parallel > 0.99) return {};
+    return Cause{
+        Mistake::held,
+        fmt::format("claimed - numeric has the same direction for two incoming gradients, "
+                    "to {:.1g}: an error of rank 1",
+                    std::max(distance(one, other), 1e-16)),
+        "an inner number that depends on x (a norm, mean, maximum, threshold or radius) is "
+        "taken for a constant"};
 }
 
 }  // namespace tapestry::checker

@@ -167,14 +167,17 @@ bool follows(const Wrong& w, const Values& difference, const Values& pattern, in
             model[i] = both / squares * pattern[i];
         }
     }
-    return distance(difference, model) < w.same;
+    return distance(difference, model) < same_difference(w, difference);
 }
 
 Match term_like(const Wrong& w, const Values& pattern, const char* what) {
     const auto difference = missing(w);
     if (!difference || pattern.size() != difference->size()) return {};
     for (int axis = w.symptoms.shape.rank() - 1; axis >= 0; --axis) {
-        if (w.symptoms.shape[axis] < 3 || !follows(w, *difference, pattern, axis)) continue;
+        const auto size = static_cast<std::size_t>(w.symptoms.shape[axis]);
+        // Two numbers at least that confirm the factors
+        const bool enough = size > 1 && pattern.size() - pattern.size() / size > 1;
+        if (!enough || !follows(w, *difference, pattern, axis)) continue;
         return Cause{Mistake::missing_term,
                      fmt::format("claimed - numeric is {} along axis {}", what, axis),
                      fmt::format("a sum or mean along axis {} is not subtracted, as normalising "
@@ -189,9 +192,17 @@ Match term_like(const Wrong& w, const Values& pattern, const char* what) {
 
 Match lacks_the_direct_way(const Wrong& w) {
     const auto difference = missing(w);
-    if (!difference || !elementwise(w) || !(distance(*difference, w.symptoms.cotangent) < w.same)) return {};
+    const Values& g = w.symptoms.cotangent;
+    if (!difference || !elementwise(w) || norm(g) == 0) return {};
+    const double c = dot(*difference, g) / dot(g, g);
+    Values model = g;
+    for (double& value : model) value *= c;
+    const bool once = std::abs(c - 1) < w.same;
+    const bool fits = distance(*difference, model) < same_difference(w, *difference);
+    if (!fits || (!once && g.size() < 3)) return {};
     return Cause{Mistake::dropped,
-                 "numeric - claimed = the incoming gradient, " + closeness(w, w.right),
+                 fmt::format("numeric - claimed = {}the incoming gradient, {}",
+                             once ? "" : fmt::format("{:.6g} * ", c), closeness(w, w.right)),
                  "the value also goes straight through (a residual connection): that use's "
                  "contribution is dropped"};
 }

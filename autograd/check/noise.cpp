@@ -297,17 +297,15 @@ std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double
                                             double h, double epsilon) {
     constexpr int kPairs = 12, kPairsInFormat = 24;
     if (h > line.reach()) return {};
-    const auto found =
-        sampled(line, weights, h, epsilon, epsilon > 0 ? kPairsInFormat : kPairs);
+    const auto found = sampled(line, weights, h, epsilon, epsilon > 0 ? kPairsInFormat : kPairs);
     return found ? std::optional(fitted(*found, terms_at(found->at), h)) : std::nullopt;
 }
 
 std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsilon) {
     constexpr int kPairs = 24;
     const std::size_t outputs = line.at(0).values.size();
-    const auto whole = h > line.reach()
-                           ? std::nullopt
-                           : sampled(line, Values(outputs, 1.0), h, 0, kPairs);
+    const auto whole =
+        h > line.reach() ? std::nullopt : sampled(line, Values(outputs, 1.0), h, 0, kPairs);
     if (!whole) return {};
     const std::vector<Term> terms = terms_at(whole->at);
     std::vector<Attempt> fits;
@@ -326,7 +324,8 @@ std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsil
 
 namespace {
 
-// Whether the last of several fits was the less accurate one, by noise: it grows with smaller steps.
+// Whether the last of several fits was the less accurate one, by noise: it grows with smaller
+// steps.
 bool is_only_noise(const std::vector<Attempt>& fits) {
     if (fits.size() < 2) return false;
     const Attempt& last = fits.back();

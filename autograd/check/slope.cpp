@@ -58,6 +58,8 @@ public:
                               second.error > 8 * first.error;
         if (is_noise && claim_.by_class) {
             if (const auto done = in_noise()) return *done;
+            // Smaller steps add rounding, larger ones leave the neighbourhood.
+            if (!evidence_.is_doubted()) return evidence_.undecided();
         }
         if (claim_.is_lost && !evidence_.is_doubted()) return evidence_.undecided();
         return all_steps(first, at_corner);

@@ -110,13 +110,14 @@ std::vector<Values> cotangents(std::size_t outputs) {
 
 Values errors(const CorpusCase& one) {
     Values worst(one.plain.x.size(), 0.0);
+    const double least = one.plain.format == Format::f64 ? 1e-13 : 0.1;
     for (const Values& g : cotangents(one.plain.f(one.plain.x).size())) {
         const Values right = one.right(one.plain.x, g),
                      claimed = one.plain.pullback(one.plain.x, g);
         double largest = 0;
         for (const double slope : right) largest = std::max(largest, std::abs(slope));
         for (std::size_t i = 0; i < worst.size(); ++i) {
-            worst[i] = std::max(worst[i], error_of(claimed[i], right[i], 1e-13 * largest));
+            worst[i] = std::max(worst[i], error_of(claimed[i], right[i], least * largest));
         }
     }
     return worst;
@@ -138,6 +139,10 @@ CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed, Format format) {
     Draw draw(seed_of(number, seed, 1));
     const auto& mistakes = planted_mistakes();
     const PlantedMistake& mistake = mistakes[number % mistakes.size()];
+    // In a narrow format every function has steps.
+    if (format != Format::f64 && mistake.name == "straight-through") {
+        return wrong_case(number + 1, seed, format);
+    }
     for (;;) {
         CorpusCase one;
         one.of = mistake.name;

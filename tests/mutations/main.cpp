@@ -123,7 +123,8 @@ int print_case(const std::string& which, std::uint64_t seed, Format format) {
     const auto read = std::from_chars(which.data() + slash + 1, end, number);
     require(read.ec == std::errc() && read.ptr == end, "--case {}: no number after {}/", which,
             kind);
-    const CorpusCase one = kind == "right" ? right_case(number, seed) : wrong_case(number, seed, format);
+    const CorpusCase one =
+        kind == "right" ? right_case(number, seed) : wrong_case(number, seed, format);
     std::string thrown;
     const auto report = checked(one, number, &thrown);
     fmt::print("{}{}\n{}\n", one.title, one.must_pass ? " (to be resolved)" : "",
@@ -144,8 +145,7 @@ int main(int argc, char** argv) {
     options.flag("--verbose", s.verbose, "Print what got away");
     options.count("--templates", s.templates,
                   "So many right and as many wrong gradients of plain functions instead");
-    options.text("--format", s.format,
-                 "Format of the wrong ones' numbers: f64, f32, bf16 or f16");
+    options.text("--format", s.format, "Format of the wrong ones' numbers: f64, f32, bf16 or f16");
     options.text("--case", s.one, "Print the report of one of these functions: right/17, wrong/23");
     options.flag("--serve", s.serve, "Answer questions about these functions, line by line");
     options.text("--export", s.exported, "Write the cases to this file instead");

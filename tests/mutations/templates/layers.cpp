@@ -68,8 +68,7 @@ PlainCase rms_norm(Draw& draw) {
         draw, [root](const Values& x) { return times(x, 1 / root(x)); },
         [root](const Values& x, const Values& g) {
             const double r = root(x);
-            const double along =
-                inner_product(x, g) / (r * r * r * static_cast<double>(x.size()));
+            const double along = inner_product(x, g) / (r * r * r * static_cast<double>(x.size()));
             Values slopes = times(g, 1 / r);
             for (std::size_t i = 0; i < x.size(); ++i) slopes[i] -= x[i] * along;
             return slopes;
@@ -162,15 +161,15 @@ PlainCase smooth_threshold(Draw& draw) {
 PlainCase similarity(Draw& draw) {
     const Values a = draw.values(draw.count(3, 30));
     const auto length = [](const Values& x) { return std::sqrt(inner_product(x, x)); };
-    PlainCase one = scalar_case(
-        [=](const Values& x) { return inner_product(a, x) / length(x); },
-        [=](const Values& x) {
-            const double r = length(x), along = inner_product(a, x) / (r * r * r);
-            Values g = times(a, 1 / r);
-            for (std::size_t i = 0; i < x.size(); ++i) g[i] -= x[i] * along;
-            return g;
-        },
-        draw.values(a.size()));
+    PlainCase one = scalar_case([=](const Values& x) { return inner_product(a, x) / length(x); },
+                                [=](const Values& x) {
+                                    const double r = length(x),
+                                                 along = inner_product(a, x) / (r * r * r);
+                                    Values g = times(a, 1 / r);
+                                    for (std::size_t i = 0; i < x.size(); ++i) g[i] -= x[i] * along;
+                                    return g;
+                                },
+                                draw.values(a.size()));
     one.held = [=](const Values& x, const Values& g) { return times(a, g[0] / length(x)); };
     return one;
 }
@@ -269,14 +268,10 @@ PlainCase kernel_of_a_signal(Draw& draw) {
 
 const std::vector<Template>& layer_templates() {
     static const std::vector<Template> all{
-        {"RMS norm", rms_norm},
-        {"layer norm", layer_norm},
-        {"onto a ball", onto_a_ball},
-        {"smooth threshold", smooth_threshold},
-        {"similarity", similarity},
-        {"norm in evaluation", norm_in_evaluation},
-        {"residual", residual},
-        {"kernel of a signal", kernel_of_a_signal},
+        {"RMS norm", rms_norm},       {"layer norm", layer_norm},
+        {"onto a ball", onto_a_ball}, {"smooth threshold", smooth_threshold},
+        {"similarity", similarity},   {"norm in evaluation", norm_in_evaluation},
+        {"residual", residual},       {"kernel of a signal", kernel_of_a_signal},
     };
     return all;
 }
