@@ -87,8 +87,11 @@ private:
         for (const WrongOp& broken : conventions_) {
             // A rule that changes its caller's memory, or answers twice in two ways, may have been
             // heard of already.
-            const bool is_new = broken.cause.mistake != Mistake::stale;
-            if (is_new || report_.complaints.empty()) complain(convention_text(broken));
+            const Mistake mistake = broken.cause.mistake;
+            const bool is_known = mistake == Mistake::overwrites ? !subject_.overwritten().empty()
+                                  : mistake == Mistake::stale    ? !report_.complaints.empty()
+                                                                 : false;
+            if (!is_known) complain(convention_text(broken));
         }
         for (; examined_ < subject_.leaves().size(); ++examined_) examine_input(examined_);
         ask_oracles();
