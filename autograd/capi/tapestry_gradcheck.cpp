@@ -1,5 +1,6 @@
 #include <tapestry/autograd/capi/tapestry_gradcheck.h>
 
+#include <tapestry/autograd/capi/conventions.h>
 #include <tapestry/autograd/capi/options_by_name.h>
 #include <tapestry/autograd/check/precision.h>
 #include <tapestry/core/version.h>
@@ -23,6 +24,9 @@ struct tapestry_report {
 namespace {
 
 using Values = std::vector<double>;
+
+// A callback that writes a little beyond its result is named, and does no harm.
+constexpr std::size_t kSlack = 8;
 
 thread_local std::string error_message;
 thread_local std::string why_not_defined;
@@ -130,14 +134,37 @@ GradcheckReport check_as_asked(const PlainVectorFunction& f, const PlainPullback
                           request.inputs, request.output);
 }
 
-GradcheckReport check(const PlainVectorFunction& f, const PlainPullback& pullback, const Values& x,
+GradcheckReport check(const capi::Callbacks& callbacks, std::size_t m, const Values& x,
                       const Request& request) {
+    const PlainVectorFunction f = [&](const Values& at) {
+        Values y(m + kSlack);
+        callbacks.f(at.data(), y.data());
+        y.resize(m);
+        return y;
+    };
+    const PlainPullback pullback = [&](const Values& at, const Values& cotangent) {
+        Values gradient(at.size() + kSlack);
+        callbacks.vjp(at.data(), cotangent.data(), gradient.data());
+        gradient.resize(at.size());
+        return gradient;
+    };
     GradcheckReport report = check_as_asked(f, pullback, x, request);
+    if (report.limit.empty()) {
+        for (std::string& broken : capi::broken_conventions(callbacks, x, m)) {
+            report.verdict = Verdict::fail;
+            report.reason = Reason::none;
+            report.complaints.push_back(std::move(broken));
+        }
+    }
     if (request.subject.empty()) return report;
     report.subject = request.subject;
     const Format format = request.options.format;
     if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
     return report;
+}
+
+std::function<void(const double*, double*)> raw(tapestry_function f, void* user) {
+    return [=](const double* x, double* y) { heed(f(x, y, user), "f"); };
 }
 
 PlainVectorFunction called(tapestry_function f, void* user, std::size_t m) {
@@ -172,7 +199,10 @@ int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const 
     return guarded(report, [=] {
         const Request request = request_of(reinterpret_cast<const void*>(f),
                                            reinterpret_cast<const void*>(vjp), x, n, options);
-        return check(called(f, user, m), called(vjp, user), Values(x, x + n), request);
+        const auto rule = [=](const double* at, const double* cotangent, double* gradient) {
+            heed(vjp(at, cotangent, gradient, user), "the vjp");
+        };
+        return check({raw(f, user), rule}, m, Values(x, x + n), request);
     });
 }
 
@@ -205,13 +235,11 @@ int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, voi
     return guarded(report, [=] {
         const Request request = request_of(reinterpret_cast<const void*>(f),
                                            reinterpret_cast<const void*>(gradient), x, n, options);
-        const auto pullback = [=](const Values& at, const Values& cotangent) {
-            Values slopes(n);
-            heed(gradient(at.data(), slopes.data(), user), "the gradient");
-            for (double& slope : slopes) slope *= cotangent[0];
-            return slopes;
+        const auto rule = [=](const double* at, const double* cotangent, double* slopes) {
+            heed(gradient(at, slopes, user), "the gradient");
+            for (std::size_t i = 0; i < n; ++i) slopes[i] *= cotangent[0];
         };
-        return check(called(f, user, 1), pullback, Values(x, x + n), request);
+        return check({raw(f, user), rule, "the gradient"}, 1, Values(x, x + n), request);
     });
 }
 

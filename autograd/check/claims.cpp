@@ -58,7 +58,8 @@ std::vector<Values> Claims::all_weights(bool each, bool classes) {
         }
     }
     together_ = all.size();
-    for (std::size_t i = 0; i < weights_.size() && each; ++i) {
+    // The only output is all of them.
+    for (std::size_t i = 0; i < weights_.size() && each && weights_.size() > 1; ++i) {
         all.emplace_back(weights_.size(), 0.0);
         all.back()[i] = 1;
         words_.push_back(fmt::format("output element {}", i));
@@ -96,13 +97,16 @@ void Claims::collect(bool each, bool classes,
         claims_[leaf][0].shaken.push_back(again[leaf]);
     }
     bool scales = false;
-    if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
+    if (options_.limits.format != Format::f16) {  // whose range the factors exceed
         const Complaint nonlinear =
             find_nonlinearity(subject_, weights_, around_.base.values, gradients[0]);
-        if (nonlinear.verdict != Verdict::pass) complain(nonlinear);
-        scales = !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
+        const bool wide = options_.limits.format == Format::f64;
+        const bool counts = wide || nonlinear.verdict == Verdict::fail;
+        if (nonlinear.verdict != Verdict::pass && counts) complain(nonlinear);
+        scales = wide && !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
     }
-    shake(all, scales, is_in_f32(gradients[0]));
+    // Times weights that are numbers of f32 themselves, any rule may give such numbers.
+    shake(all, scales, is_in_f32(between));
 }
 
 // `scales`: the incoming gradient may be scaled; `in_f32`: its last bits are those of f32.

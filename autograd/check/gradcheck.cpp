@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/gradcheck.h>
 
 #include <tapestry/autograd/check/claims.h>
+#include <tapestry/autograd/check/conventions.h>
 #include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/parallel.h>
 
@@ -44,7 +45,9 @@ public:
           directions_(directions_for(options.certainty)) {
         require(options.differences || options.dual || options.transpose,
                 "gradcheck: without differences, dual numbers or the transpose must be enabled");
-        weights_ = random_weights(subject.outputs(), options.seed);
+        // The numbers of a function with one output stay what its author knows.
+        weights_ =
+            subject.outputs() == 1 ? Values{1} : random_weights(subject.outputs(), options.seed);
     }
 
     GradcheckReport run() {
@@ -77,7 +80,19 @@ private:
         // each other. Their number changes no bit.
         const ThreadsGuard threads(is_small() ? 1 : num_threads());
         around_ = subject_.look_around(options_.seed);
+        if (options_.preconditions) {
+            conventions_ = find_broken_conventions(subject_, weights_, options_.seed);
+        }
         collect_claims();
+        for (const WrongOp& broken : conventions_) {
+            // A rule that changes its caller's memory, or answers twice in two ways, may have been
+            // heard of already.
+            const Mistake mistake = broken.cause.mistake;
+            const bool is_known = mistake == Mistake::overwrites ? !subject_.overwritten().empty()
+                                  : mistake == Mistake::stale    ? !report_.complaints.empty()
+                                                                 : false;
+            if (!is_known) complain(convention_text(broken));
+        }
         for (; examined_ < subject_.leaves().size(); ++examined_) examine_input(examined_);
         ask_oracles();
         conclude();
@@ -223,8 +238,17 @@ private:
         for (const InputReport& input : report_.inputs) {
             if (input.verdict == Verdict::fail && input.worst.judgement.constant) return;
         }
+        // An op that breaks a convention misleads the search: it is right when it is tried alone.
+        const auto broken =
+            std::find_if(conventions_.begin(), conventions_.end(), [](const WrongOp& wrong) {
+                return wrong.cause.mistake == Mistake::convention ||
+                       wrong.cause.mistake == Mistake::overwrites;
+            });
         report_.first_wrong =
-            find_wrong_op(subject_, report_.inputs, weights_, options_.limits, options_.seed);
+            broken != conventions_.end()
+                ? std::optional(*broken)
+                : find_wrong_op(subject_, report_.inputs, weights_, options_.limits, options_.seed);
+        if (!report_.first_wrong && !conventions_.empty()) report_.first_wrong = conventions_[0];
         if (report_.first_wrong) return;
         const auto wrong = std::find_if(report_.inputs.begin(), report_.inputs.end(),
                                         [](const auto& x) { return x.verdict == Verdict::fail; });
@@ -242,7 +266,8 @@ private:
     Values weights_;
     Neighbourhood around_;
     Claims claims_{subject_, options_, weights_, around_};
-    std::size_t examined_ = 0;  // number of inputs
+    std::vector<WrongOp> conventions_ = {};  // entries that break one
+    std::size_t examined_ = 0;               // number of inputs
     bool concluded_ = false;
     GradcheckReport report_;
 };

@@ -45,7 +45,7 @@ std::vector<Box> Box::of(const NamedTensors& leaves, const std::vector<Bounds>& 
     return boxes;
 }
 
-bool Box::contains(const Values& x) const {
+bool Box::contains(std::span<const double> x) const {
     for (std::size_t i = 0; i < x.size() && !bounds_.empty(); ++i) {
         if (x[i] < of(i).low || x[i] > of(i).high) return false;
     }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +29,7 @@ public:
     /// ValueError if a leaf is outside its box.
     static std::vector<Box> of(const NamedTensors& leaves, const std::vector<Bounds>& bounds);
 
-    bool contains(const std::vector<double>& x) const;
+    bool contains(std::span<const double> x) const;
     /// x with numbers outside moved to the nearest bound.
     std::vector<double> nearest(std::vector<double> x) const;
     /// How far x + t u stays inside, for t < 0 and t > 0.

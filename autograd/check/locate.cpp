@@ -226,7 +226,7 @@ private:
         s.other_cotangent = other.weights;
         s.other_claimed = other.gradient;
         s.places = chosen_places(claim.gradient.size(), claim.weights.size(), first_wrong);
-        measure_slopes(*subject_, k, s);
+        measure_slopes(*subject_, k, examination_.limits.format, s);
         for (std::size_t i = 0; i < op_.inputs().size(); ++i) {
             if (i != which_[k] && operand.slot >= 0 && op_.inputs()[i].slot == operand.slot) {
                 s.used_twice = true;
@@ -238,7 +238,7 @@ private:
                             .claimed = claim.gradient,
                             .places = s.places,
                             .cotangent = claim.weights};
-            measure_slopes(*subject_, j, theirs);
+            measure_slopes(*subject_, j, examination_.limits.format, theirs);
             s.others.emplace_back(which_[j], numeric_gradient(theirs));
         }
         return s;
@@ -372,7 +372,7 @@ Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>&
                           ? subject.output_shapes()[0]
                           : Shape{static_cast<std::int64_t>(weights.size())};
     symptoms.places = chosen_places(claimed.size(), weights.size(), first_wrong);
-    measure_slopes(subject, which, symptoms);
+    measure_slopes(subject, which, Format::f64, symptoms);
     return find_cause(symptoms);
 }
 

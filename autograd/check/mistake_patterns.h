@@ -5,36 +5,46 @@
 #include <tapestry/autograd/check/mistakes.h>
 #include <tapestry/autograd/check/values.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace tapestry::checker {
+
+/// How far apart two gradients may be and still count as the same: far above the error of
+/// differences, far below the effect of mistakes.
+inline constexpr double kSame = 1e-5;
 
 /// A wrong gradient and the right one, at symptoms.places.
 struct Wrong {
     const Symptoms& symptoms;
     Values claimed;
     Values right;
-    double off = 0;  ///< distance(claimed, right)
+    double off = 0;       ///< distance(claimed, right)
+    double same = kSame;  ///< the distance of equal gradients, given what is known of `right`
 
     bool knows_all() const { return symptoms.places.size() == symptoms.claimed.size(); }
 };
-
-/// How far apart two gradients may be and still count as the same: far above the error of
-/// differences, far below the effect of mistakes.
-inline constexpr double kSame = 1e-5;
 
 inline bool same(const Values& a, const Values& b) { return distance(a, b) < kSame; }
 
 /// Whether `a` is the same as `b`, and far closer to it than the claim is to the right gradient.
 /// For a small mistake, many models would be close.
 inline bool explains(const Wrong& w, const Values& a, const Values& b) {
-    constexpr double kFar = 0.03, kSameAmongMany = 1e-4;  // sums of very many numbers round
-    const double rest = distance(a, b);
-    return rest < (w.knows_all() ? kSame : kSameAmongMany) && rest < kFar * w.off;
+    constexpr double kFar = 0.03, kFarInFormat = 0.2;
+    constexpr double kSameAmongMany = 1e-4;  // sums of very many numbers round
+    const double rest = distance(a, b), far = w.same > kSame ? kFarInFormat : kFar;
+    return rest < (w.knows_all() ? w.same : std::max(w.same, kSameAmongMany)) && rest < far * w.off;
 }
 
 /// The gradient at the places for another cotangent.
 Values gradient_for(const Symptoms& symptoms, const Values& cotangent);
+
+/// How far apart a difference of gradients and its explanation may be: what the right gradient
+/// leaves uncertain is a larger part of a small difference.
+double same_difference(const Wrong& w, const Values& difference);
+
+/// Whether each output depends on its own element alone.
+bool is_diagonal(const Wrong& w);
 
 /// Whether the operand and the output have the same shape.
 inline bool elementwise(const Wrong& w) { return w.symptoms.shape == w.symptoms.output; }
@@ -51,8 +61,13 @@ Match looks_negated(const Wrong& w);            ///< times -1
 Match looks_scaled_by_a_count(const Wrong& w);  ///< times 2, n, sqrt(n), or divided by it
 Match looks_scaled(const Wrong& w);             ///< times a constant
 Match looks_like_a_chain_factor(
-    const Wrong& w);                       ///< the op's own derivative missing, or applied twice
+    const Wrong& w);  ///< the op's own derivative missing, or applied twice
+
+// Elements (mistakes_in_elements.cpp).
 Match looks_partly_right(const Wrong& w);  ///< right except for some elements
+
+// Outputs (mistakes_in_outputs.cpp).
+Match looks_off_in_outputs(const Wrong& w);  ///< what some outputs contribute times a factor
 
 // Rows (mistakes_in_rows.cpp).
 Match looks_like_some_samples(const Wrong& w);  ///< only the last or first sample, or all others
@@ -73,5 +88,11 @@ Match looks_stale(const Wrong& w);                 ///< the gradient of an earli
 Match lacks_the_direct_way(const Wrong& w);   ///< a residual connection is not added
 Match lacks_a_constant_term(const Wrong& w);  ///< a sum or mean along an axis is not subtracted
 Match lacks_an_output_term(const Wrong& w);   ///< the same, times the output
+
+// Terms (mistakes_in_terms.cpp).
+Match has_a_term_too_many(const Wrong& w);       ///< a mean or projection is subtracted
+Match looks_off_by_a_term(const Wrong& w);       ///< along x, the output or a constant
+Match looks_like_a_factor_of_x(const Wrong& w);  ///< times x, 1/x, exp x or exp -x
+Match looks_of_rank_one(const Wrong& w);         ///< off in one direction, for any cotangent
 
 }  // namespace tapestry::checker

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/mistake_patterns.h>
+#include <tapestry/autograd/check/noise.h>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,25 @@ std::string closeness(const Wrong& w, const Values& model) {
     return fmt::format("to {:.1g} of its norm", std::max(distance(w.claimed, model), 1e-16));
 }
 
+double same_difference(const Wrong& w, const Values& difference) {
+    constexpr double kTimes = 4, kMost = 0.03;
+    const double size = norm(difference);
+    if (!(size > 0)) return w.same;
+    return std::clamp(kTimes * norm(w.symptoms.doubts) / size, std::min(w.same, kMost), kMost);
+}
+
+bool is_diagonal(const Wrong& w) {
+    if (!elementwise(w)) return false;
+    for (std::size_t p = 0; p < w.symptoms.slopes.size(); ++p) {
+        const Values& slope = w.symptoms.slopes[p];
+        const double own = std::abs(slope[w.symptoms.places[p]]);
+        double squares = -own * own;
+        for (const double s : slope) squares += s * s;
+        if (squares > std::max(1e-6, w.same * w.same) * own * own) return false;
+    }
+    return true;
+}
+
 std::vector<double> numeric_gradient(const Symptoms& symptoms) {
     return gradient_for(symptoms, symptoms.cotangent);
 }
@@ -29,13 +49,38 @@ std::vector<double> numeric_gradient(const Symptoms& symptoms) {
 Cause find_cause(const Symptoms& symptoms) {
     Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places), numeric_gradient(symptoms)};
     w.off = distance(w.claimed, w.right);
+    w.same = std::max(kSame, symptoms.blur);
+    constexpr double kClearly = 4;
+    if (norm(w.right) <= kClearly * norm(symptoms.doubts) && norm(w.claimed) > norm(w.right)) {
+        return {Mistake::unknown, "numeric is 0 everywhere, as far as can be seen",
+                "f does not depend on this here, or only in steps: a straight-through estimator, "
+                "a clamp or mask whose rule lets everything through"};
+    }
     // From the unambiguous patterns to those that need a fit.
-    for (const auto pattern :
-         {looks_not_finite, looks_zero, looks_negated, looks_unsummed, looks_like_another_operand,
-          looks_stale, looks_scaled_by_a_count, looks_like_a_chain_factor, looks_scaled,
-          looks_conjugate, looks_permuted, looks_shifted, looks_flipped, looks_like_some_samples,
-          looks_off_in_rows, lacks_the_direct_way, lacks_a_constant_term, lacks_an_output_term,
-          looks_partly_right}) {
+    for (const auto pattern : {looks_not_finite,
+                               looks_zero,
+                               looks_negated,
+                               looks_unsummed,
+                               looks_like_another_operand,
+                               looks_stale,
+                               looks_scaled_by_a_count,
+                               looks_like_a_chain_factor,
+                               looks_scaled,
+                               looks_conjugate,
+                               looks_permuted,
+                               looks_shifted,
+                               looks_flipped,
+                               looks_like_some_samples,
+                               looks_off_in_rows,
+                               looks_partly_right,
+                               looks_off_in_outputs,
+                               lacks_the_direct_way,
+                               looks_like_a_factor_of_x,
+                               has_a_term_too_many,
+                               lacks_a_constant_term,
+                               lacks_an_output_term,
+                               looks_off_by_a_term,
+                               looks_of_rank_one}) {
         if (auto cause = pattern(w)) return *cause;
     }
     const double size = norm(w.claimed) * norm(w.right);
@@ -52,7 +97,8 @@ Cause find_cause(const Symptoms& symptoms) {
 namespace {
 
 // The slopes of all outputs along a line, accurate enough to tell mistakes apart.
-Values slopes_along(Line& line, std::uint64_t branch) {
+Values slopes_along(Line& line, std::uint64_t branch, Values& doubts) {
+    constexpr double kWorthRounding = 32 * std::numeric_limits<double>::epsilon();
     // The relative change of a difference when its step is halved, or by the rounding of a sum.
     const auto change = [&](double h) {
         if (line.at(h).branch != branch || line.at(-h).branch != branch) return HUGE_VAL;
@@ -65,7 +111,6 @@ Values slopes_along(Line& line, std::uint64_t branch) {
             size += fine * fine;
             worth += a[i] * a[i];
         }
-        constexpr double kWorthRounding = 32 * std::numeric_limits<double>::epsilon();
         return apart > 0 || size > 0
                    ? std::sqrt(std::max(apart, kWorthRounding * kWorthRounding * worth) / size)
                    : 0;
@@ -93,9 +138,30 @@ Values slopes_along(Line& line, std::uint64_t branch) {
         const auto slope = [&](double t) {
             return (line.at(t).values[i] - line.at(-t).values[i]) / (2 * t);
         };
-        slopes.push_back((4 * slope(h / 2) - slope(h)) / 3);
+        const double coarse = slope(h), fine = slope(h / 2);
+        slopes.push_back((4 * fine - coarse) / 3);
+        const double rounding = kWorthRounding * std::abs(line.at(h).values[i]);
+        doubts.push_back(std::abs(slopes.back() - fine) / 4 + rounding / h);
     }
     return slopes;
+}
+
+// The same for numbers of a narrow format, where quotients of two values only see its rounding:
+// fits to several.
+Values fitted_along(Line& line, const Sample& base, Format format, Values& doubts) {
+    for (const int power : {-1, -3, -5}) {
+        const auto fits =
+            fitted_slopes_of_outputs(line, std::ldexp(line.scale(), power), epsilon(format));
+        if (fits.empty()) continue;
+        Values slopes;
+        for (const Attempt& fit : fits) {
+            slopes.push_back(fit.value);
+            doubts.push_back(fit.error);
+        }
+        return slopes;
+    }
+    doubts.assign(base.values.size(), 0.0);
+    return doubts;
 }
 
 }  // namespace
@@ -130,17 +196,32 @@ std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs,
     return places;
 }
 
-void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms) {
-    const Values x = subject.leaves()[which].second.to_vector<double>();
+void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms& symptoms) {
+    symptoms.point = subject.leaves()[which].second.to_vector<double>();
+    const Values& x = symptoms.point;
     const double typical = typical_size(x);
     const Sample base = subject.run();
     symptoms.value = base.values;
     for (const std::size_t place : symptoms.places) {
-        Values u(x.size(), 0.0);
+        Values u(x.size(), 0.0), doubts;
         u[place] = 1;
         Line line = subject.along(which, std::move(u), std::max(std::abs(x[place]), typical));
-        symptoms.slopes.push_back(slopes_along(line, base.branch));
+        if (format != Format::f64) {
+            line.set_nearest(
+                [format, at = x[place]](double t) { return rounded(format, at + t) - at; });
+        }
+        symptoms.slopes.push_back(format == Format::f64 ? slopes_along(line, base.branch, doubts)
+                                                        : fitted_along(line, base, format, doubts));
+        double squares = 0;
+        for (std::size_t i = 0; i < symptoms.cotangent.size(); ++i) {
+            squares += std::pow(symptoms.cotangent[i] * doubts[i], 2);
+        }
+        symptoms.doubts.push_back(std::sqrt(squares));
     }
+    const double size = norm(numeric_gradient(symptoms));
+    constexpr double kTimes = 4, kMost = 0.05;
+    if (format == Format::f64 || !(size > 0)) return;
+    symptoms.blur = std::min(kMost, kTimes * norm(symptoms.doubts) / size);
 }
 
 }  // namespace tapestry::checker

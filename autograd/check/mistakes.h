@@ -26,6 +26,11 @@ struct Symptoms {
     Shape output = {};  ///< shape of the only output, to which the rest refers
     std::vector<double> cotangent = {};
     std::vector<double> value = {};  ///< of the output; empty if unknown
+    std::vector<double> point = {};  ///< of the operand; empty if unknown
+    /// How far the right gradient may be off, at `places`; empty: by rounding.
+    std::vector<double> doubts = {};
+    /// The part of the right gradient that its function's format leaves uncertain.
+    double blur = 0;
 
     /// Another cotangent that was passed to the rule, and its claim for that; empty if unknown.
     std::vector<double> other_cotangent = {};
@@ -50,7 +55,8 @@ Cause find_cause(const Symptoms& symptoms);
 /// much memory.
 std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs, std::size_t of_interest);
 
-/// Fills in symptoms.slopes at symptoms.places for leaf `which`, and symptoms.value.
-void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms);
+/// Fills in symptoms.slopes at symptoms.places for leaf `which`, value, point, doubts and blur.
+/// `format`: of f's numbers.
+void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms& symptoms);
 
 }  // namespace tapestry::checker

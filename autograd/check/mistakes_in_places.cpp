@@ -97,24 +97,31 @@ Match cyclic_shift(const Wrong& w, const Run& run, std::int64_t by) {
     return shifted(run, by, false, how_close(w, undone));
 }
 
-// Numbers shifted out at one end are lost, and zeros are shifted in at the other.
-Match shift_with_zeros(const Wrong& w, const Run& run, std::int64_t by) {
+// Numbers shifted out at one end are lost. At the other zeros are shifted in, or what the next
+// place has: a kernel's gradient from a signal that is read one place further.
+Match shift_with_new_numbers(const Wrong& w, const Run& run, std::int64_t by) {
     if (2 * std::abs(by) > run.size) return {};
+    bool zeros = true;
     for (std::size_t i = 0; i < w.symptoms.claimed.size(); ++i) {
         const std::int64_t along = run.along(static_cast<std::int64_t>(i));
         const bool came_in = by > 0 ? along < by : along >= run.size + by;
-        if (came_in && w.symptoms.claimed[i] != 0) return {};
+        zeros = zeros && !(came_in && w.symptoms.claimed[i] != 0);
     }
-    Values undone, right;
+    if (!zeros && !w.knows_all()) return {};
+    Values undone, right, sizes;
     for (std::size_t k = 0; k < w.right.size(); ++k) {
         const auto place = static_cast<std::int64_t>(w.symptoms.places[k]);
         const std::int64_t to = run.along(place) + by;
         if (to < 0 || to >= run.size) continue;
         undone.push_back(w.symptoms.claimed[static_cast<std::size_t>(run.with(place, to))]);
         right.push_back(w.right[k]);
+        sizes.push_back(std::abs(w.right[k]));
     }
     if (right.size() < 2 || !explains(w, undone, right)) return {};
-    return shifted(run, by, true,
+    // Equal numbers look shifted wherever they are.
+    const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+    if (!zeros && !(*most - *least > 0.01 * *most)) return {};
+    return shifted(run, by, zeros,
                    fmt::format("to {:.1g} of its norm", std::max(distance(undone, right), 1e-16)));
 }
 
@@ -130,6 +137,7 @@ Cause permuted_as(const std::string& evidence, bool column_major) {
 // A matrix stored in a vector, with unknown numbers of rows and columns.
 Match looks_like_a_transposed_vector(const Wrong& w) {
     const auto n = static_cast<std::int64_t>(w.symptoms.claimed.size());
+    if (n <= 4) return {};  // two of four exchanged
     for (std::int64_t rows = 2; rows <= n / 2; ++rows) {
         if (n % rows != 0) continue;
         const std::int64_t columns = n / rows;
@@ -182,7 +190,7 @@ Match looks_shifted(const Wrong& w) {
     for (const Run& run : runs_of(w)) {
         for (const std::int64_t by : possible_shifts(w, run)) {
             if (auto cause = cyclic_shift(w, run, by)) return cause;
-            if (auto cause = shift_with_zeros(w, run, by)) return cause;
+            if (auto cause = shift_with_new_numbers(w, run, by)) return cause;
         }
     }
     return {};

@@ -26,7 +26,10 @@ Values masked(const Wrong& w, int axis, std::int64_t at, bool reverse) {
 // A row: all places with the same index along an axis.
 struct Row {
     double both = 0, squares = 0;
-    int large = 0;  // significant entries
+    int large = 0;                      // significant entries
+    double least = HUGE_VAL, most = 0;  // of their sizes
+    // Two numbers that are opposite by law (they sum to 0) are multiples of any others that are.
+    bool is_telling() const { return large >= 2 && most - least > 1e-6 * most; }
     double factor() const { return both / squares; }
 };
 
@@ -39,7 +42,11 @@ std::map<std::int64_t, Row> rows_along(const Wrong& w, int axis) {
         Row& row = rows[place / inner % w.symptoms.shape[axis]];
         row.both += w.claimed[k] * w.right[k];
         row.squares += w.right[k] * w.right[k];
-        if (std::abs(w.right[k]) > 1e-4 * most) ++row.large;
+        const double size = std::abs(w.right[k]);
+        if (!(size > 1e-4 * most)) continue;
+        ++row.large;
+        row.least = std::min(row.least, size);
+        row.most = std::max(row.most, size);
     }
     return rows;
 }
@@ -60,7 +67,7 @@ Match rows_off(const Wrong& w, int axis) {
     if (rows.size() < 2) return {};
     // With one number per row, any factor would fit.
     const bool enough = std::all_of(rows.begin(), rows.end(), [](const auto& row) {
-        return row.second.squares == 0 || row.second.large >= 2;
+        return row.second.squares == 0 || row.second.is_telling();
     });
     const Values model = scaled_by_rows(w, axis, rows);
     if (!enough || !explains(w, w.claimed, model)) return {};
@@ -74,10 +81,10 @@ Match rows_off(const Wrong& w, int axis) {
             wrong.emplace_back(index, row.factor());
     }
     const double factor = wrong.front().second;
-    const bool alike = std::all_of(wrong.begin(), wrong.end(), [factor](const auto& row) {
-        return std::abs(row.second - factor) <= kSame * std::abs(factor) + kSame;
+    const bool alike = std::all_of(wrong.begin(), wrong.end(), [&](const auto& row) {
+        return std::abs(row.second - factor) <= w.same * std::abs(factor) + w.same;
     });
-    const bool nothing = alike && std::abs(factor) < kSame;
+    const bool nothing = alike && std::abs(factor) < w.same;
     if (nothing && wrong.size() + 1 == rows.size()) {
         return Cause{Mistake::samples,
                      fmt::format("claimed = numeric at one of {} places along axis {}, 0 elsewhere",

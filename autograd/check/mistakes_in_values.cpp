@@ -26,14 +26,14 @@ bool shows_a_factor(const Wrong& w, double c) {
     if (w.symptoms.cotangent.size() < 2 || w.symptoms.other_cotangent.empty()) return false;
     Values other = gradient_for(w.symptoms, w.symptoms.other_cotangent);
     for (double& value : other) value *= c;
-    return same(at_places(w.symptoms.other_claimed, w.symptoms.places), other);
+    return distance(at_places(w.symptoms.other_claimed, w.symptoms.places), other) < w.same;
 }
 
 // 2, n, sqrt(n) and their inverses, for the n that occur in the shapes.
 std::optional<std::string> name_of_factor(const Wrong& w, double c) {
     const double size = std::max(std::abs(c), 1 / std::abs(c));
     const bool inverse = std::abs(c) < 1;
-    const auto is = [size](double value) { return std::abs(size / value - 1) < kSame; };
+    const auto is = [&](double value) { return std::abs(size / value - 1) < w.same; };
     const auto text = [&](const std::string& name, const std::string& what) {
         return fmt::format("{}{}{}{}", c < 0 ? "-" : "", inverse ? "1/" : "", name, what);
     };
@@ -71,7 +71,7 @@ Match looks_not_finite(const Wrong& w) {
 }
 
 Match looks_zero(const Wrong& w) {
-    if (norm(w.claimed) > 1e-9 * norm(w.right)) return {};
+    if (norm(w.claimed) > 1e-9 * norm(w.right) || norm(w.right) == 0) return {};
     if (w.symptoms.used_twice) {
         return Cause{
             Mistake::dropped,
@@ -136,27 +136,6 @@ Match looks_like_a_chain_factor(const Wrong& w) {
                  "the op's own derivative is applied twice"};
 }
 
-Match looks_partly_right(const Wrong& w) {
-    constexpr double kFar = 0.01;
-    double most = 0;
-    for (std::size_t i = 0; i < w.right.size(); ++i) {
-        most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
-    }
-    const double right =
-        w.knows_all() ? std::min(kSame * largest(w.right), kFar * most) : kFar * most;
-    std::size_t wrong = 0, first = 0;
-    for (std::size_t i = 0; i < w.right.size(); ++i) {
-        if (std::abs(w.claimed[i] - w.right[i]) <= right) continue;
-        if (wrong++ == 0) first = i;
-    }
-    if (wrong == 0 || 3 * wrong > w.right.size()) return {};
-    return Cause{Mistake::partial,
-                 fmt::format("{} of {} elements are wrong, the first is number {}", wrong,
-                             w.right.size(), w.symptoms.places[first]),
-                 "a border: the last elements of a vectorised loop, a mask, an index that "
-                 "occurs twice"};
-}
-
 // ---- a missing term -----------------------------------------------------------------------------
 
 namespace {
@@ -188,14 +167,17 @@ bool follows(const Wrong& w, const Values& difference, const Values& pattern, in
             model[i] = both / squares * pattern[i];
         }
     }
-    return same(difference, model);
+    return distance(difference, model) < same_difference(w, difference);
 }
 
 Match term_like(const Wrong& w, const Values& pattern, const char* what) {
     const auto difference = missing(w);
     if (!difference || pattern.size() != difference->size()) return {};
     for (int axis = w.symptoms.shape.rank() - 1; axis >= 0; --axis) {
-        if (w.symptoms.shape[axis] < 3 || !follows(w, *difference, pattern, axis)) continue;
+        const auto size = static_cast<std::size_t>(w.symptoms.shape[axis]);
+        // Two numbers at least that confirm the factors
+        const bool enough = size > 1 && pattern.size() - pattern.size() / size > 1;
+        if (!enough || !follows(w, *difference, pattern, axis)) continue;
         return Cause{Mistake::missing_term,
                      fmt::format("claimed - numeric is {} along axis {}", what, axis),
                      fmt::format("a sum or mean along axis {} is not subtracted, as normalising "
@@ -210,9 +192,17 @@ Match term_like(const Wrong& w, const Values& pattern, const char* what) {
 
 Match lacks_the_direct_way(const Wrong& w) {
     const auto difference = missing(w);
-    if (!difference || !elementwise(w) || !same(*difference, w.symptoms.cotangent)) return {};
+    const Values& g = w.symptoms.cotangent;
+    if (!difference || !elementwise(w) || norm(g) == 0) return {};
+    const double c = dot(*difference, g) / dot(g, g);
+    Values model = g;
+    for (double& value : model) value *= c;
+    const bool once = std::abs(c - 1) < w.same;
+    const bool fits = distance(*difference, model) < same_difference(w, *difference);
+    if (!fits || (!once && g.size() < 3)) return {};
     return Cause{Mistake::dropped,
-                 "numeric - claimed = the incoming gradient, " + closeness(w, w.right),
+                 fmt::format("numeric - claimed = {}the incoming gradient, {}",
+                             once ? "" : fmt::format("{:.6g} * ", c), closeness(w, w.right)),
                  "the value also goes straight through (a residual connection): that use's "
                  "contribution is dropped"};
 }

@@ -161,6 +161,7 @@ constexpr std::size_t kFewestPlaces = 16;  // the least that tells anything of n
 struct Sampled {
     Values at, values;
     double rounding = 0, coarse = 0;
+    Values steps = {};  // at times h
 };
 
 void note_rounding(const std::vector<const Sample*>& samples, const Values& w, double epsilon,
@@ -212,6 +213,7 @@ std::optional<Sampled> sampled(Line& line, const Values& w, double h, double eps
         if (there.branch != base.branch || !finite(w, there)) return {};
         samples.push_back(&there);
         found.at.push_back(t / h);
+        found.steps.push_back(t);
         found.values.push_back(weighted_difference(w, there.values, base.values));
     }
     note_rounding(samples, w, epsilon, found);
@@ -255,14 +257,13 @@ double independent(const Values& rest) {
 
 // Selects the number of terms with the smallest error: from noise, which grows with the number, and
 // from the terms left out, represented by the next two, an even and an odd one.
-Attempt fitted(const Sampled& sampled, double h) {
+Attempt fitted(const Sampled& sampled, const std::vector<Term>& terms, double h) {
     constexpr double kLeast = 0.25;  // of the noise: the limit of averaging
     Attempt best;
     best.step = h;
     best.settled = best.moved = true;
     Values rest = sampled.values;
     const auto count = static_cast<double>(rest.size());
-    const std::vector<Term> terms = terms_at(sampled.at);
     double slope = 0, squares = 0;
     for (std::size_t k = 0; k + 2 < kTerms; ++k) {
         const Term& term = terms[k];
@@ -293,11 +294,45 @@ Attempt fitted(const Sampled& sampled, double h) {
 }  // namespace
 
 std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
-                                            double h) {
-    constexpr int kPairs = 12;
-    const auto found = h > line.reach() ? std::nullopt : sampled(line, weights, h, 0, kPairs);
-    return found ? std::optional(fitted(*found, h)) : std::nullopt;
+                                            double h, double epsilon) {
+    constexpr int kPairs = 12, kPairsInFormat = 24;
+    if (h > line.reach()) return {};
+    const auto found = sampled(line, weights, h, epsilon, epsilon > 0 ? kPairsInFormat : kPairs);
+    return found ? std::optional(fitted(*found, terms_at(found->at), h)) : std::nullopt;
 }
+
+std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsilon) {
+    constexpr int kPairs = 24;
+    const std::size_t outputs = line.at(0).values.size();
+    const auto whole =
+        h > line.reach() ? std::nullopt : sampled(line, Values(outputs, 1.0), h, 0, kPairs);
+    if (!whole) return {};
+    const std::vector<Term> terms = terms_at(whole->at);
+    std::vector<Attempt> fits;
+    for (std::size_t i = 0; i < outputs; ++i) {
+        Sampled one{whole->at, {}};
+        const double base = line.at(0).values[i];
+        for (const double t : whole->steps) {
+            const double y = line.at(t).values[i];
+            one.values.push_back(y - base);
+            one.rounding = std::max(one.rounding, epsilon * std::abs(y));
+        }
+        fits.push_back(fitted(one, terms, h));
+    }
+    return fits;
+}
+
+namespace {
+
+// Whether the last of several fits was the less accurate one, by noise: it grows with smaller
+// steps.
+bool is_only_noise(const std::vector<Attempt>& fits) {
+    if (fits.size() < 2) return false;
+    const Attempt& last = fits.back();
+    return last.error > 2 * fits[fits.size() - 2].error && 2 * last.noise > last.error;
+}
+
+}  // namespace
 
 std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, double epsilon) {
     constexpr int kPairs = 64;
@@ -306,8 +341,9 @@ std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weight
         const double h = std::ldexp(line.scale(), power);
         if (h > line.reach()) continue;
         if (const auto found = sampled(line, weights, h, epsilon, kPairs)) {
-            fits.push_back(fitted(*found, h));
+            fits.push_back(fitted(*found, terms_at(found->at), h));
         }
+        if (is_only_noise(fits)) break;
     }
     std::stable_sort(fits.begin(), fits.end(),
                      [](const Attempt& a, const Attempt& b) { return a.error < b.error; });

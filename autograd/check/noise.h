@@ -37,8 +37,11 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
 /// rounded; 0 for f64.
 std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights,
                                    double epsilon = 0);
-/// The same from 24 values up to a distance h; nullopt beyond the line's reach.
+/// The same from 24 values up to a distance h (in a narrow format 48); nullopt beyond the line's
+/// reach.
 std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
-                                            double h);
+                                            double h, double epsilon = 0);
+/// The same for every output by itself; none beyond the line's reach.
+std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsilon);
 
 }  // namespace tapestry::checker

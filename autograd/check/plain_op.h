@@ -31,9 +31,10 @@ GradcheckReport check_plain(const PlainVectorFunction& f, const PlainPullback& p
 
 /// f of the inputs, recorded. They are f64, or a narrower type in which f computes: numbers are
 /// passed as doubles, results have the compute_dtype() of the inputs. f and pullback must outlive
-/// the tape.
+/// the tape. `reused`: memory for these numbers, from the last call.
 Tensor apply_plain(const Tensors& inputs, const PlainFunctionOfInputs& f,
-                   const PlainPullbackOfInputs& pullback, const Shape& output);
+                   const PlainPullbackOfInputs& pullback, const Shape& output,
+                   PlainInputs* reused = nullptr);
 
 /// The inputs as f64 tensors that require a gradient. Throws for sizes that do not match.
 NamedTensors plain_leaves(const PlainInputs& inputs, const PlainCheck& what);

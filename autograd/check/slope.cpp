@@ -58,6 +58,8 @@ public:
                               second.error > 8 * first.error;
         if (is_noise && claim_.by_class) {
             if (const auto done = in_noise()) return *done;
+            // Smaller steps add rounding, larger ones leave the neighbourhood.
+            if (!evidence_.is_doubted()) return evidence_.undecided();
         }
         if (claim_.is_lost && !evidence_.is_doubted()) return evidence_.undecided();
         return all_steps(first, at_corner);
@@ -66,6 +68,15 @@ public:
     // For numbers rounded to a narrow format, where quotients of two values show nothing.
     Judgement run_in_format(Format format) {
         if (!quotients_.is_finite_here()) return Evidence::no_number();
+        // Most right claims need a tenth of the values.
+        for (const int power : {-1, -3}) {
+            const auto quick = quickly_fitted_slope(line_, quotients_.weights(),
+                                                    std::ldexp(scale_, power), epsilon(format));
+            if (!quick) continue;
+            const Judgement j = evidence_.by_fit({*quick});
+            if (j.verdict == Verdict::pass) return j;
+            break;
+        }
         const auto fits = fitted_slopes(line_, quotients_.weights(), epsilon(format));
         return fits.empty() ? Evidence::no_number() : evidence_.by_fit(fits);
     }

@@ -14,10 +14,13 @@
 namespace tapestry::checker {
 namespace {
 
-// Moves a leaf for the lifetime of this object.
+// Moves a leaf for the lifetime of this object, from the numbers that it had before.
 class Moved {
 public:
-    explicit Moved(Tensor leaf) : leaf_(std::move(leaf)), before_(leaf_.to_vector<double>()) {}
+    explicit Moved(Tensor leaf) : leaf_(std::move(leaf)), own_(leaf_.to_vector<double>()) {}
+    /// `before` must outlive it: a line moves its leaf often, and knows where it begins.
+    Moved(Tensor leaf, const std::vector<double>& before)
+        : leaf_(std::move(leaf)), before_(before) {}
     ~Moved() { std::copy(before_.begin(), before_.end(), leaf_.mutable_data<double>()); }
     Moved(const Moved&) = delete;
     Moved& operator=(const Moved&) = delete;
@@ -27,12 +30,12 @@ public:
         for (std::size_t i = 0; i < before_.size(); ++i) x[i] = before_[i] + t * u[i];
     }
     const std::vector<double>& before() const { return before_; }
-    std::vector<double> now() const { return leaf_.to_vector<double>(); }
     double* data() { return leaf_.mutable_data<double>(); }
 
 private:
     Tensor leaf_;
-    std::vector<double> before_;
+    std::vector<double> own_ = {};
+    const std::vector<double>& before_ = own_;
 };
 
 constexpr std::uint64_t kOwnStreams = 0x6772616463686b00U;
@@ -280,19 +283,20 @@ std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) co
 }
 
 Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
-    Reach reach = boxes_[which].reach(leaves_[which].second.to_vector<double>(), u);
+    Values x = leaves_[which].second.to_vector<double>();
+    Reach reach = boxes_[which].reach(x, u);
     if (stays_near_) {
         reach = {std::min(reach.below, scale / 2), std::min(reach.above, scale / 2)};
     }
-    const auto at = [this, which, u = std::move(u)](double t) {
-        const Sample nothing{Values(output_count_, std::numeric_limits<double>::quiet_NaN()),
-                             branch_};
-        Moved leaf(leaves_[which].second);
+    auto at = [this, which, x = std::move(x), u = std::move(u)](double t) {
+        Moved leaf(leaves_[which].second, x);
         leaf.to(u, t);
-        if (!boxes_[which].contains(leaf.now())) return nothing;
-        return run_where_defined().value_or(nothing);
+        if (boxes_[which].contains({leaf.data(), x.size()})) {
+            if (auto sample = run_where_defined()) return *std::move(sample);
+        }
+        return Sample{Values(output_count_, std::numeric_limits<double>::quiet_NaN()), branch_};
     };
-    return Line(at, scale, reach);
+    return Line(std::move(at), scale, reach);
 }
 
 void Subject::moved(const Change& change, const std::function<void()>& then) {

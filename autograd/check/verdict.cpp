@@ -50,6 +50,9 @@ std::string_view to_string(Mistake mistake) {
         case Mistake::missing_term: return "a term is missing: a sum or mean along an axis";
         case Mistake::partial: return "some elements only";
         case Mistake::overwrites: return "overwrites its incoming gradient";
+        case Mistake::extra_term: return "a term too many: a sum or mean along an axis";
+        case Mistake::held: return "off along x or y: an inner norm held constant, or decay";
+        case Mistake::convention: return "breaks a calling convention";
     }
     return {};
 }

@@ -76,7 +76,10 @@ enum class Mistake {
     detached,      ///< a path from input to output that the tape does not see
     missing_term,  ///< a mean or sum along an axis is not subtracted
     partial,       ///< right except for some elements
-    overwrites,    ///< the rule changes its incoming gradient
+    overwrites,    ///< the rule changes its incoming gradient, or other memory of its caller
+    extra_term,    ///< a mean or sum along an axis is subtracted that does not belong there
+    held,          ///< an inner number that depends on x is taken for a constant
+    convention,    ///< right for contiguous tensors that are all needed, and not for others
 };
 
 /// The mistake in words, for reports.

@@ -214,8 +214,8 @@ std::vector<Planted> other_mistakes() {
              const Plain r = drawn(78, p.n());
              for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 0.3 * r[i];
          }},
-        {"a term of another kind",
-         {unknown},
+        {"a term along x",
+         {held},
          [](const Problem& p, Plain& d, const Plain&) {
              for (std::size_t i = 0; i < p.n(); ++i) d[i] += 0.01 * p.x[i] / p.scale / p.scale;
          }},

@@ -64,13 +64,32 @@ const std::vector<Template>& wrong_bases() {
         for (const Template& hard : hard_templates()) {
             for (const std::string_view name :
                  {"entries of two sizes", "outputs of two sizes", "entropy", "staircase",
-                  "many entries", "many outputs", "over its norm", "around its mean"}) {
+                  "many entries", "many outputs", "over its norm", "around its mean", "RMS norm",
+                  "layer norm", "onto a ball", "smooth threshold", "similarity",
+                  "norm in evaluation", "residual", "kernel of a signal"}) {
                 if (hard.name == name) bases.push_back(hard);
             }
         }
         return bases;
     }();
     return all;
+}
+
+}  // namespace
+
+namespace {
+
+// Rounds x to the format; false if x or f(x) are not in the middle of its range.
+bool fits(Format format, PlainCase& one) {
+    const double most = format == Format::f16 ? 1e3 : 1e30;
+    if (format == Format::f64) return true;
+    const auto is_inside = [most](double value) {
+        return value == 0 || (std::abs(value) < most && std::abs(value) > 1 / most);
+    };
+    for (double& value : one.x) value = rounded(format, value);
+    const Values y = one.f(one.x);
+    return std::all_of(one.x.begin(), one.x.end(), is_inside) &&
+           std::all_of(y.begin(), y.end(), is_inside);
 }
 
 }  // namespace
@@ -91,13 +110,14 @@ std::vector<Values> cotangents(std::size_t outputs) {
 
 Values errors(const CorpusCase& one) {
     Values worst(one.plain.x.size(), 0.0);
+    const double least = one.plain.format == Format::f64 ? 1e-13 : 0.1;
     for (const Values& g : cotangents(one.plain.f(one.plain.x).size())) {
         const Values right = one.right(one.plain.x, g),
                      claimed = one.plain.pullback(one.plain.x, g);
         double largest = 0;
         for (const double slope : right) largest = std::max(largest, std::abs(slope));
         for (std::size_t i = 0; i < worst.size(); ++i) {
-            worst[i] = std::max(worst[i], error_of(claimed[i], right[i], 1e-13 * largest));
+            worst[i] = std::max(worst[i], error_of(claimed[i], right[i], least * largest));
         }
     }
     return worst;
@@ -114,15 +134,21 @@ CorpusCase right_case(std::uint64_t number, std::uint64_t seed) {
     return one;
 }
 
-CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed) {
-    constexpr double kVisible = 1e-6;
+CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed, Format format) {
+    const double visible = std::max(1e-6, 32 * epsilon(format) * (format != Format::f64));
     Draw draw(seed_of(number, seed, 1));
     const auto& mistakes = planted_mistakes();
     const PlantedMistake& mistake = mistakes[number % mistakes.size()];
+    // In a narrow format every function has steps.
+    if (format != Format::f64 && mistake.name == "straight-through") {
+        return wrong_case(number + 1, seed, format);
+    }
     for (;;) {
         CorpusCase one;
         one.of = mistake.name;
         one.plain = drawn(wrong_bases()[draw.below(wrong_bases().size())], draw, one.title);
+        if (!fits(format, one.plain)) continue;
+        one.plain.format = format;
         const Planted planted = mistake.plant(one.plain, draw);
         if (!planted.pullback) continue;
         one.title = fmt::format("{}{}{} in {}", mistake.name, planted.note.empty() ? "" : " ",
@@ -130,7 +156,7 @@ CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed) {
         one.mistake = &mistake;
         one.right = std::exchange(one.plain.pullback, planted.pullback);
         const Values worst = errors(one);
-        if (*std::max_element(worst.begin(), worst.end()) > kVisible) return one;
+        if (*std::max_element(worst.begin(), worst.end()) > visible) return one;
     }
 }
 

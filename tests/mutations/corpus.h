@@ -17,14 +17,17 @@ struct CorpusCase {
 };
 
 CorpusCase right_case(std::uint64_t number, std::uint64_t seed);
-/// Drawn again until the gradient's relative error exceeds 1e-6 in some entry.
-CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed);
+/// Drawn again until the gradient's relative error exceeds 1e-6 in some entry, or 32 epsilons of a
+/// narrower format of f's numbers.
+CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed, Format format = Format::f64);
 
 /// Cotangents to test a pullback with: each output by itself, all together, and all scaled up,
 /// because a rule may not be linear.
 std::vector<std::vector<double>> cotangents(std::size_t outputs);
 
 /// The maximum relative error of each entry. An entry that cancels to rounding noise has no size.
+/// In a narrow format, where small entries are lost beside large ones, a tenth of the largest is
+/// the least size.
 std::vector<double> errors(const CorpusCase& one);
 
 }  // namespace tapestry::test

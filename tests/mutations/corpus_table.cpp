@@ -47,13 +47,14 @@ void print_figures(Table& table, const RightCounts& right, const WrongCounts& wr
 
 }  // namespace
 
-bool print_corpus(int cases, std::uint64_t seed, bool verbose) {
+bool print_corpus(int cases, std::uint64_t seed, bool verbose, Format format) {
     const auto started = std::chrono::steady_clock::now();
     const Found found = [verbose](const std::string& line) {
         if (verbose) fmt::print("{}\n", line);
     };
-    const auto right = try_right(cases, seed, found);
-    const auto wrong = try_wrong(cases, seed, found);
+    // The right ones have formats of their own.
+    const auto right = try_right(format == Format::f64 ? cases : 0, seed, found);
+    const auto wrong = try_wrong(cases, seed, found, format);
     fmt::print("{:<24} {:>7} {:>7} {:>13} {:>6} {:>7} {:>10} {:>13}\n", "right, by template",
                "cases", "PASS", "INCONCLUSIVE", "FAIL", "thrown", "must PASS", "INCONCLUSIVE");
     for (const auto& [name, counts] : right) print_right(name, counts);
@@ -67,7 +68,8 @@ bool print_corpus(int cases, std::uint64_t seed, bool verbose) {
     Table table;
     print_figures(table, total(right), total(wrong));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
-    fmt::print("{:.0f} s\n", took.count());
+    fmt::print("wrong: {:.0f} evaluations each\n{:.0f} s\n",
+               static_cast<double>(total(wrong).evaluations) / std::max(1, cases), took.count());
     return table.all_hold();
 }
 

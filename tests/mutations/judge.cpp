@@ -95,6 +95,9 @@ Mistake cause_of(const GradcheckReport& report) {
 
 enum class Naming { right, unknown, misleading };
 
+// In a narrow format a claim next to the right number is right.
+double narrowest(Format format) { return format == Format::f64 ? 0 : epsilon(format); }
+
 // The report's cause: right, unknown (or too vague), or false.
 Naming naming(const CorpusCase& one, const GradcheckReport& report) {
     for (const std::string& complaint : report.complaints) {
@@ -224,6 +227,7 @@ WrongCounts& WrongCounts::operator+=(const WrongCounts& other) {
     threw += other.threw;
     passed_beyond += other.passed_beyond;
     gap = std::max(gap, other.gap);
+    evaluations += other.evaluations;
     nameable += other.nameable;
     named += other.named;
     unknown += other.unknown;
@@ -260,10 +264,11 @@ std::map<std::string, RightCounts> try_right(int cases, std::uint64_t seed, cons
     return all;
 }
 
-std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, const Found& found) {
+std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, const Found& found,
+                                             Format format) {
     std::map<std::string, WrongCounts> all;
     for (std::uint64_t number = 0; number < static_cast<std::uint64_t>(cases); ++number) {
-        const CorpusCase one = wrong_case(number, seed);
+        const CorpusCase one = wrong_case(number, seed, format);
         WrongCounts& counts = all[std::string(one.of)];
         ++counts.cases;
         std::string thrown;
@@ -276,6 +281,7 @@ std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, cons
             tell("an exception: " + thrown, "FAIL");
             continue;
         }
+        counts.evaluations += report->runs;
         if (report->verdict == Verdict::fail) {
             ++counts.failed;
             judge_failure(one, *report, counts, tell);
@@ -286,7 +292,7 @@ std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, cons
         const double off = *std::max_element(worst.begin(), worst.end());
         counts.inconclusive += !passed;
         counts.passed += passed;
-        const double gap = off / std::max(kUnseen, report->resolution);
+        const double gap = off / std::max({kUnseen, report->resolution, 8 * narrowest(format)});
         counts.passed_beyond += passed && gap > 1;
         if (passed) counts.gap = std::max(counts.gap, gap);
         tell(verdict_text(*report), fmt::format("FAIL: it is off by {:.1e} of an entry", off));

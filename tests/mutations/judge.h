@@ -27,6 +27,7 @@ struct WrongCounts {
     int passed_beyond = 0;  ///< off by more than max(1e-6, the resolution that the report states)
     double gap = 0;         ///< the worst of those that passed: off by, over what the report states
     int nameable = 0, named = 0, unknown = 0, misleading = 0;  ///< among those that failed
+    std::int64_t evaluations = 0;
     int placed = 0, placed_right = 0;  ///< reports with a place; with a wrong entry's place
     WrongCounts& operator+=(const WrongCounts& other);
 };
@@ -40,6 +41,7 @@ using Found = std::function<void(const std::string&)>;
 /// By template.
 std::map<std::string, RightCounts> try_right(int cases, std::uint64_t seed, const Found& found);
 /// By mistake.
-std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, const Found& found);
+std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, const Found& found,
+                                             Format format = Format::f64);
 
 }  // namespace tapestry::test

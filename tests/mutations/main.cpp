@@ -1,7 +1,8 @@
 // The table of docs/gradient-checking.md: mutants detected, named and located, false alarms.
 //
 //     mutations [--every N] [--cases N] [--seed N] [--verbose]
-//     mutations --templates N [--seed N] [--verbose]       plain functions instead (judge.h)
+//     mutations --templates N [--seed N] [--verbose] [--format f32]
+//                                                          plain functions instead (judge.h)
 //     mutations --case right/N [--seed N]                  the report of one case, or of wrong/N
 //     mutations --serve [--seed N]                         serves them to another program (serve.h)
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
@@ -32,6 +33,7 @@ struct Settings {
     bool verbose = false;
     std::string exported;
     int templates = 0;
+    std::string format = "f64";
     bool serve = false;
     std::string one;
 };
@@ -103,8 +105,15 @@ int run(const Settings& s) {
     return table.all_hold() ? 0 : 1;
 }
 
+Format format_called(const std::string& name) {
+    for (const Format format : {Format::f64, Format::f32, Format::bf16, Format::f16}) {
+        if (to_string(format) == name) return format;
+    }
+    fail("--format {}: neither f64, f32, bf16 nor f16", name);
+}
+
 // Prints the report of "right/17"; the status tells whether the verdict is allowed.
-int print_case(const std::string& which, std::uint64_t seed) {
+int print_case(const std::string& which, std::uint64_t seed, Format format) {
     const auto slash = which.find('/');
     const std::string kind = which.substr(0, slash);
     require(slash != std::string::npos && (kind == "right" || kind == "wrong"),
@@ -114,7 +123,8 @@ int print_case(const std::string& which, std::uint64_t seed) {
     const auto read = std::from_chars(which.data() + slash + 1, end, number);
     require(read.ec == std::errc() && read.ptr == end, "--case {}: no number after {}/", which,
             kind);
-    const CorpusCase one = kind == "right" ? right_case(number, seed) : wrong_case(number, seed);
+    const CorpusCase one =
+        kind == "right" ? right_case(number, seed) : wrong_case(number, seed, format);
     std::string thrown;
     const auto report = checked(one, number, &thrown);
     fmt::print("{}{}\n{}\n", one.title, one.must_pass ? " (to be resolved)" : "",
@@ -135,12 +145,14 @@ int main(int argc, char** argv) {
     options.flag("--verbose", s.verbose, "Print what got away");
     options.count("--templates", s.templates,
                   "So many right and as many wrong gradients of plain functions instead");
+    options.text("--format", s.format, "Format of the wrong ones' numbers: f64, f32, bf16 or f16");
     options.text("--case", s.one, "Print the report of one of these functions: right/17, wrong/23");
     options.flag("--serve", s.serve, "Answer questions about these functions, line by line");
     options.text("--export", s.exported, "Write the cases to this file instead");
     options.run([&s] {
-        if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose) ? 0 : 1;
-        if (!s.one.empty()) return print_case(s.one, s.seed);
+        const Format format = format_called(s.format);
+        if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose, format) ? 0 : 1;
+        if (!s.one.empty()) return print_case(s.one, s.seed, format);
         if (s.serve) {
             serve(std::cin, std::cout, s.seed);
             return cli::kSuccess;

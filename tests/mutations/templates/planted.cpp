@@ -341,7 +341,7 @@ Planted inner_number_held(const PlainCase& one, Draw&) { return {one.held, ""}; 
 }  // namespace
 
 const std::vector<PlantedMistake>& planted_mistakes() {
-    static const std::vector<PlantedMistake> all{
+    static const std::vector<PlantedMistake> in_values{
         {"sign", {"sign flipped"}, negated},
         {"zero", {"zero where it should not be"}, zeroed},
         {"factor", {"constant factor"}, times_a_count},
@@ -364,17 +364,24 @@ const std::vector<PlantedMistake>& planted_mistakes() {
         {"last sample only",
          {"missing sum over a broadcast axis", "some samples only"},
          last_sample},
-        {"output dropped", {"some samples only", "on some rows"}, output_dropped},
+        {"output dropped",
+         {"some samples only", "on some rows", "some elements only"},
+         output_dropped},
         {"straight-through", {}, straight_through},
         {"at another point", {}, elsewhere},
         {"every element", {}, garbled},
-        {"small output", {"on some rows"}, small_output},
+        {"small output", {"on some rows", "some elements only"}, small_output},
         {"small entry", {"some elements only", "conjugate"}, small_entry},
         {"half of the elements",
          {"on some rows", "some elements only", "some samples only", "conjugate"},
          half_of_them},
-        {"inner number held", {"a term is missing"}, inner_number_held},
+        {"inner number held", {"a term is missing", "held constant"}, inner_number_held},
     };
+    static const std::vector<PlantedMistake> all = [] {
+        auto joined = in_values;
+        joined.insert(joined.end(), mistakes_in_terms().begin(), mistakes_in_terms().end());
+        return joined;
+    }();
     return all;
 }
 

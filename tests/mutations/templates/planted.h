@@ -22,5 +22,7 @@ struct PlantedMistake {
 };
 
 const std::vector<PlantedMistake>& planted_mistakes();
+/// A part of them: wrong terms and outputs.
+const std::vector<PlantedMistake>& mistakes_in_terms();
 
 }  // namespace tapestry::test

@@ -28,18 +28,16 @@ PlainCase in_units(PlainCase one, double s, double t) {
         for (double& value : y) value *= t;
         return y;
     };
-    one.pullback = [pullback = one.pullback, back, s, t](const Values& x, const Values& g) {
-        Values slopes = pullback(back(x), g);
-        for (double& slope : slopes) slope *= t / s;
-        return slopes;
-    };
-    if (one.held) {
-        one.held = [held = one.held, back, s, t](const Values& x, const Values& g) {
-            Values slopes = held(back(x), g);
+    const auto in_other_units = [&](PlainPullback& rule) {
+        rule = [rule, back, s, t](const Values& x, const Values& g) {
+            Values slopes = rule(back(x), g);
             for (double& slope : slopes) slope *= t / s;
             return slopes;
         };
-    }
+    };
+    in_other_units(one.pullback);
+    if (one.held) in_other_units(one.held);
+    for (auto& [name, rule] : one.variants) in_other_units(rule);
     for (double& value : one.x) value *= s;
     for (Bounds& bounds : one.bounds) bounds = {bounds.low * s, bounds.high * s};
     one.noise *= t;
@@ -50,9 +48,9 @@ PlainCase in_units(PlainCase one, double s, double t) {
 const std::vector<Template>& hard_templates() {
     static const std::vector<Template> all = [] {
         std::vector<Template> joined;
-        for (const auto* part :
-             {&rounding_templates(), &solver_templates(), &kink_templates(), &scale_templates(),
-              &order_templates(), &cancelling_templates(), &size_templates()}) {
+        for (const auto* part : {&rounding_templates(), &solver_templates(), &kink_templates(),
+                                 &scale_templates(), &order_templates(), &cancelling_templates(),
+                                 &size_templates(), &layer_templates(), &distance_templates()}) {
             joined.insert(joined.end(), part->begin(), part->end());
         }
         return joined;

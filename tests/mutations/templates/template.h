@@ -9,6 +9,7 @@
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/tests/mutations/templates/draw.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ struct PlainCase {
     PlainVectorFunction f = {};
     PlainPullback pullback = {};  ///< the right one
     PlainPullback held = {};      ///< a wrong one: an inner number (a norm, a mean) held constant
+    std::map<std::string_view, PlainPullback> variants = {};  ///< other wrong ones, by mistake
     std::vector<double> x = {};
     Shape shape = {}, output = {};  ///< vectors if empty
     std::vector<Bounds> bounds = {};
@@ -47,6 +49,8 @@ const std::vector<Template>& scale_templates();       ///< limits of the range, 
 const std::vector<Template>& order_templates();       ///< not the same twice, adjoint solvers
 const std::vector<Template>& cancelling_templates();  ///< cancellation, underflow, saturation
 const std::vector<Template>& size_templates();        ///< small numbers among large ones
+const std::vector<Template>& layer_templates();       ///< inner numbers, similar rules
+const std::vector<Template>& distance_templates();    ///< far away, at an end, nearly equal
 
 using ScalarFunction = std::function<double(const std::vector<double>&)>;
 
