@@ -189,8 +189,6 @@ place of the number that the last column names, of the type of the result; resul
 may be 0 instead. Infinities and NaN are C's (C11, annex F), and limits where C has no such function: `silu(-inf)` is
 0. bf16 and f16 are computed in f32 and rounded once (0.5), in composed functions after every part. What NaN and
 infinities do to a training run is in [nan_and_limits.md](nan_and_limits.md).
-On NEON the bounds hold in f64 only: xsimd 8.1 divides f32 there by an estimate (up to 1.9 units; 0 divided by a
-subnormal number is NaN).
 
 The bounds below are those of `tests/ops/range_test.cpp` and `range_vectors_test.cpp`, which compare with long
 double (for 16 bits all 65,536 numbers); `TAPESTRY_SWEEP=print build/release/tests/test_ops --test-case='range*'`
