@@ -51,9 +51,10 @@ private:
 
 }  // namespace
 
-// Merges the bytes of words. The symbols of a word are a linked list, and the pairs that can be
-// merged a heap by rank and position: n log n for n bytes, so even a megabyte of one letter is
-// fast.
+// Merges the bytes of words. In a short word, the symbols and the ranks of their pairs are two
+// arrays, and each merge looks through all ranks. In a long one the symbols are a linked list, and
+// the pairs that can be merged a heap by rank and position: n log n for n bytes, so even a megabyte
+// of one letter is fast.
 class BytePairTokenizer::WordEncoder {
 public:
     WordEncoder(const BytePairTokenizer& tokenizer, std::vector<std::int64_t>& ids)
@@ -64,10 +65,10 @@ public:
         const auto known = known_.find(word);
         if (known != known_.end()) return repeat(known->second);
         const std::size_t first = ids_.size();
-        start(word);
-        while (!candidates_.empty()) merge_all_of_best();
-        for (std::size_t at = 0; at != kNone; at = symbols_[at].next) {
-            ids_.push_back(symbols_[at].id);
+        if (word.size() <= kShort) {
+            encode_short(word);
+        } else {
+            encode_long(word);
         }
         if (known_.size() < kMostKnown) known_.emplace(word, Place{first, ids_.size() - first});
     }
@@ -75,6 +76,7 @@ public:
 
 private:
     static constexpr std::size_t kMostKnown = std::size_t{1} << 18;
+    static constexpr std::size_t kShort = 128;  // bytes
 
     struct Place {  // in ids_
         std::size_t first, count;
@@ -99,6 +101,51 @@ private:
         }
     }
 
+    // All occurrences of the pair with the lowest rank are merged, from left to right, before any
+    // other pair; also before one of even lower rank that these merges create, as BPE is defined.
+
+    void encode_short(std::string_view word) {
+        std::size_t count = word.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            some_[i] = tokenizer_.byte_ids_[static_cast<unsigned char>(word[i])];
+        }
+        for (std::size_t i = 0; i < count; ++i) rank_short(i, count);
+        for (;;) {
+            std::uint32_t best = kNoMerge;
+            for (std::size_t i = 0; i < count; ++i) best = std::min(best, ranks_[i]);
+            if (best == kNoMerge) break;
+            for (std::size_t i = 0; i < count; ++i) {
+                if (ranks_[i] == best) merge_short(i, count--);
+            }
+        }
+        ids_.insert(ids_.end(), some_.begin(), some_.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+
+    // A symbol's rank is that of its pair with the next one.
+    void rank_short(std::size_t at, std::size_t count) {
+        const Merge* const merge =
+            at + 1 < count ? tokenizer_.merge_of(some_[at], some_[at + 1]) : nullptr;
+        ranks_[at] = merge == nullptr ? kNoMerge : merge->rank;
+    }
+
+    void merge_short(std::size_t at, std::size_t count) {
+        some_[at] = tokenizer_.merge_of(some_[at], some_[at + 1])->id;
+        for (std::size_t i = at + 1; i + 1 < count; ++i) {
+            some_[i] = some_[i + 1];
+            ranks_[i] = ranks_[i + 1];
+        }
+        rank_short(at, count - 1);
+        if (at > 0) rank_short(at - 1, count - 1);
+    }
+
+    void encode_long(std::string_view word) {
+        start(word);
+        while (!candidates_.empty()) merge_all_of_best();
+        for (std::size_t at = 0; at != kNone; at = symbols_[at].next) {
+            ids_.push_back(symbols_[at].id);
+        }
+    }
+
     void start(std::string_view word) {
         symbols_.clear();
         for (std::size_t i = 0; i < word.size(); ++i) {
@@ -114,15 +161,13 @@ private:
         Symbol& symbol = symbols_[at];
         symbol.rank = kNoMerge;
         if (symbol.next == kNone) return;
-        const auto found = tokenizer_.merges_.find(key(symbol.id, symbols_[symbol.next].id));
-        if (found == tokenizer_.merges_.end()) return;
-        symbol.rank = found->second.rank;
+        const Merge* const merge = tokenizer_.merge_of(symbol.id, symbols_[symbol.next].id);
+        if (merge == nullptr) return;
+        symbol.rank = merge->rank;
         candidates_.push_back({symbol.rank, at});
         std::push_heap(candidates_.begin(), candidates_.end());
     }
 
-    // Merges all occurrences of the pair with the lowest rank, from left to right, before any other
-    // pair; also before one of even lower rank that these merges create, as BPE is defined.
     void merge_all_of_best() {
         const std::uint32_t rank = candidates_.front().rank;
         places_.clear();
@@ -139,7 +184,7 @@ private:
     void merge(std::size_t at) {
         Symbol& left = symbols_[at];
         Symbol& right = symbols_[left.next];
-        left.id = tokenizer_.merges_.find(key(left.id, right.id))->second.id;
+        left.id = tokenizer_.merge_of(left.id, right.id)->id;
         left.next = right.next;
         right.rank = kNoMerge;
         if (left.next != kNone) symbols_[left.next].previous = at;
@@ -150,10 +195,40 @@ private:
     const BytePairTokenizer& tokenizer_;
     std::vector<std::int64_t>& ids_;
     std::unordered_map<std::string_view, Place> known_;
-    std::vector<Symbol> symbols_;
+    std::array<Id, kShort> some_{};  // of a short word
+    std::array<std::uint32_t, kShort> ranks_{};
+    std::vector<Symbol> symbols_;        // of a long word
     std::vector<Candidate> candidates_;  // a heap
     std::vector<std::size_t> places_;
 };
+
+std::size_t BytePairTokenizer::place_of(std::uint64_t key) const {
+    const std::size_t mask = merges_.size() - 1;
+    // The golden ratio spreads keys over the upper bits (Knuth, volume 3, section 6.4).
+    std::size_t at = (key * 0x9E3779B97F4A7C15U) >> 32 & mask;
+    while (merges_[at].merge.id >= 0 && merges_[at].key != key) at = (at + 1) & mask;
+    return at;
+}
+
+const BytePairTokenizer::Merge* BytePairTokenizer::merge_of(Id left, Id right) const {
+    const Merge& merge = merges_[place_of(key(left, right))].merge;
+    return merge.id < 0 ? nullptr : &merge;
+}
+
+bool BytePairTokenizer::insert_merge(Pair pair, Merge merge) {
+    if (2 * pairs_.size() >= merges_.size()) {
+        const std::vector<MergePlace> before =
+            std::exchange(merges_, std::vector<MergePlace>(2 * merges_.size()));
+        for (const MergePlace& place : before) {
+            if (place.merge.id >= 0) merges_[place_of(place.key)] = place;
+        }
+    }
+    const std::uint64_t pair_key = key(pair.left, pair.right);
+    MergePlace& place = merges_[place_of(pair_key)];
+    if (place.merge.id >= 0) return false;
+    place = {pair_key, merge};
+    return true;
+}
 
 BytePairTokenizer BytePairTokenizer::from_merges(const Merges& merges) {
     BytePairTokenizer tokenizer;
@@ -165,8 +240,7 @@ BytePairTokenizer BytePairTokenizer::from_merges(const Merges& merges) {
         require(pair.left >= 0 && pair.right >= 0, "byte pairs: {} and {} are not both tokens",
                 utf8::quoted(left), utf8::quoted(right));
         const auto rank = static_cast<std::uint32_t>(tokenizer.pairs_.size());
-        tokenizer.merges_.emplace(key(pair.left, pair.right),
-                                  Merge{rank, tokenizer.add_token(left + right)});
+        tokenizer.insert_merge(pair, {rank, tokenizer.add_token(left + right)});
         tokenizer.pairs_.push_back(pair);
     }
     tokenizer.end_of_text_ = tokenizer.add_token(std::string(kEndOfText));

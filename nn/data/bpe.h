@@ -12,9 +12,11 @@
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 
@@ -103,12 +105,21 @@ private:
     void encode_words(std::string_view text, WordEncoder& encoder) const;
     std::size_t last_sure_word(std::string_view text) const;
     std::size_t before_mark(std::string_view text, std::size_t cut) const;
+    // The merge of two neighbours; null if there is none.
+    const Merge* merge_of(Id left, Id right) const;
+    bool insert_merge(Pair pair, Merge merge);  // false if the pair is known
     static std::uint64_t key(Id left, Id right);
+    std::size_t place_of(std::uint64_t key) const;
 
     std::vector<std::string> bytes_;  // of every token
     std::unordered_map<std::string, Id> ids_;
-    std::vector<Pair> pairs_;                          // by rank
-    std::unordered_map<std::uint64_t, Merge> merges_;  // by key
+    std::vector<Pair> pairs_;  // by rank
+    // By key, an open table: encoding looks up three pairs for every merge. An id of -1 is free.
+    struct MergePlace {
+        std::uint64_t key = 0;
+        Merge merge{0, -1};
+    };
+    std::vector<MergePlace> merges_ = std::vector<MergePlace>(64);
     std::array<Id, 256> byte_ids_{};
     std::optional<std::int64_t> end_of_text_;
     std::vector<std::pair<std::string, std::int64_t>> marks_;  // kEndOfText first, if there

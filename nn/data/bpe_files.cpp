@@ -211,8 +211,7 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
     const Pair pair{id_of(left), id_of(right)};
     const auto rank = static_cast<std::uint32_t>(pairs_.size());
     const Merge merge{rank, id_of(left + right)};
-    require(merges_.emplace(key(pair.left, pair.right), merge).second,
-            "{}: the pair {} appears twice", place, utf8::quoted(line));
+    require(insert_merge(pair, merge), "{}: the pair {} appears twice", place, utf8::quoted(line));
     pairs_.push_back(pair);
 }
 

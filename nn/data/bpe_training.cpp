@@ -1,17 +1,21 @@
+// Merging. All symbols are in one array, a word's in one piece, and a merge changes only the counts
+// of the pairs next to it: text without spaces has few equal words, so there are as many symbols
+// as bytes, and time and memory are those of visiting them.
 #include <tapestry/nn/data/bpe_training.h>
 
 #include <tapestry/core/error.h>
-#include <tapestry/nn/data/words.h>
 
 #include <algorithm>
+#include <limits>
 #include <queue>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace tapestry {
 namespace {
 
 using Id = std::uint32_t;
+using Places = std::vector<std::uint32_t>;  // numbers of words
 
 // Ordered as pairs of ids.
 std::uint64_t key(Id left, Id right) { return std::uint64_t{left} << 32 | right; }
@@ -19,13 +23,14 @@ Id left_of(std::uint64_t pair) { return static_cast<Id>(pair >> 32); }
 Id right_of(std::uint64_t pair) { return static_cast<Id>(pair); }
 
 struct Word {
-    std::vector<Id> symbols;
+    std::size_t begin;     // of its symbols
+    std::uint32_t length;  // now
     std::int64_t count;
 };
 
 struct PairCount {
     std::int64_t count = 0;
-    std::vector<std::uint32_t> words;  // words that contain it, or did; may have duplicates
+    Places words;  // words that contain it, or did; may have duplicates
 };
 
 // A pair and its count when it was queued.
@@ -37,6 +42,38 @@ struct Candidate {
     }
 };
 
+// The symbols found on one side of a pair while it is merged: how often, and in which words.
+class Neighbours {
+public:
+    void start(std::size_t symbols) {
+        counts_.resize(symbols);
+        words_.resize(symbols);
+    }
+    void add(Id symbol, std::int64_t count, std::uint32_t word) {
+        Places& words = words_[symbol];
+        if (words.empty()) found_.push_back(symbol);
+        if (words.empty() || words.back() != word) words.push_back(word);
+        counts_[symbol] += count;
+    }
+    // Calls f(symbol, count, words) for each, and forgets them.
+    template <class F>
+    void take(const F& f) {
+        for (const Id symbol : found_) {
+            Places& words = words_[symbol];
+            f(symbol, std::exchange(counts_[symbol], 0), words);
+            constexpr std::size_t kMany = 4096;  // memory that is not kept for the next merge
+            if (words.size() > kMany) words = {};
+            words.clear();
+        }
+        found_.clear();
+    }
+
+private:
+    std::vector<std::int64_t> counts_;
+    std::vector<Places> words_;
+    std::vector<Id> found_;
+};
+
 class Trainer {
 public:
     Trainer(const WordCounts& words, const std::function<void()>& working) : working_(working) {
@@ -44,11 +81,8 @@ public:
             tokens_.emplace_back(1, static_cast<char>(byte));
             ids_.emplace(tokens_.back(), static_cast<Id>(byte));
         }
-        std::vector<std::pair<std::string_view, std::int64_t>> sorted;
-        for (const auto& [word, count] : words) sorted.emplace_back(word, count);
-        std::sort(sorted.begin(), sorted.end());
-        for (const auto& [text, count] : sorted) add_word(text, count);
-        for (const auto& [pair, known] : pairs_) queue_.push({known.count, pair});
+        read(words);
+        count_pairs();
     }
 
     // Merges until there are `tokens` tokens or no pair occurs twice.
@@ -68,20 +102,55 @@ public:
     }
 
 private:
-    void add_word(std::string_view text, std::int64_t count) {
-        Word& word = words_.emplace_back(Word{{}, count});
-        for (const char byte : text) word.symbols.push_back(static_cast<unsigned char>(byte));
-        const auto number = static_cast<std::uint32_t>(words_.size() - 1);
-        work(1);
-        for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i) {
-            note(key(word.symbols[i], word.symbols[i + 1]), count, number);
+    void read(const WordCounts& words) {
+        std::size_t size = 0;
+        for (const auto& [text, count] : words) size += text.size();
+        symbols_.reserve(size);
+        words_.reserve(words.size());
+        for (const auto& [text, count] : words) {
+            words_.push_back({symbols_.size(), static_cast<std::uint32_t>(text.size()), count});
+            for (const char byte : text) symbols_.push_back(static_cast<unsigned char>(byte));
         }
     }
 
-    void note(std::uint64_t pair, std::int64_t count, std::uint32_t word) {
-        PairCount& known = pairs_[pair];
-        known.count += count;
-        if (known.words.empty() || known.words.back() != word) known.words.push_back(word);
+    // Twice through the text, so that every list has its size from the beginning.
+    void count_pairs() {
+        struct Tally {
+            std::int64_t count = 0;
+            std::uint32_t words = 0;
+            std::uint32_t last = std::numeric_limits<std::uint32_t>::max();  // word
+            Places* list = nullptr;
+        };
+        std::vector<Tally> tallies(std::size_t{1} << 16);
+        const auto each = [&](const auto& f) {
+            for (std::size_t number = 0; number < words_.size(); ++number) {
+                const Word& word = words_[number];
+                const Id* const s = symbols_.data() + word.begin;
+                for (std::uint32_t i = 0; i + 1 < word.length; ++i) {
+                    f(tallies[s[i] << 8 | s[i + 1]], static_cast<std::uint32_t>(number));
+                }
+                work(1);
+            }
+        };
+        each([&](Tally& tally, std::uint32_t number) {
+            tally.count += words_[number].count;
+            if (tally.last != number) ++tally.words;
+            tally.last = number;
+        });
+        for (std::size_t i = 0; i < tallies.size(); ++i) {
+            Tally& tally = tallies[i];
+            if (tally.count == 0) continue;
+            const std::uint64_t pair = key(static_cast<Id>(i >> 8), static_cast<Id>(i & 255U));
+            PairCount& known = pairs_[pair];
+            known.count = tally.count;
+            known.words.reserve(tally.words);
+            tally.list = &known.words;
+            queue_.push({known.count, pair});
+        }
+        each([](Tally& tally, std::uint32_t number) {
+            Places& list = *tally.list;
+            if (list.empty() || list.back() != number) list.push_back(number);
+        });
     }
 
     // After so many words were visited.
@@ -102,88 +171,73 @@ private:
     }
 
     void merge(std::uint64_t pair) {
-        const Id token = token_of(pair);
-        const std::vector<std::uint32_t> places = std::exchange(pairs_[pair].words, {});
+        const Id left = left_of(pair), right = right_of(pair), token = token_of(pair);
+        before_.start(tokens_.size());
+        after_.start(tokens_.size());
+        const Places places = std::exchange(pairs_.find(pair)->second.words, {});
+        std::int64_t merged = 0;
+        for (const std::uint32_t number : places) {
+            merged += words_[number].count * merge_in(number, left, right, token);
+            work(1);
+        }
+        pairs_.find(pair)->second.count -= merged;
         made_.clear();
-        for (const std::uint32_t number : places) merge_in(number, pair, token);
-        work(places.size());
+        // In this order no count is below 0: (token, left) may come after, and go before.
+        after_.take([&](Id y, std::int64_t count, const Places& words) {
+            become(key(right, y), key(token, y), count, words);
+        });
+        before_.take([&](Id x, std::int64_t count, const Places& words) {
+            become(key(x, left), key(x, token), count, words);
+        });
         std::sort(made_.begin(), made_.end());
         made_.erase(std::unique(made_.begin(), made_.end()), made_.end());
-        for (const std::uint64_t made : made_) queue_.push({pairs_[made].count, made});
+        for (const std::uint64_t made : made_) queue_.push({pairs_.find(made)->second.count, made});
     }
 
-    // Merges within one word, from left to right, and recounts all its pairs, because words are
-    // short.
-    void merge_in(std::uint32_t number, std::uint64_t pair, Id token) {
+    // Merges within one word, from left to right. Returns how often.
+    std::int64_t merge_in(std::uint32_t number, Id left, Id right, Id token) {
         Word& word = words_[number];
-        std::vector<Id>& symbols = word.symbols;
-        for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
-            pairs_[key(symbols[i], symbols[i + 1])].count -= word.count;
-        }
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < symbols.size(); ++i) {
-            const bool here = i + 1 < symbols.size() && key(symbols[i], symbols[i + 1]) == pair;
-            symbols[kept++] = here ? token : symbols[i];
-            if (here) ++i;
-        }
-        symbols.resize(kept);
-        for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
-            const std::uint64_t next = key(symbols[i], symbols[i + 1]);
-            if (symbols[i] != token && symbols[i + 1] != token) {
-                pairs_[next].count += word.count;
-            } else {
-                note(next, word.count, number);
-                made_.push_back(next);
+        Id* const s = symbols_.data() + word.begin;
+        const std::uint32_t length = word.length;
+        std::uint32_t kept = 0;
+        for (std::uint32_t i = 0; i < length; ++i) {
+            if (s[i] != left || i + 1 == length || s[i + 1] != right) {
+                s[kept++] = s[i];
+                continue;
             }
+            if (kept > 0) before_.add(s[kept - 1], word.count, number);
+            if (i + 2 < length) after_.add(s[i + 2], word.count, number);
+            s[kept++] = token;
+            ++i;
         }
+        word.length = kept;
+        return length - kept;
+    }
+
+    // `count` occurrences of `from`, in `words`, are now those of `to`.
+    void become(std::uint64_t from, std::uint64_t to, std::int64_t count, const Places& words) {
+        PairCount& gone = pairs_.find(from)->second;
+        gone.count -= count;
+        if (gone.count == 0) gone.words = {};
+        PairCount& made = pairs_[to];
+        made.count += count;
+        made.words.insert(made.words.end(), words.begin(), words.end());
+        made_.push_back(to);
     }
 
     std::vector<std::string> tokens_;
     std::unordered_map<std::string, Id> ids_;
+    std::vector<Id> symbols_;
     std::vector<Word> words_;
     std::unordered_map<std::uint64_t, PairCount> pairs_;
     std::priority_queue<Candidate> queue_;
+    Neighbours before_, after_;
     std::vector<std::uint64_t> made_;  // pairs created by the merge
     const std::function<void()>& working_;
     std::size_t visited_ = 0;  // words since working_ was called
 };
 
 }  // namespace
-
-void WordCounts::add(std::string_view text) {
-    constexpr std::string_view kEnd = BytePairTokenizer::kEndOfText;
-    while (!text.empty()) {
-        const std::string_view part = text.substr(0, text.find(kEnd));
-        for (std::size_t at = 0; at < part.size();) {
-            const std::string_view word = part.substr(at, word_end(part, at) - at);
-            at += word.size();
-            bytes_ += static_cast<double>(word.size());
-            if (word.size() > kLongest) cut_bytes_ += static_cast<double>(word.size());
-            for (std::string_view rest = word; !rest.empty();) {
-                const std::size_t end = character_start(rest, kLongest);
-                add_word(rest.substr(0, end));
-                rest.remove_prefix(end);
-            }
-        }
-        text.remove_prefix(std::min(part.size() + kEnd.size(), text.size()));
-    }
-}
-
-void WordCounts::add_word(std::string_view word) {
-    const auto found = counts_.find(word);
-    if (found != counts_.end()) {
-        ++found->second;
-    } else {
-        counts_.emplace(word, 1);
-    }
-}
-
-double WordCounts::cut_share() const { return bytes_ == 0 ? 0 : cut_bytes_ / bytes_; }
-
-std::int64_t WordCounts::of(std::string_view word) const {
-    const auto found = counts_.find(word);
-    return found == counts_.end() ? 0 : found->second;
-}
 
 BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab,
                                    const std::function<void()>& working) {

@@ -301,6 +301,7 @@ std::unique_ptr<Tokenizer> learned(const TokenizeOptions& options, const Texts& 
     const WordCounts words = words_of(*reader, options.sample);
     summary.wanted = options.vocab;
     summary.cut_share = words.cut_share();
+    summary.sampling = words.sampling();
     const auto working = [&] {
         if (options.progress) options.progress(reader->bytes(), reader->bytes());
     };
@@ -352,6 +353,11 @@ std::string notes_on(const TokenizedFiles& files) {
             "; {:.0f}% of the text is in words of more than {} bytes, which were "
             "cut to learn from",
             100 * files.cut_share, WordCounts::kLongest);
+    }
+    if (files.sampling > 1) {
+        notes += fmt::format(
+            "; of words that come once, one in {} was learned from (there are more than {} MiB)",
+            files.sampling, WordCounts::kMostBytes >> 20);
     }
     return notes;
 }

@@ -91,6 +91,7 @@ struct TokenizedFiles {
     std::string kind = {};          ///< the tokenizer's
     std::int64_t wanted = 0;        ///< tokens that byte pairs were to have; 0 if none were learned
     double cut_share = 0;           ///< WordCounts::cut_share() of the text learned from
+    std::int64_t sampling = 1;      ///< WordCounts::sampling() of it
 };
 
 /// Writes the data into the directory `out`, which it locks. Throws IoError if it has data already,

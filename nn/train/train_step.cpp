@@ -20,27 +20,34 @@ namespace tapestry {
 
 namespace {
 
-// Refuses a step while another thread takes one of the same parameters: each would change what the
-// other reads. Optimisers of one model share its first parameter.
+// Refuses a step while another thread takes one that shares a parameter: each would change what the
+// other reads.
 class OneAtATime {
 public:
-    explicit OneAtATime(const Tensors& parameters)
-        : leaf_(parameters.empty() ? nullptr : parameters.front().leaf().get()) {
+    explicit OneAtATime(const Tensors& parameters) : parameters_(parameters) {
         const std::lock_guard lock(mutex());
-        const bool taken = std::find(active().begin(), active().end(), leaf_) != active().end();
-        require<AutogradError>(leaf_ == nullptr || !taken,
-                               "train: another step of the same parameters has not ended; threads "
-                               "must train separate models, or take turns");
-        active().push_back(leaf_);
+        for (const Tensors* const others : active()) {
+            require<AutogradError>(!share_leaf(*others, parameters),
+                                   "train: another step of the same parameters has not ended; "
+                                   "threads must train separate models, or take turns");
+        }
+        active().push_back(&parameters_);
     }
     ~OneAtATime() {
         const std::lock_guard lock(mutex());
-        active().erase(std::find(active().begin(), active().end(), leaf_));
+        active().erase(std::find(active().begin(), active().end(), &parameters_));
     }
     OneAtATime(const OneAtATime&) = delete;
     OneAtATime& operator=(const OneAtATime&) = delete;
 
 private:
+    static bool share_leaf(const Tensors& a, const Tensors& b) {
+        return std::any_of(a.begin(), a.end(), [&](const Tensor& x) {
+            return std::any_of(b.begin(), b.end(), [&](const Tensor& y) {
+                return x.leaf() != nullptr && x.leaf() == y.leaf();
+            });
+        });
+    }
     static std::mutex& mutex() {
         static std::mutex& only = []() -> std::mutex& {
             auto* const made = new std::mutex;
@@ -49,12 +56,12 @@ private:
         }();
         return only;
     }
-    static std::vector<const Leaf*>& active() {
-        static auto* const all = new std::vector<const Leaf*>;
+    static std::vector<const Tensors*>& active() {
+        static auto* const all = new std::vector<const Tensors*>;
         return *all;
     }
 
-    const Leaf* leaf_;
+    const Tensors& parameters_;
 };
 
 // Adds the gradient of weight * loss() / batches, and returns weight * loss(). The weight is known

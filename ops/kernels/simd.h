@@ -20,6 +20,17 @@ namespace xsimd {
 /// infinity. Calls prefer this overload because it is not a template.
 inline batch<float, neon64> sqrt(const batch<float, neon64>& x) { return vsqrtq_f32(x); }
 
+namespace kernel {
+/// xsimd divides floats by an estimate of 1 / y and two Newton steps: up to 2 units in the last
+/// place off, NaN for 0 divided by a subnormal number. AArch64 has an instruction.
+template <>
+inline batch<float, neon64> div<neon64>(const batch<float, neon64>& x,
+                                        const batch<float, neon64>& y,
+                                        requires_arch<neon>) noexcept {
+    return vdivq_f32(x, y);
+}
+}  // namespace kernel
+
 // xsimd 8.1 finds these by tables over all types and widths. The instruction is the same, but that
 // costs g++ several seconds in every kernel with an exponential.
 #if XSIMD_VERSION_MAJOR < 9

@@ -117,6 +117,11 @@ TEST_CASE("cli bisect: where something happened first, and what opens it") {
     CHECK_EQ(none.code, 1);
     CHECK_EQ(none.out,
              "no step after 50 has non_finite\nlooked at step 51, then at each from 52 to 60\n");
+    if (std::filesystem::exists("/dev/full")) {
+        check_refused(
+            place.run({"bisect", "m", "--first", "loss < 100"}, {.stdout_to = "/dev/full"}),
+            "output could not be written");
+    }
     check_refused(place.run({"bisect", "m", "--first", "grad_norn > 2"}),
                   "bisect: 'grad_norn > 2' is not a condition, such as 'grad_norm > 2'");
     check_refused(place.run({"bisect", "m", "--first", "update_ratio(x) > 2"}),

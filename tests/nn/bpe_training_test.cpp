@@ -109,6 +109,54 @@ TEST_CASE("bpe training: text without spaces is learned from") {
     CHECK_EQ(train_byte_pairs(counted(std::string(400, ' ')), 300).vocab_size(), 264);
 }
 
+TEST_CASE("bpe training: beyond its limit the table of words is a sample, the same each time") {
+    // 3,000 words that come once or twice, and two frequent ones, in random order.
+    Generator generator(6);
+    std::string text;
+    double rare = 0;
+    for (int i = 0; i < 30'000; ++i) {
+        const std::uint64_t kind = generator.below(10);
+        text += kind < 5   ? " often"
+                : kind < 7 ? " now"
+                           : fmt::format(" w{}", generator.next() >> 40);
+        rare += kind < 7 ? 0 : 1;
+    }
+    WordCounts all, few(20'000), again(20'000);
+    all.add(text);
+    for (const std::size_t cut : {text.size() / 3, text.size()}) {
+        few.add(std::string_view(text).substr(0, cut));
+        again.add(std::string_view(text).substr(0, cut));
+    }
+    CHECK_EQ(all.sampling(), 1);
+    CHECK_GE(few.sampling(), 4);
+    const auto size_of_all = [](const WordCounts& words) {
+        std::size_t bytes = 0;
+        for (const auto& [word, count] : words) bytes += word.size();
+        return bytes;
+    };
+    CHECK_LE(size_of_all(few), 20'000);
+    CHECK_GT(size_of_all(few), 5'000);
+    CHECK_GT(size_of_all(all), 60'000);
+
+    WordCounts whole;
+    whole.add(std::string_view(text).substr(0, text.size() / 3));
+    whole.add(text);
+    const auto near = [&](const std::string& word, double share) {
+        CHECK_EQ(static_cast<double>(few.of(word)),
+                 doctest::Approx(static_cast<double>(whole.of(word))).epsilon(share));
+    };
+    near(" often", 0.01);
+    near(" now", 0.02);
+    double counted_rare = 0;  // an estimate without bias
+    for (const auto& [word, count] : few) {
+        if (word.starts_with(" w")) counted_rare += static_cast<double>(count);
+    }
+    CHECK_EQ(counted_rare, doctest::Approx(rare * 4 / 3).epsilon(0.15));
+    CHECK_EQ(train_byte_pairs(few, 400).merges_text(), train_byte_pairs(again, 400).merges_text());
+    check_message<ValueError>([] { WordCounts(255); },
+                              "word counts: the limit must be at least 256 bytes, got 255");
+}
+
 TEST_CASE("bpe training: it can be cancelled") {
     std::string text;
     Generator generator(5);
@@ -137,6 +185,21 @@ TEST_CASE("bpe training: the merges of the definition, with any words") {
         const auto tokenizer = train_byte_pairs(words, static_cast<std::int64_t>(tokens) + 1);
         CHECK_EQ(tokenizer.merges_text(), merges_text(merged_plainly(words, tokens)));
         CHECK_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+    }
+}
+
+TEST_CASE("bpe training: the merges of the definition, where pairs overlap and give known tokens") {
+    Generator generator(9);
+    for (int round = 0; round < 40; ++round) {
+        std::string text;
+        while (text.size() < 400) {  // long runs; tokens that come about in several ways
+            const auto letter = static_cast<char>('a' + generator.below(2));
+            text += std::string(1 + generator.below(9), letter);
+            if (generator.below(12) == 0) text += ' ';
+        }
+        const WordCounts words = counted(text);
+        const auto tokenizer = train_byte_pairs(words, 300);
+        CHECK_EQ(tokenizer.merges_text(), merges_text(merged_plainly(words, 299)));
     }
 }
 

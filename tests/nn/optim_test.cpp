@@ -338,6 +338,25 @@ TEST_CASE("clip_grad_norm: squares outside the range of f64, infinite norms") {
     CHECK_EQ(b.grad().at({0}), 1);
 }
 
+TEST_CASE("AdamW: after an overflow a parameter hardly moves, as docs/nan_and_limits.md says") {
+    for (const double once : {1.0, 1e20, 1e21}) {
+        Tensor x = parameter({1}, DType::f32);
+        x.fill_(0);
+        AdamW optimizer(Tensors{x}, {.lr = 1e-3});
+        for (int step = 0; step <= 1000; ++step) {
+            x.set_grad(full({1}, step == 0 ? once : 1));
+            optimizer.step();
+        }
+        const double moved = -x.item();
+        CHECK(std::isfinite(moved));
+        if (once == 1) {
+            CHECK_GT(moved, 0.9);
+        } else {
+            CHECK_LT(moved, 0.01);
+        }
+    }
+}
+
 TEST_CASE("clip_grad_value") {
     Tensor a = parameter({4}, DType::f32), b = parameter({1, 2}, DType::f64);
     const Tensor none = parameter({5}, DType::f32);

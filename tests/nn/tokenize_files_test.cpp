@@ -2,6 +2,7 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/tokenize.h>
+#include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/tests/core/scratch.h>
 

@@ -67,6 +67,25 @@ const std::vector<VectorBound>& vector_bounds() {
     return all;
 }
 
+const std::vector<ClassicalBound>& classical_bounds() {
+    static const std::vector<ClassicalBound> all{
+        {"\\|y - exact\\| <= n u A: n terms, with the sum A of their absolute values",
+         {"avg_pool1d", "avg_pool2d", "bmm", "conv1d", "conv2d", "cumsum", "dot", "einsum",
+          "linear", "matmul", "mm", "mv", "outer", "rotary", "scatter_add", "sum_to", "tensordot",
+          "trace"}},
+        {"\\|w - exact\\| <= (2 d + (T + 12) u) w: T keys, scores within d = (D + 1) u scale "
+         "\\|q\\| \\|k\\|, the sum of D absolute values (f32, f64)",
+         {"attention_weights"}},
+        {"\\|y - exact\\| <= (2 d + (2 T + 12) u) sum w \\|v\\|, likewise",
+         {"scaled_dot_product_attention"}},
+        {"\\|b - a x\\| <= 3 N u \\|a\\| \\|x\\|, in the norm of the largest row (f32, f64)",
+         {"solve"}},
+        {"\\|1 - a y\\| <= 3 N u \\|a\\| \\|y\\|, likewise", {"inverse"}},
+        {"exact for a matrix within 3 N u \\|a\\| of a, likewise", {"det", "logdet"}},
+    };
+    return all;
+}
+
 const std::vector<WithoutRow>& without_row() {
     static const std::vector<WithoutRow> all{
         {"move, choose or count numbers, or compare them: exact",
@@ -145,36 +164,12 @@ const std::vector<WithoutRow>& without_row() {
           "unique",
           "unsqueeze",
           "where"}},
-        {"sums of products or of numbers, with errors of a few units at the sum of absolute "
-         "values; "
-         "one that overflows before its end gives inf or NaN",
-         {"attention_weights",
-          "avg_pool1d",
-          "avg_pool2d",
-          "bmm",
-          "conv1d",
-          "conv2d",
-          "cumsum",
-          "dot",
-          "einsum",
-          "interpolate",
-          "linear",
-          "matmul",
-          "mm",
-          "mv",
-          "outer",
-          "rotary",
-          "scaled_dot_product_attention",
-          "scatter_add",
-          "sum_to",
-          "tensordot",
-          "trace"}},
+        {"weighted means of four pixels, with weights rounded at the size of their position",
+         {"interpolate"}},
         {"composed of functions above, in the range in which the parts are",
          {"binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "cumprod",
           "dropout", "floor_divide", "huber_loss", "kl_div", "l1_loss", "mse_loss", "nll_loss",
           "prod", "quantile", "remainder", "smooth_l1_loss"}},
-        {"solved by elimination, as accurate as the matrix is regular",
-         {"det", "inverse", "logdet", "solve"}},
     };
     return all;
 }
@@ -189,8 +184,6 @@ place of the number that the last column names, of the type of the result; resul
 may be 0 instead. Infinities and NaN are C's (C11, annex F), and limits where C has no such function: `silu(-inf)` is
 0. bf16 and f16 are computed in f32 and rounded once (0.5), in composed functions after every part. What NaN and
 infinities do to a training run is in [nan_and_limits.md](nan_and_limits.md).
-On NEON the bounds hold in f64 only: xsimd 8.1 divides f32 there by an estimate (up to 1.9 units; 0 divided by a
-subnormal number is NaN).
 
 The bounds below are those of `tests/ops/range_test.cpp` and `range_vectors_test.cpp`, which compare with long
 double (for 16 bits all 65,536 numbers); `TAPESTRY_SWEEP=print build/release/tests/test_ops --test-case='range*'`
@@ -209,6 +202,21 @@ Of vectors whose numbers, squares or sums leave the range, with means up to a mi
     for (const VectorBound& bound : vector_bounds()) {
         text += fmt::format("| {} | {} | {} |\n", bound.name, bound.units, bound.measured_at);
     }
+    text += R"(
+Of products, sums and eliminations, with u = 2^-24 in f32, bf16 and f16 and 2^-53 in f64; bf16 and f16 are rounded once
+more at the end. A sum that overflows before its end gives inf or NaN:
+
+| function | bound |
+|---|---|
+)";
+    for (const ClassicalBound& group : classical_bounds()) {
+        text += fmt::format("| {} | {} |\n", fmt::join(group.names, ", "), group.bound);
+    }
+    text += R"(
+With `TAPESTRY_FUSE=0` activations and norms are composed of elementary functions: silu and gelu are NaN at -inf, and gelu
+needs numbers whose cubes are in range, norms numbers whose squares are, with means up to 1000 deviations from zero. There
+they hold 8 times the bounds above.
+)";
     text += "\nThe other functions:\n\n";
     for (const WithoutRow& group : without_row()) {
         text += fmt::format("- {}: {}.\n", group.reason, fmt::join(group.names, ", "));

@@ -53,6 +53,14 @@ struct VectorBound {
 };
 const std::vector<VectorBound>& vector_bounds();
 
+/// Classical bounds of products, sums and eliminations, which product_bounds_test.cpp and
+/// elimination_bounds_test.cpp check.
+struct ClassicalBound {
+    const char* bound;
+    std::vector<std::string> names;
+};
+const std::vector<ClassicalBound>& classical_bounds();
+
 /// Functions without a row of their own, and why, by reason.
 struct WithoutRow {
     const char* reason;
@@ -60,7 +68,7 @@ struct WithoutRow {
 };
 const std::vector<WithoutRow>& without_row();
 
-/// The section "Range and accuracy" of docs/ops.md, made of the three.
+/// The section "Range and accuracy" of docs/ops.md, made of the four.
 std::string accuracy_section();
 
 }  // namespace tapestry::test

@@ -1,0 +1,179 @@
+// Systems of equations, inverses and determinants: what elimination gives is exact for a matrix
+// that differs by 3 n u times the size of its rows (Higham 2002, "Accuracy and Stability of
+// Numerical Algorithms", theorems 9.3 to 9.5), for matrices of any condition, in long double.
+#include <doctest/doctest.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/ops/cast.h>
+#include <tapestry/ops/linalg.h>
+#include <tapestry/tests/ops/range_rows.h>
+#include <tapestry/tests/settings.h>
+#include <tapestry/tests/skip.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+using namespace tapestry;
+using test::Exact;
+
+namespace {
+
+using Row = std::vector<Exact>;
+using Matrix = std::vector<Row>;
+
+struct Kind {
+    const char* name;
+    std::function<double(int i, int j, int n, Generator& generator)> element;
+};
+
+// Regular, graded by rows and by columns, badly conditioned, nearly singular, large and small.
+std::vector<Kind> kinds() {
+    const auto drawn = [](Generator& g) { return 2 * g.uniform() - 1; };
+    return {
+        {"random", [=](int, int, int, Generator& g) { return drawn(g); }},
+        {"graded rows",
+         [=](int i, int, int n, Generator& g) { return std::ldexp(drawn(g), 12 * i / n); }},
+        {"graded columns",
+         [=](int, int j, int n, Generator& g) { return std::ldexp(drawn(g), -12 * j / n); }},
+        {"Hilbert", [](int i, int j, int, Generator&) { return 1.0 / (i + j + 1); }},
+        {"nearly singular",
+         [=](int i, int j, int n, Generator& g) {
+             return 1 + std::sin(i + 1) * std::cos(j + 1) + (i == j ? 1e-3 * n : 1e-3) * drawn(g);
+         }},
+        {"large", [=](int, int, int, Generator& g) { return std::ldexp(drawn(g), 10); }},
+        {"small", [=](int, int, int, Generator& g) { return std::ldexp(drawn(g), -10); }},
+    };
+}
+
+Matrix matrix_of(const Tensor& x) {
+    const auto values = x.to_vector<double>();
+    Matrix rows(static_cast<std::size_t>(x.size(0)));
+    const auto width = static_cast<std::size_t>(x.size(1));
+    for (std::size_t i = 0; i < values.size(); ++i) rows[i / width].push_back(values[i]);
+    return rows;
+}
+
+Exact norm_of(const Matrix& a) {  // largest sum of absolute values of a row
+    Exact most = 0;
+    for (const Row& row : a) {
+        Exact sum = 0;
+        for (const Exact x : row) sum += std::abs(x);
+        most = std::max(most, sum);
+    }
+    return most;
+}
+
+Matrix residual(const Matrix& a, const Matrix& x, Matrix b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            for (std::size_t j = 0; j < b[i].size(); ++j) b[i][j] -= a[i][k] * x[k][j];
+        }
+    }
+    return b;
+}
+
+// By elimination with the largest pivot of all, in long double.
+Exact det_of(Matrix a) {
+    Exact det = 1;
+    const std::size_t n = a.size();
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t row = k, column = k;
+        for (std::size_t i = k; i < n; ++i) {
+            for (std::size_t j = k; j < n; ++j) {
+                if (std::abs(a[i][j]) > std::abs(a[row][column])) row = i, column = j;
+            }
+        }
+        if (a[row][column] == 0) return 0;
+        if (row != k) det = -det;
+        if (column != k) det = -det;
+        std::swap(a[row], a[k]);
+        for (Row& one : a) std::swap(one[column], one[k]);
+        det *= a[k][k];
+        for (std::size_t i = k + 1; i < n; ++i) {
+            const Exact factor = a[i][k] / a[k][k];
+            for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
+        }
+    }
+    return det;
+}
+
+// Sum of the absolute values of all cofactors.
+Exact cofactors_of(const Matrix& a) {
+    Exact sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        for (std::size_t j = 0; j < a.size(); ++j) {
+            Matrix minor = a;
+            minor.erase(minor.begin() + static_cast<std::ptrdiff_t>(i));
+            for (Row& row : minor) row.erase(row.begin() + static_cast<std::ptrdiff_t>(j));
+            sum += std::abs(det_of(minor));
+        }
+    }
+    return sum;
+}
+
+struct Worst {
+    double solve = 0, inverse = 0, det = 0, logdet = 0;
+};
+
+// Errors as multiples of the bounds in docs/ops.md.
+Worst errors(const Tensor& a, const Tensor& b, DType dtype) {
+    const Exact u = dtype == DType::f64 ? 0x1p-53L : 0x1p-24L;
+    const auto n = static_cast<std::size_t>(a.size(0));
+    const Exact share = 3 * static_cast<Exact>(n) * u;  // of the matrix
+    const Matrix exact = matrix_of(a);
+    Worst worst;
+    const Matrix x = matrix_of(solve(a, b));
+    worst.solve = static_cast<double>(norm_of(residual(exact, x, matrix_of(b))) /
+                                      (share * norm_of(exact) * norm_of(x)));
+    const Matrix y = matrix_of(inverse(a));
+    worst.inverse = static_cast<double>(norm_of(residual(exact, y, matrix_of(eye(a.size(0))))) /
+                                        (share * norm_of(exact) * norm_of(y)));
+    const Exact wanted = det_of(exact);
+    const Exact moved = share * norm_of(exact) * cofactors_of(exact);
+    worst.det = static_cast<double>(std::abs(det(a).item() - wanted) / moved);
+    if (wanted > moved) {
+        const Exact log = std::log(wanted);
+        const Exact bound = moved / (wanted - moved) + static_cast<Exact>(n) * u * std::abs(log);
+        worst.logdet = static_cast<double>(std::abs(logdet(a).item() - log) / bound);
+    }
+    return worst;
+}
+
+}  // namespace
+
+TEST_CASE("elimination bounds: exact for a matrix that differs by 3 n u") {
+    if (!test::kHasExact) return test::skip("no long double here is better than a double");
+    const test::SettingsGuard restored_at_the_end;
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        for (const DType dtype : {DType::f32, DType::f64}) {
+            for (const Kind& kind : kinds()) {
+                for (const int n : {1, 2, 3, 5, 8, 12}) {
+                    Generator generator(static_cast<std::uint64_t>(n));
+                    std::vector<double> values;
+                    for (int i = 0; i < n * n; ++i)
+                        values.push_back(kind.element(i / n, i % n, n, generator));
+                    const Tensor a = to(tensor(values, {n, n}), dtype);
+                    const Worst worst = errors(a, randn({n, 2}, generator, dtype), dtype);
+                    if (std::getenv("TAPESTRY_SWEEP") != nullptr) {
+                        std::printf(
+                            "%-16s %2d %s %-9s solve %.3g inverse %.3g det %.3g logdet %.3g\n",
+                            kind.name, n, std::string(name_of(dtype)).c_str(),
+                            std::string(name_of(isa)).c_str(), worst.solve, worst.inverse,
+                            worst.det, worst.logdet);
+                    }
+                    CAPTURE(kind.name);
+                    CAPTURE(n);
+                    CHECK_LE(worst.solve, 1);
+                    CHECK_LE(worst.inverse, 1);
+                    CHECK_LE(worst.det, 1);
+                    CHECK_LE(worst.logdet, 1);
+                }
+            }
+        }
+    }
+}
