@@ -11,6 +11,7 @@
 
 namespace tapestry::checker {
 
+/// How the numbers of a tensor lie in memory.
 enum class Layout {
     transposed,  ///< the first axis is the innermost one in memory
     offset,      ///< contiguous, but not at the beginning of its storage
@@ -18,6 +19,7 @@ enum class Layout {
     expanded,    ///< a stride of 0 along the first axis longer than 1
 };
 
+/// All of them.
 inline constexpr std::array kLayouts{Layout::transposed, Layout::offset, Layout::spaced,
                                      Layout::expanded};
 

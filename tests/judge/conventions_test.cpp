@@ -199,7 +199,8 @@ TEST_CASE("conventions: memory that is its caller's") {
         return Tensors{mine.clone()};
     };
     check_broken([=](const Tensors& x) { return square(test::sine_with(in_place)({exp(x[0])})); },
-                 {random({3, 4})}, "the incoming gradient's element 0 was", "rule", Mistake::overwrites);
+                 {random({3, 4})}, "the incoming gradient's element 0 was", "rule",
+                 Mistake::overwrites);
     const auto of_saved = [](const Tensor& g, const Tensor& x) {
         Tensor slopes = g * cos(x);
         *const_cast<double*>(x.data<double>()) += 0.5;
