@@ -26,6 +26,7 @@ export function chartSvg({ title, width, height, x, y, log, format, lines, level
   for (const { steps: at, values: of, low, high: most, colour: name, faint, dashed } of lines) {
     const points = (all) => all.map((value, i) => (value === null || at[i] < x[0] || at[i] > x[1] ? null
       : `${across(at[i]).toFixed(1)} ${inside(value).toFixed(1)}`)).filter(Boolean);
+    if (points(of).length === 0) continue;
     if (low) {
       parts.push(svg('path', { d: `M${[...points(most), ...points(low).reverse()].join('L')}Z`, fill: colour(name), 'fill-opacity': 0.2 }));
     }

@@ -152,6 +152,12 @@ const COLUMNS = ['#', ' op', ' module', 'forward', 'backward', 'of peak', 'FLOPs
 function entryTable(data, choose) {
   const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));
   if (culpritOf(data) !== null) markFinding(rows[culpritOf(data)], data);
+  // Tab stops once in the table: at the chosen row, or the first one shown; arrows move on.
+  function stop() {
+    const shown = Array.from(rows[0].parentElement.rows).filter((row) => !row.hidden);
+    const at = shown.find((row) => row.getAttribute('aria-selected') === 'true') ?? shown[0];
+    for (const row of rows) row.querySelector('button').tabIndex = row === at ? 0 : -1;
+  }
   const moveUpOrDown = (event) => {
     const shown = Array.from(rows[0].parentElement.rows).filter((row) => !row.hidden);
     const at = shown.findIndex((row) => row.contains(document.activeElement) && document.activeElement !== row);
@@ -168,13 +174,14 @@ function entryTable(data, choose) {
   return {
     element,
     show: (state) => rows.forEach((row, i) => { row.dataset.state = state(i); }),
-    mark: (entry) => rows.forEach((row, i) => {
-      row.setAttribute('aria-selected', String(i === entry));
-      row.querySelector('button').tabIndex = i === entry ? 0 : -1; // one stop; arrows go on
-    }),
+    mark: (entry) => {
+      rows.forEach((row, i) => row.setAttribute('aria-selected', String(i === entry)));
+      stop();
+    },
     filter: (text) => rows.forEach((row, i) => {
       const { op, module } = data.entries[i];
       row.hidden = !`${op} ${module}`.toLowerCase().includes(text.toLowerCase());
+      if (i === rows.length - 1) stop();
     }),
   };
 }
