@@ -148,8 +148,8 @@ void plant(Session& session, Drawing& draw) {
     chosen.mutable_data<float>()[0] = NAN;
 }
 
-// The report's diagnosis.
-nlohmann::json diagnosis_of(const DrawnRun& run, const std::filesystem::path& place) {
+// The report's data.
+nlohmann::json report_of(const DrawnRun& run, const std::filesystem::path& place) {
     test::spill(place / "text.txt", run.text);
     TrainingConfig config = run.config;
     config.text = (place / "text.txt").string();
@@ -166,8 +166,7 @@ nlohmann::json diagnosis_of(const DrawnRun& run, const std::filesystem::path& pl
         TrainingRun(session, options).to_the_end();
     } catch (const DivergedError&) {
     }
-    return nlohmann::json::parse(
-        test::data_of_page(test::slurp(place / "m" / "report.html")))["diagnosis"];
+    return nlohmann::json::parse(test::data_of_page(test::slurp(place / "m" / "report.html")));
 }
 
 }  // namespace
@@ -179,12 +178,16 @@ TEST_CASE("diagnosis: runs drawn by seed") {
         Drawing draw(20261126 + static_cast<std::uint64_t>(i));
         const DrawnRun run = i < count ? ruined(draw, i) : healthy(draw);
         const test::Scratch scratch;
-        const nlohmann::json found = diagnosis_of(run, scratch.path());
+        const nlohmann::json data = report_of(run, scratch.path()), found = data["diagnosis"];
         const std::string rule = found["rule"], verdict = found["verdict"];
         MESSAGE(i, " ", run.kind, ", ", run.config.optimizer, " at ", run.config.lr, ": ", rule,
                 ": ", std::string(found["text"]));
         if (i < count) {
-            const bool right = run.right.contains(rule);
+            // A few lines need not ruin a run: this one memorised nothing yet.
+            const bool still_falls =
+                run.right.contains("memorises") && rule == "needs_steps" &&
+                data["curves"]["val"]["latest"] == data["curves"]["val"]["lowest"];
+            const bool right = run.right.contains(rule) || still_falls;
             named += right;
             CHECK_MESSAGE((right || rule.empty()), run.kind, " was called ", rule);
         } else {

@@ -61,8 +61,8 @@ export class ChainView {
     const [dot, exact] = [false, true].map((all) => attention.dot(head, query, key, all));
     const { max, sum, weights } = softmax(scores, attention.round);
     const over = Math.abs(exact) > LARGEST_F32 && attention.dtype !== 'f64';
-    const hidden = scores[key] === -Infinity;
     const added = key < attention.seen(query) ? attention.masked(head, query, key) : -Infinity;
+    const hidden = added === -Infinity;
     const terms = [
       ['q \u00b7 k', over ? `its size, ${number(Math.abs(exact), 3)}, exceeds ${number(LARGEST_F32, 3)}, the largest f32`
         : 'sum of the products', this.about(dot), 'dot'],

@@ -71,7 +71,7 @@ function peakText({ memory: { lives, peak }, entries, walk }) {
   return gradients > activations
     ? `The peak is in the backward pass: ${kept}. That is usual when a step has few tokens for the size of the ` +
       'model: the gradients of its parameters outweigh the activations.'
-    : `The peak is at the start of the backward pass: ${kept}. That is usual for a step of many tokens.`;
+    : `The peak is early in the backward pass: ${kept}. That is usual for a step of many tokens.`;
 }
 
 function eventText(data, time) {

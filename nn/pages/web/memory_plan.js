@@ -42,7 +42,7 @@ export function memoryPlan(data) {
   return { elements: [title, h('p', { 'data-readout': 'plan' },
     h('b', {}, `${bytesText(plan.bytes)} hold all ${blocks.length} activations and gradients`),
     ` of this step, which would take ${bytesText(plan.apart)} if each had memory of its own. ` +
-    `The lower bound is ${bytesText(plan.least)}: so much lives at one event.`),
+    `The lower bound is ${bytesText(plan.least)}: the most that is ever live at once.`),
   picture.element, chosenText, scrolling('Who takes whose place', 'wide tall', sortable(table))],
   show: picture.show };
 }
