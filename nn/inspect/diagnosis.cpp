@@ -91,7 +91,7 @@ std::string again(const RunFacts& f, const Options& options) {
     return out.empty() ? command : with_option(command, "--out", out + "-2");
 }
 
-std::string rate_text(double lr) { return fmt::format("{:.3g}", lr); }
+std::string rate_text(double lr) { return fmt::format("{:.4g}", lr); }
 
 std::string at_rate(const RunFacts& f, double lr) {
     Options options{{"--lr", rate_text(lr)}};

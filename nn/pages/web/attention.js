@@ -88,8 +88,8 @@ export function attentionTab(panel, data) {
   show();
 }
 
-// What the address names, or else what is most telling: a head with NaN, if attention is where the
-// first one arose; otherwise the one furthest from uniform attention.
+// The head, query and key in the address. Without them, a head with NaN if the first one arose in
+// attention; otherwise the head furthest from uniform attention.
 function stateAtFirst(layers, nonFinite) {
   const spreadOf = (attention, head) => attention.entropy[head] / (attention.mostEntropy(head) || 1);
   const all = layers.flatMap((attention) => Array.from({ length: attention.heads }, (_, head) => ({ attention, head })));

@@ -23,7 +23,7 @@ export function headline(diagnosis) {
   return { element, renew };
 }
 
-// Copies a text; where the browser does not allow that, the button says so.
+// Copies a text; where the browser does not allow that, the button reads "Not allowed here".
 export function copyButton(text, label = 'Copy') {
   const button = h('button', { class: 'step-button', 'data-control': 'copy', onclick: async () => {
     try {

@@ -37,7 +37,7 @@ export function tapeTab(panel, data) {
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
     h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), filter),
     impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'More than 100% of the peak is impossible: ' +
-      'it was measured while other programs were in the way.') : '', table.element);
+      'it was measured while other programs were running.') : '', table.element);
   choose(culpritOf(data) ?? 0);
   show(begun);
 }

@@ -25,9 +25,9 @@ function startWorker(answered) {
 function standingOf({ status, recipe, curves }, playing) {
   const { state, step, message } = status;
   if (state === 'diverged') return `Diverged after step ${step}: ${message}`;
-  const losses = !curves.loss.latest ? '' : `. Loss ${number(curves.loss.latest.value)}` +
-    (curves.val.latest ? `, validation ${number(curves.val.latest.value)}` : '') +
-    `, learning rate ${number(curves.lr.latest.value, 3)}`;
+  const losses = !curves.loss.latest ? '' : `. Loss ${number(curves.loss.latest.value)}, ` +
+    `learning rate ${number(curves.lr.latest.value, 3)}` +
+    (curves.val.latest ? `, validation ${number(curves.val.latest.value)}` : '');
   const word = state === 'finished' ? 'Finished' : playing ? 'Running' : 'Paused';
   return `${word}: step ${step} of ${recipe.steps}${losses}.`;
 }
@@ -60,7 +60,7 @@ function showPlayground() {
   const parts = partsView({ ask: (sentence) => say('heads', { sentence }),
     askLosses: () => say('losses'), takeAway: (those) => {
       const any = Object.values(those).some((part) => part === true || part.length > 0);
-      note('parts', any && 'Parts are taken away');
+      note('parts', any && 'Parts are removed');
       say('takeAway', those);
     } });
   const rules = rulesView((rule) => {
