@@ -18,7 +18,7 @@ if command -v node >/dev/null; then
     for part in colours page_numbers live_worker; do node "$source/tests/npm/$part.js" "$source"; done
 fi
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
 node "$source/tests/npm/head_roles.js" "$source"
 "$build/tests/inspect_pages" "$directory/pages"
 check() {
