@@ -4,6 +4,7 @@
 //
 //     node truth_pages.js CHROMIUM PAGES [SCREENSHOTS]
 const assert = require('node:assert');
+const fs = require('node:fs');
 const path = require('node:path');
 
 const { launch, until, urlOf, watch } = require('./browser.js');
@@ -111,6 +112,24 @@ async function checkReveal(browser) {
   await close();
 }
 
+// Lines and tables as CSV with plain numbers, a chart as SVG.
+async function checkSaving(browser) {
+  const { page, close } = await opened(browser, 'report_exact');
+  const saved = async (name) => {
+    const [file] = await Promise.all([page.waitForEvent('download'), page.click(`[data-save="${name}"]`)]);
+    return fs.readFileSync(await file.path(), 'utf8');
+  };
+  const loss = (await saved('loss.csv')).split('\r\n');
+  assert.equal(loss[0], 'step,training loss,validation loss');
+  assert.ok(loss.length > 500 && loss.slice(1, -1).every((line) => /^\d+,[\d.]*,[\d.]*$/.test(line)), loss[1]);
+  assert.match(await saved('loss.svg'), /^<svg xmlns.*>Loss, nats per token<.*<path d="M[\d.]+ [\d.]+L/s);
+  await page.click('#tab-flow');
+  const [heads, row] = (await saved('flow.csv')).split('\r\n').map((line) => line.replace(/"[^"]*"/g, 'shape').split(','));
+  assert.equal(heads.length, row.length);
+  assert.deepEqual([row[0], row[2]], ['blocks.0.up.weight', '0.00100']);
+  await close();
+}
+
 // Escape and a click elsewhere close the help.
 async function checkHelpCloses(browser) {
   const { page, close } = await opened(browser, 'report_exact');
@@ -124,7 +143,6 @@ async function checkHelpCloses(browser) {
   await close();
 }
 
-// A live page without its library: the message of the call, not of JSON.parse.
 (async () => {
   const browser = await launch(program);
   await checkRuined(browser, 1280, 'light');
@@ -133,6 +151,7 @@ async function checkHelpCloses(browser) {
   await checkOverflow(browser);
   await checkAddress(browser);
   await checkReveal(browser);
+  await checkSaving(browser);
   await checkHelpCloses(browser);
   await browser.close();
   console.log('pages of what went wrong: done');

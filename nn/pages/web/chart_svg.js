@@ -1,7 +1,7 @@
 // A chart of lines as an SVG file: the same axes, lines and levels as plot.js draws, in the colours of
 // the page.
 import { colour, svg } from './dom.js';
-import { ticksOf, wholeText } from './plot.js';
+import { groupLevels, ticksOf, wholeText } from './plot.js';
 
 const AROUND = { left: 64, right: 24, top: 34, bottom: 40 }; // pixels
 
@@ -33,11 +33,11 @@ export function chartSvg({ title, width, height, x, y, log, format, lines, level
     parts.push(svg('path', { d: `M${points(of).join('L')}`, fill: 'none', stroke: colour(name), 'stroke-width': 1.5,
       'stroke-opacity': faint ? 0.3 : 1, 'stroke-dasharray': dashed ? '5 4' : null }));
   }
-  for (const { at, text: words } of levels.filter((level) => level.at >= y[0] && level.at <= y[1])) {
-    parts.push(svg('line', { x1: left, x2: left + wide, y1: up(at), y2: up(at), stroke: colour('quiet'), 'stroke-dasharray': '4 4' }),
-      text(left + wide - 4, up(at) - 4, 'end', words));
+  for (const { at } of levels.filter((level) => level.at >= y[0] && level.at <= y[1])) {
+    parts.push(svg('line', { x1: left, x2: left + wide, y1: up(at), y2: up(at), stroke: colour('quiet'), 'stroke-dasharray': '4 4' }));
   }
+  for (const { at, text: words } of groupLevels(levels, y, up)) parts.push(text(left + wide - 4, up(at) - 4, 'end', words));
   const whole = svg('svg', { width, height: high + top + bottom, 'font-family': 'sans-serif', 'font-size': 12 },
-    svg('clipPath', { id: 'area' }, svg('rect', { x: left, y: top, width: wide, height: high })), ...parts);
+    ...parts);
   return new XMLSerializer().serializeToString(whole);
 }

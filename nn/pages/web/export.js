@@ -5,18 +5,24 @@ import { h } from './dom.js';
 const plain = (text) => text.replace(/\u2212/g, '-').replace(/^\u2248\u00a0?/, '').replace(/\u221e/g, 'inf')
   .replace(/\u2013/g, '');
 
+// The text of a cell without its picture.
+const textOfCell = (cell) => Array.from(cell.childNodes).filter(({ nodeName }) => nodeName.toLowerCase() !== 'svg')
+  .map(({ textContent }) => textContent).join('');
+
 const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
 
 // Rows of cells, each a text.
 export const csvText = (rows) => `${rows.map((row) => row.map(quoted).join(',')).join('\r\n')}\r\n`;
 
 // The rows that a table shows; a cell's data-value is its number without rounding and unit.
-export function csvOfTable(table) {
+function csvOfTable(table) {
   const rows = Array.from(table.rows).filter((row) => !row.hidden);
-  return csvText(rows.map((row) => Array.from(row.cells)
-    .filter((cell) => cell.getAttribute('aria-hidden') !== 'true' && !cell.querySelector('svg[role=img]'))
-    .map((cell) => (cell.dataset.value !== undefined ? cell.dataset.value : plain(cell.textContent)))));
+  return csvText(rows.map((row) => Array.from(row.cells, (cell) => cell.dataset.value ?? plain(textOfCell(cell)))));
 }
+
+// The button of the table of this name.
+export const saveTable = (name) => saveButton('CSV', `${name}.csv`, 'text/csv', () =>
+  csvOfTable(document.querySelector(`[data-table=${name}]`)));
 
 // Lines { name, steps, values } as columns: step, then one per line.
 export function csvOfLines(lines) {

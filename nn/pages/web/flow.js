@@ -1,6 +1,7 @@
 // The gradient flow tab: what each observed step did to every parameter. An update is proportional
 // to the learning rate, so it is judged only where that is near its largest. Read next:
 // nn/inspect/gradient_flow.h, the source of the numbers.
+import { saveTable } from './export.js';
 import { breakable, h, number, percent, shapeText, svg } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 
@@ -37,7 +38,8 @@ class FlowTable {
     this.none = h('p', { class: 'quiet' }, 'Nothing yet: parameters are looked at when the model ' +
       'is evaluated.');
     this.all = h('div', {}, h('div', { class: 'row spread' }, h('div', { class: 'row' },
-      h('label', {}, 'Evaluation ', this.slider), this.readout), this.filter), this.legend,
+      h('label', {}, 'Evaluation ', this.slider), this.readout),
+      h('span', { class: 'row' }, saveTable('flow'), this.filter)), this.legend,
     h('div', { class: 'wide flow', tabindex: '0', role: 'region', 'aria-label': 'Parameters' },
       h('table', { 'data-table': 'flow' }, this.head(), this.body)));
     panel.append(this.none, this.all);

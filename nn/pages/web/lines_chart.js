@@ -3,7 +3,7 @@
 import { chartSvg } from './chart_svg.js';
 import { h, onTheme, perFrame, textWidth } from './dom.js';
 import { csvOfLines, saveButton } from './export.js';
-import { plotLines } from './plot.js';
+import { groupLevels, plotLines } from './plot.js';
 
 // name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } to
 // show when this step is pointed at; `marks`, [{ step, text, kind }], are steps that stand out. `view` is shared by all charts of a page: { range(): [from,
@@ -75,14 +75,7 @@ export class LinesChart {
     const up = (x) => top + height * (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
     const taken = lines.flatMap(({ steps, values }) => alongLine(values.flatMap((value, i) =>
       (value === null ? [] : [[this.across(steps[i]), up(value)]]))));
-    const inSight = levels.filter(({ at }) => at >= y[0] && at <= y[1]).sort((a, b) => b.at - a.at);
-    const groups = [];
-    for (const level of inSight) {
-      const last = groups[groups.length - 1];
-      if (last && up(level.at) - up(last.low) < 17) Object.assign(last, { low: level.at, text: `${last.text}; ${level.text}` });
-      else groups.push({ at: level.at, low: level.at, text: level.text });
-    }
-    const shown = groups.map(({ at, low, text: whole }) => {
+    const shown = groupLevels(levels, y, up).map(({ at, low, text: whole }) => {
       const parts = whole.split('; ');
       const text = parts.length > 2 && textWidth(whole, 11) + 10 > width ? `${parts[0]} \u2026 ${parts[parts.length - 1]}` : whole;
       const [wide, high] = [textWidth(text, 11) + 10, 16];
@@ -100,7 +93,7 @@ export class LinesChart {
       const place = { left: `${left}px`, width: `${width}px` };
       const named = best.names[0] === 'above' ? at : low;
       Object.assign(line.style, { top: `${up(named)}px`, ...place });
-      const others = inSight.filter((each) => each.at !== named && each.at <= at && each.at >= low).map((each) => {
+      const others = levels.filter((each) => each.at !== named && each.at <= at && each.at >= low).map((each) => {
         const other = h('div', { class: 'level' });
         Object.assign(other.style, { top: `${up(each.at)}px`, ...place });
         return other;

@@ -50,6 +50,18 @@ export const wholeText = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ',');
 export const ticksOf = ({ x, y, log, width, height }) => ({ across: wholeTicks(x, ticksAcross(width)),
   up: (log ? logTicks : ticks)(y, ticksUp(height)) });
 
+// Levels within y from the highest down; those that are closer than a label is high share one:
+// { at, low, text }, from `at` down to `low`. `up` maps a value to pixels.
+export function groupLevels(levels, y, up) {
+  const groups = [];
+  for (const { at, text } of levels.filter((each) => each.at >= y[0] && each.at <= y[1]).sort((a, b) => b.at - a.at)) {
+    const last = groups[groups.length - 1];
+    if (last && up(at) - up(last.low) < 17) Object.assign(last, { low: at, text: `${last.text}; ${text}` });
+    else groups.push({ at, low: at, text });
+  }
+  return groups;
+}
+
 // Clears `element` and draws into it:
 // { width, height, x: [from, to], y: [from, to], log, format, lines } where a line is
 // { steps, values, low, high, colour, points, faint, dashed }; low and high, if given, form a band

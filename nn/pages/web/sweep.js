@@ -1,5 +1,6 @@
 // Compares this run with the others: the options that differ, and the results.
 import { four, h } from './dom.js';
+import { saveTable } from './export.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
 // The names of the options that differ between `runs`, in the first one's order.
@@ -26,7 +27,7 @@ export function sweepTable(runs) {
       ...[loss.latest, val.lowest].map((x) => (x ? valueCell(x.value, four(x.value)) : h('td', {}, '\u2013'))),
       ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')));
   });
-  return h('section', {}, h('h3', {}, 'Runs compared'),
+  return h('section', {}, h('div', { class: 'row spread' }, h('h3', {}, 'Runs compared'), saveTable('sweep')),
     scrolling('Runs compared', 'wide', sortable(h('table', { 'data-table': 'sweep' },
       h('thead', {}, h('tr', {}, ...heads.map((name) =>
         h('th', { scope: 'col', class: / loss$/.test(name) ? null : 'word' }, name)))),

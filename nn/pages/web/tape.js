@@ -1,6 +1,7 @@
 // The tape tab: the step as it ran, as a graph folded by module and as a table; a slider steps
 // through backward, rule by rule.
 import { keepState, numberOf } from './address.js';
+import { saveTable } from './export.js';
 import { bytesText, flopsText, h, number, percent, secondsText, shapeText } from './dom.js';
 import { scrolling, sortable, valueCell } from './table.js';
 import { TapeGraph } from './tape_graph.js';
@@ -35,7 +36,7 @@ export function tapeTab(panel, data) {
   }
 
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
-    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), filter),
+    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), h('span', { class: 'row' }, saveTable('entries'), filter)),
     impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'More than 100% of the peak is impossible: ' +
       'it was measured while other programs were running.') : '', table.element);
   choose(culpritOf(data) ?? 0);
