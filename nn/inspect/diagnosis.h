@@ -46,18 +46,18 @@ struct StepValue {
 
 /// What the rules know about a run. Unknown numbers are NaN, unknown counts 0.
 struct RunFacts {
-    bool diverged = false;     ///< it ended with a loss, gradient or weight that is not finite
-    bool running = false;      ///< steps follow
-    std::int64_t planned = 0;  ///< steps in all
-    StepValue first = {};      ///< training loss of the first step
-    StepValue last = {};       ///< of the last step
-    StepValue highest = {};    ///< largest loss
-    double recent = NAN;       ///< mean of the latest training losses
-    double before = NAN;       ///< the same mean when three quarters of the steps were taken
-    StepValue lowest = {};     ///< smallest such mean
-    StepValue above = {};      ///< first loss clearly above guessing, after the first step
-    StepValue val = {};        ///< latest validation loss
-    StepValue lowest_val = {};
+    bool diverged = false;       ///< it ended with a loss, gradient or weight that is not finite
+    bool running = false;        ///< steps follow
+    std::int64_t planned = 0;    ///< steps in all
+    StepValue first = {};        ///< training loss of the first step
+    StepValue last = {};         ///< of the last step
+    StepValue highest = {};      ///< largest loss
+    double recent = NAN;         ///< mean of the latest training losses
+    double before = NAN;         ///< the same mean when three quarters of the steps were taken
+    StepValue lowest = {};       ///< smallest such mean
+    StepValue above = {};        ///< first loss clearly above guessing, after the first step
+    StepValue val = {};          ///< latest validation loss
+    StepValue lowest_val = {};   ///< smallest validation loss
     double clipped = 0;          ///< share of the steps whose gradient was clipped
     double clip = 0;             ///< largest norm; 0: not clipped
     double norm = NAN;           ///< mean gradient norm of the latest steps
