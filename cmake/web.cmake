@@ -28,11 +28,11 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # The modules of each page, in dependency order.
-set(page_modules libraries/uplot libraries/dagre dom live help play table data heads head_roles attention_lines attention_map small_maps attention_chain image_view attention
+set(page_modules libraries/uplot libraries/dagre address dom export headline live help play table data heads head_roles attention_lines attention_map small_maps attention_chain image_view attention
                  graph tape_graph walk tape chart memory_stack memory_plan memory histogram non_finite units gradients
                  guesses predictions token_path token_stage token_tab tabs main)
 set(page_styles libraries/uplot colours page)
-set(report_modules libraries/uplot dom help play table data head_roles attention_map small_maps plot lines_chart steps_view other_runs sweep curves spikes samples sentence histogram flow processes
+set(report_modules libraries/uplot address dom export headline help play table data head_roles attention_map small_maps plot chart_svg lines_chart steps_view other_runs sweep curves spikes samples sentence histogram flow processes
                    recipe follow tabs report)
 set(report_styles libraries/uplot colours page report)
 

@@ -165,13 +165,13 @@ std::string to_text(const Messages& m) {
 std::string to_text(const ModelProfile& p, int depth) {
     const ProfileTotals t(p);
     const CommonSettings c = common_settings(p.config);
-    std::string text = fmt::format(
-        "{}\n{}: {} layers, {} heads, dim {}, context {}, vocabulary {}, batch {}, {} parameters\n",
-        peak_text(p.profile.peak), p.what, c.layers, c.heads, c.dim, c.context, c.vocab, p.batch,
-        p.parameters);
-    text += fmt::format("{} steps: median {:.3f} ms, fastest {:.3f} ms; {:.1f} GFLOP/s, ",
-                        p.profile.step_seconds.size(), 1e3 * t.step.median, 1e3 * t.step.min,
-                        t.flops / t.step.median / 1e9);
+    std::string text =
+        fmt::format("{}\n{}: {}, {}, dim {}, context {}, vocabulary {}, batch {}, {} parameters\n",
+                    peak_text(p.profile.peak), p.what, pluralize(c.layers, "layer"),
+                    pluralize(c.heads, "head"), c.dim, c.context, c.vocab, p.batch, p.parameters);
+    text += fmt::format("{}: median {:.3f} ms, fastest {:.3f} ms; {:.1f} GFLOP/s, ",
+                        pluralize(std::ssize(p.profile.step_seconds), "step"), 1e3 * t.step.median,
+                        1e3 * t.step.min, t.flops / t.step.median / 1e9);
     text += fmt::format("{} of the peak; at most {:.0f} MB\n", percent(t.of_peak),
                         megabytes(p.profile.peak_bytes));
     if (p.profile.messages.processes > 1) text += to_text(p.profile.messages);

@@ -50,6 +50,7 @@ AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& op
     AttentionTrace trace;
     trace.causal = options.causal;
     trace.scale = options.scale.value_or(1);
+    trace.dtype = q.dtype() == DType::f64 ? DType::f64 : DType::f32;
     trace.heads = q.size(0), trace.queries = q.size(1), trace.dim = q.size(2);
     trace.keys = k.size(1);
     trace.q = q.to_vector<float>();

@@ -19,6 +19,7 @@ struct AttentionTrace {
     bool causal = false;         ///< position t attends to positions 0 .. t only
     bool cross = false;          ///< whether keys come from other vectors than queries
     double scale = 1;            ///< factor of the scores
+    DType dtype = DType::f32;    ///< in which scores and weights are computed: f32 or f64
     std::int64_t heads = 0,      ///< H
         queries = 0,             ///< T
         keys = 0,                ///< S

@@ -4,13 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tapestry {
 namespace {
 
 void merge(TrainingPoint& into, const TrainingPoint& next) {
-    const auto count = static_cast<double>(into.count + next.count);
-    into.mean += (next.mean - into.mean) * (static_cast<double>(next.count) / count);
+    // Chan, Golub and LeVeque 1983: means and squares of two parts.
+    const double share =
+        static_cast<double>(next.count) / static_cast<double>(into.count + next.count);
+    const double difference = next.mean - into.mean;
+    into.mean += difference * share;
+    into.square +=
+        (next.square - into.square) * share + difference * difference * share * (1 - share);
     into.last = next.last;
     into.count += next.count;
     into.low = std::min(into.low, next.low);
@@ -24,7 +30,12 @@ TrainingCurve::TrainingCurve(std::size_t most) : most_(most) {
 }
 
 void TrainingCurve::add(std::int64_t step, double value) {
-    if (!std::isfinite(value)) return;
+    if (!std::isfinite(value)) {
+        if (not_finite_.size() < kMostNotFinite) not_finite_.push_back({step, value});
+        return;
+    }
+    latest_ = {step, value};
+    if (lowest_.step == 0 || value < lowest_.value) lowest_ = latest_;
     const TrainingPoint point{
         .first = step, .last = step, .count = 1, .mean = value, .low = value, .high = value};
     if (!points_.empty() && points_.back().count < width_) return merge(points_.back(), point);
@@ -46,9 +57,17 @@ double RunningMean::deviations(double x) const {
     return (x - mean_) / std::sqrt(variance_);
 }
 
+bool RunningMean::is_spike(double x) const {
+    if (!std::isfinite(x)) return false;
+    return is_early() ? count_ > 0 && mean_ > 0 && x > kEarlyFactor * mean_
+                      : deviations(x) > kDeviations;
+}
+
 void RunningMean::add(double x) {
     if (!std::isfinite(x)) return;
-    if (deviations(x) > kDeviations) x = mean_ + kDeviations * std::sqrt(variance_);
+    if (is_spike(x)) {
+        x = is_early() ? kEarlyFactor * mean_ : mean_ + kDeviations * std::sqrt(variance_);
+    }
     const double weight = std::max(1 / static_cast<double>(count_ + 1), 1 / kWindow);
     const double difference = x - mean_;
     mean_ += weight * difference;
@@ -58,9 +77,11 @@ void RunningMean::add(double x) {
 
 void Spikes::add(const StepMetrics& metrics) {
     const auto look = [&](const char* what, double value, RunningMean& mean) {
-        const double deviations = mean.deviations(value);
-        if (deviations > RunningMean::kDeviations && std::isfinite(value)) {
-            add({metrics.step, what, value, mean.mean(), deviations});
+        if (mean.is_spike(value)) {
+            const bool first = mean.is_early() && !std::exchange(has_early_, true);
+            const double usual = mean.is_early() ? value / mean.mean() : mean.deviations(value);
+            const double by = first ? INFINITY : usual;
+            add({metrics.step, what, value, mean.mean(), by});
         }
         mean.add(value);
     };

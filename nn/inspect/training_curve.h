@@ -22,6 +22,13 @@ struct TrainingPoint {
     double mean = 0;         ///< their mean
     double low = 0;          ///< smallest value
     double high = 0;         ///< largest value
+    double square = 0;       ///< mean of (value - mean)^2
+};
+
+/// A value that was added, and its step; step 0: there is none.
+struct CurveValue {
+    std::int64_t step = 0;  ///< counted from 1
+    double value = 0;       ///< as it was added
 };
 
 /// At most `most` points of equally many values each (the latest may have fewer): when there would
@@ -35,10 +42,16 @@ public:
     /// Throws ValueError unless `most` is even and at least 2.
     explicit TrainingCurve(std::size_t most = kMost);
 
-    /// Steps must ascend. Ignores a value that is not finite, which no axis can show.
+    /// Steps must ascend. A value that is not finite is in no point, because no axis can show it,
+    /// but in not_finite().
     void add(std::int64_t step, double value);
 
     std::span<const TrainingPoint> points() const { return points_; }  ///< in the order of steps
+    const CurveValue& latest() const { return latest_; }               ///< of the finite values
+    const CurveValue& lowest() const { return lowest_; }               ///< of the finite values
+    /// The first kMostNotFinite values that are not finite, in the order of steps.
+    const std::vector<CurveValue>& not_finite() const { return not_finite_; }
+    static constexpr std::size_t kMostNotFinite = 32;  ///< number of them kept
 
 private:
     void halve();
@@ -46,6 +59,8 @@ private:
     std::size_t most_;
     std::int64_t width_ = 1;  // values per point
     std::vector<TrainingPoint> points_;
+    CurveValue latest_, lowest_;
+    std::vector<CurveValue> not_finite_;
 };
 
 // ---- spikes -------------------------------------------------------------------------------------
@@ -58,7 +73,7 @@ struct Spike {
     std::string what = {};  ///< "loss" or "grad_norm"
     double value = 0;       ///< the value itself
     double mean = 0;        ///< of the steps before, from RunningMean
-    double deviations = 0;  ///< number of standard deviations above it
+    double deviations = 0;  ///< number of standard deviations above it, or early the factor
 };
 
 /// Exponentially weighted mean and deviation: after n numbers the next has weight
@@ -71,9 +86,17 @@ public:
     /// deviation only as much as a value at that limit.
     static constexpr double kDeviations = 5;
 
+    /// Before kWindow numbers were added, a deviation is not known: then a value this many times
+    /// the mean of the numbers so far is a spike.
+    static constexpr double kEarlyFactor = 10;
+
     /// Number of deviations by which x exceeds the mean; 0 until kWindow numbers were added, and if
     /// they are all equal.
     double deviations(double x) const;
+    /// Whether x stands out: by its deviations, or early by kEarlyFactor.
+    bool is_spike(double x) const;
+    /// Whether kWindow numbers have not been added yet.
+    bool is_early() const { return static_cast<double>(count_) < kWindow; }
     /// Ignores numbers that are not finite.
     void add(double x);
     double mean() const { return mean_; }  ///< of the numbers so far
@@ -83,7 +106,8 @@ private:
     double mean_ = 0, variance_ = 0;
 };
 
-/// The steps whose loss or gradient norm stands out most.
+/// The steps whose loss or gradient norm stands out most. The first early one is always kept: in a
+/// run that explodes, all that follow are larger.
 class Spikes {
 public:
     static constexpr std::size_t kMost = 8;  ///< number of spikes kept
@@ -97,6 +121,7 @@ private:
     void add(const Spike& spike);
 
     RunningMean loss_, grad_norm_;
+    bool has_early_ = false;
     std::vector<Spike> all_;
 };
 

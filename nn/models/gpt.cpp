@@ -1,5 +1,6 @@
 #include <tapestry/nn/models/gpt.h>
 
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -124,7 +125,7 @@ Tensor GPT::embedded(const Tensor& ids, const TransformerStackInputs& inputs) co
 }
 
 std::string GPT::settings() const {
-    return fmt::format("context {}, {} layers{}", config_.context, config_.layers,
+    return fmt::format("context {}, {}{}", config_.context, pluralize(config_.layers, "layer"),
                        config_.tied_head ? ", tied head" : "");
 }
 

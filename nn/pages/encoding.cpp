@@ -104,4 +104,10 @@ void write(JsonWriter& json, const Log2Histogram& h) {
     json.object("first", h.first, "counts", h.counts);
 }
 
+void write(JsonWriter& json, const Diagnosis& d) {
+    constexpr const char* kVerdicts[] = {"silent", "good", "open", "bad"};
+    json.object("verdict", kVerdicts[static_cast<std::size_t>(d.verdict)], "rule", d.rule, "text",
+                d.text, "advice", d.advice, "command", d.command);
+}
+
 }  // namespace tapestry

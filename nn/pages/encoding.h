@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tapestry/core/text/json_writer.h>
+#include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/inspect/statistics.h>
 
 #include <cstddef>
@@ -33,5 +34,8 @@ PackedRows pack_rows(std::span<const float> numbers, std::size_t width);
 std::string float_base64(std::span<const float> numbers);
 
 void write(JsonWriter& json, const Log2Histogram& h);
+
+/// { verdict, rule, text, advice, command }
+void write(JsonWriter& json, const Diagnosis& diagnosis);
 
 }  // namespace tapestry

@@ -3,6 +3,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 #include <utility>
@@ -73,7 +74,8 @@ void LiveReport::add_earlier(const std::vector<StepMetrics>& steps) {
 }
 
 void LiveReport::evaluate(const StepMetrics& metrics) {
-    ReportedEvaluation evaluation{.step = metrics.step, .val_loss = metrics.val_loss};
+    ReportedEvaluation evaluation{
+        .step = metrics.step, .val_loss = metrics.val_loss, .lr = metrics.lr};
     if (watches_update_) {
         flow_cost_ += timed([&] { evaluation.flow = flow_.after_update(); });
     }
@@ -88,7 +90,13 @@ void LiveReport::evaluate(const StepMetrics& metrics) {
     timed([&] { report_.add(std::move(evaluation)); });
 }
 
-void LiveReport::end(TrainingState state, const std::string& message) { write(state, message); }
+// The report also takes time before the first step and after the last.
+double LiveReport::total_seconds() const { return std::max(elapsed_, now_since_1970() - started_); }
+
+void LiveReport::end(TrainingState state, const std::string& message) {
+    state_ = state;
+    write(state, message);
+}
 
 void LiveReport::write(TrainingState state, const std::string& message) {
     is_written_ = false;
@@ -96,6 +104,7 @@ void LiveReport::write(TrainingState state, const std::string& message) {
         const ReportStatus status{.state = state,
                                   .message = message,
                                   .cost_seconds = spent_,
+                                  .total_seconds = total_seconds(),
                                   .started = started_,
                                   .written = now_since_1970()};
         // Each is replaced by a later one; only the last is synced to disk.
@@ -108,9 +117,15 @@ void LiveReport::write(TrainingState state, const std::string& message) {
 }
 
 std::string LiveReport::summary() const {
-    if (!is_written_) return {};
-    return fmt::format("report in {}; it took {:.1f}% of the time\n",
-                       utf8::printable(path_.native()), elapsed_ > 0 ? 100 * spent_ / elapsed_ : 0);
+    const Diagnosis found = diagnosis();
+    std::string text;
+    if (found.verdict != DiagnosisVerdict::bad && !found.text.empty()) text += found.text + "\n";
+    if (!found.command.empty()) text += "next: " + utf8::printable(found.command) + "\n";
+    if (!is_written_) return text;
+    const double total = total_seconds();
+    return text + fmt::format("report in {}; it took {:.1f}% of the time\n",
+                              utf8::printable(path_.native()),
+                              total > 0 ? 100 * spent_ / total : 0);
 }
 
 }  // namespace tapestry

@@ -46,8 +46,10 @@ public:
 
     /// Total time spent on the report.
     double seconds() const { return spent_; }
-    /// One line, "report in m/report.html; it took 0.4% of the time"; empty if it could not be
-    /// written.
+    /// What the run's numbers show, as of its latest step.
+    Diagnosis diagnosis() const { return diagnose(report_.facts(state_)); }
+    /// The diagnosis if nothing is wrong, the next command, and a line "report in m/report.html; it
+    /// took 0.4% of the time"; the last is missing if the report could not be written.
     std::string summary() const;
 
 private:
@@ -57,11 +59,13 @@ private:
     bool affords(double seconds) const;
     void evaluate(const StepMetrics& metrics);
     void write(TrainingState state, const std::string& message = {});
+    double total_seconds() const;
 
     std::filesystem::path path_;
     Hooks hooks_;
     GradientFlow flow_;
     TrainingReport report_{TrainingRecipe{}};
+    TrainingState state_ = TrainingState::running;
     double started_;           // since 1970
     double spent_ = 0;         // seconds
     double elapsed_ = 0;       // seconds of the run, at the latest step

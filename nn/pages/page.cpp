@@ -189,12 +189,17 @@ void write(JsonWriter& json, const PageImage& image) {
     require<ShapeError>(shape.rank() == 3 && (shape[0] == 1 || shape[0] == 3),
                         "page: an image is [1 or 3, H, W], not {}", shape);
     const std::vector<float> pixels = image.pixels.to_vector<float>();
-    const auto [low, high] = std::minmax_element(pixels.begin(), pixels.end());
+    float low = INFINITY, high = -INFINITY;
+    for (const float x : pixels) {
+        if (!std::isfinite(x)) continue;
+        low = std::min(low, x);
+        high = std::max(high, x);
+    }
     const std::int64_t area = shape[1] * shape[2];
     std::vector<std::byte> bytes;
     for (std::int64_t i = 0; i < area * shape[0]; ++i) {
         const float x = pixels[static_cast<std::size_t>(i % shape[0] * area + i / shape[0])];
-        const float share = *high > *low ? (x - *low) / (*high - *low) : 0;
+        const float share = high > low && std::isfinite(x) ? (x - low) / (high - low) : 0;
         bytes.push_back(static_cast<std::byte>(std::lround(255 * share)));
     }
     json.object("channels", shape[0], "height", shape[1], "width", shape[2], "patch", image.patch,
@@ -210,6 +215,7 @@ std::string to_json(const Inspector& inspector, const PageOptions& options) {
         json.member("subtitle", options.subtitle);
         if (!options.prompt.empty()) json.member("prompt", options.prompt);
         if (options.image) json.member("image", [&] { write(json, *options.image); });
+        json.member("diagnosis", [&] { write(json, diagnose(inspector, options.next)); });
         json.member("predictions", [&] { write_predictions(json, inspector, options); });
         json.list("entries", inspector.entries(), [&](const InspectedEntry& e) { write(json, e); });
         json.member("places", [&] { write_places(json, inspector); });

@@ -40,6 +40,7 @@ struct PageOptions {
     /// TAPESTRY_WASM embeds it, others name the script that makes such a build.
     std::string prompt = {};
     std::filesystem::path model_directory = {};  ///< the model's
+    std::string next = {};  ///< command to offer if nothing is wrong with the step; may be empty
 };
 
 /// The tokens at `count` positions of a module: queries of the first entry of `texts` that matches;

@@ -11,7 +11,52 @@
 
 namespace tapestry {
 
-TrainingReport::TrainingReport(TrainingRecipe recipe) : recipe_(std::move(recipe)) {}
+namespace {
+
+// The loss of this name, or NaN.
+double expected_loss(const TrainingRecipe& recipe, std::string_view name) {
+    for (const ExpectedLoss& expected : recipe.expected) {
+        if (expected.name == name) return expected.loss;
+    }
+    return NAN;
+}
+
+// Median of ||update|| / ||value|| over the matrices, where the learning rate was highest.
+double typical_ratio(const std::vector<ReportedEvaluation>& evaluations) {
+    const ReportedEvaluation* chosen = nullptr;
+    for (const ReportedEvaluation& e : evaluations) {
+        if (!e.flow.empty() && (chosen == nullptr || e.lr > chosen->lr)) chosen = &e;
+    }
+    std::vector<double> ratios;
+    if (chosen == nullptr) return NAN;
+    for (const ParameterFlow& p : chosen->flow) {
+        if (p.shape.rank() >= 2 && !p.frozen && std::isfinite(p.ratio()))
+            ratios.push_back(p.ratio());
+    }
+    if (ratios.empty()) return NAN;
+    const auto middle = ratios.begin() + std::ssize(ratios) / 2;
+    std::nth_element(ratios.begin(), middle, ratios.end());
+    return *middle;
+}
+
+}  // namespace
+
+TrainingReport::TrainingReport(TrainingRecipe recipe)
+    : recipe_(std::move(recipe)),
+      watch_(recipe_.steps, recipe_.clip, expected_loss(recipe_, "guessing")) {}
+
+RunFacts TrainingReport::facts(TrainingState state) const {
+    RunFacts facts = watch_.facts();
+    facts.diverged = state == TrainingState::diverged;
+    facts.running = state == TrainingState::running;
+    facts.usual_lr = recipe_.usual_lr;
+    facts.unit = recipe_.unit;
+    facts.command = recipe_.command;
+    facts.ratio = typical_ratio(evaluations_);
+    facts.counting = expected_loss(recipe_, "counting " + recipe_.unit + "s");
+    facts.pairs = expected_loss(recipe_, "counting pairs");
+    return facts;
+}
 
 void TrainingReport::add(const StepMetrics& m) {
     loss_.add(m.step, m.loss);
@@ -20,6 +65,7 @@ void TrainingReport::add(const StepMetrics& m) {
     step_seconds_.add(m.step, m.step_seconds);
     if (m.val_loss) val_loss_.add(m.step, *m.val_loss);
     spikes_.add(m);
+    watch_.add(m);
     latest_ = m;
 }
 
@@ -55,6 +101,27 @@ const char* name_of(TrainingState state) {
     return kNames[static_cast<std::size_t>(state)];
 }
 
+// JSON has no NaN: "NaN", "Infinity", "-Infinity".
+std::string not_finite_text(double x) {
+    return std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
+}
+
+// What points merge: the exact latest and lowest value, and those that no point has.
+void write_exact(JsonWriter& json, const TrainingCurve& curve) {
+    if (curve.latest().step > 0) {
+        json.member("latest", [&] {
+            json.object("step", curve.latest().step, "value", six_digits(curve.latest().value));
+        });
+        json.member("lowest", [&] {
+            json.object("step", curve.lowest().step, "value", six_digits(curve.lowest().value));
+        });
+    }
+    if (curve.not_finite().empty()) return;
+    json.list("notFinite", curve.not_finite(), [&](const CurveValue& v) {
+        json.object("step", v.step, "value", not_finite_text(v.value));
+    });
+}
+
 // Columns. While every point is a single step, its step and mean are enough.
 void write(JsonWriter& json, const TrainingCurve& curve) {
     const auto points = curve.points();
@@ -63,10 +130,13 @@ void write(JsonWriter& json, const TrainingCurve& curve) {
     json.object([&] {
         json.list("last", points, [&](const TrainingPoint& p) { json.value(p.last); });
         json.list("mean", points, [&](const TrainingPoint& p) { json.value(six_digits(p.mean)); });
+        write_exact(json, curve);
         if (single) return;
         json.list("first", points, [&](const TrainingPoint& p) { json.value(p.first); });
         json.list("low", points, [&](const TrainingPoint& p) { json.value(six_digits(p.low)); });
         json.list("high", points, [&](const TrainingPoint& p) { json.value(six_digits(p.high)); });
+        json.list("spread", points,
+                  [&](const TrainingPoint& p) { json.value(six_digits(std::sqrt(p.square))); });
     });
 }
 
@@ -95,12 +165,12 @@ void write(JsonWriter& json, const ParameterFlow& p) {
     });
 }
 
-// Weights 0 to 1 as the nearest 255th, one byte each: a picture shows no more.
+// Weights 0 to 1 as the nearest 254th, one byte each: a picture shows no more. 255: not finite.
 std::string bytes_of(const std::vector<float>& weights) {
     std::vector<std::byte> bytes;
     for (const float p : weights) {
-        const double share = std::isfinite(p) ? std::clamp<double>(p, 0, 1) : 0;
-        bytes.push_back(static_cast<std::byte>(std::lround(255 * share)));
+        const long level = std::isfinite(p) ? std::lround(254 * std::clamp<double>(p, 0, 1)) : 255;
+        bytes.push_back(static_cast<std::byte>(level));
     }
     return base64(bytes);
 }
@@ -157,6 +227,7 @@ void write_sentence(JsonWriter& json, const TrainingReport& report) {
 void write(JsonWriter& json, const ReportedEvaluation& e) {
     json.object([&] {
         json.member("step", e.step);
+        if (e.lr > 0) json.member("lr", six_digits(e.lr));
         json.member("val", e.val_loss ? six_digits(*e.val_loss) : NAN);
         json.member("sample", e.sample);
         json.list("flow", e.flow, [&](const ParameterFlow& p) { write(json, p); });
@@ -207,9 +278,10 @@ void write(JsonWriter& json, const Spike& spike, const std::string& rewind) {
 }
 
 void write(JsonWriter& json, const ReportStatus& status, const StepMetrics& latest) {
+    const double total = std::max(status.total_seconds, latest.seconds);
     json.object("state", name_of(status.state), "message", status.message, "step", latest.step,
                 "seconds", six_digits(latest.seconds), "cost", six_digits(status.cost_seconds),
-                "started", status.started, "written", status.written);
+                "total", six_digits(total), "started", status.started, "written", status.written);
 }
 
 void write_curves(JsonWriter& json, const TrainingReport& report) {
@@ -230,6 +302,7 @@ std::string to_json(const TrainingReport& report, const ReportStatus& status) {
         json.member("title", report.recipe().title);
         json.member("subtitle", report.recipe().subtitle);
         json.member("status", [&] { write(json, status, report.latest()); });
+        json.member("diagnosis", [&] { write(json, diagnose(report.facts(status.state))); });
         json.member("recipe", [&] { write(json, report.recipe()); });
         json.member("curves", [&] { write_curves(json, report); });
         json.list("spikes", report.spikes(),

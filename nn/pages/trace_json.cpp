@@ -97,6 +97,7 @@ void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options
         json.member("causal", a.causal);
         json.member("cross", a.cross);
         json.member("scale", a.scale);
+        json.member("dtype", name_of(a.dtype));
         json.member("heads", a.heads);
         json.member("queries", a.queries);
         json.member("keys", a.keys);

@@ -37,9 +37,12 @@ std::string other_binary(const CheckpointInfo& then) {
                        utf8::printable(then.version), utf8::printable(then.isa), version(), isa);
 }
 
+// Not "-nan".
+double without_sign_of_nan(double x) { return std::isnan(x) ? std::abs(x) : x; }
+
 std::string values_of(const StepMetrics& now) {
-    return fmt::format("step {}: loss {}, grad_norm {}, lr {}\n", now.step, now.loss, now.grad_norm,
-                       now.lr);
+    return fmt::format("step {}: loss {}, grad_norm {}, lr {}\n", now.step,
+                       without_sign_of_nan(now.loss), without_sign_of_nan(now.grad_norm), now.lr);
 }
 
 std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
@@ -98,7 +101,8 @@ std::string batches_of(const RecordedStep& step, const RowTexts& texts, int widt
 
 std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) {
     if (then.loss_bits == now.loss_bits) return "the same bits as then";
-    return fmt::format("then {} ({}; now {})", std::bit_cast<double>(then.loss_bits),
+    return fmt::format("then {} ({}; now {})",
+                       without_sign_of_nan(std::bit_cast<double>(then.loss_bits)),
                        utf8::printable(then.built), now.built);
 }
 
@@ -126,8 +130,9 @@ std::string to_text(const ReplayedStep& step, const RunHistory& history, const R
 std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                     const RecordedOutcome& then) {
     const RecordedOutcome now = outcome_of(step, replayed);
-    const std::string text = fmt::format("step {}: loss {}, {}\n{}\n", step.step, replayed.loss,
-                                         comparison(then, now), now.finding);
+    const std::string text =
+        fmt::format("step {}: loss {}, {}\n{}\n", step.step, without_sign_of_nan(replayed.loss),
+                    comparison(then, now), now.finding);
     return now.finding == then.finding
                ? text
                : text + fmt::format("then: {}\n", utf8::printable(then.finding));
@@ -144,7 +149,7 @@ PageOptions page_with(const RecordedStep& step, const ReplayedGradients& replaye
                                     directory, model.settings(), model.parameter_count(),
                                     step.updated ? " as the step's update left them" : "",
                                     name_of_batch(step, replayed.batch), ids.size(0), ids.size(1),
-                                    replayed.loss),
+                                    without_sign_of_nan(replayed.loss)),
             .texts = {{.queries = texts(batch, 0)}}};
 }
 

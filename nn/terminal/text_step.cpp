@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/print.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/terminal/text_map.h>
 
@@ -101,6 +102,10 @@ std::string text_step(const Inspector& inspector, const PageOptions& page,
     std::string text =
         fmt::format("{}\n{}\n\n", utf8::printable(page.title), utf8::printable(page.subtitle));
     if (const auto& found = inspector.non_finite()) text += to_text(*found) + "\n\n";
+    const Diagnosis diagnosis = diagnose(inspector, page.next);
+    if (!options.layer && !inspector.non_finite() && !diagnosis.text.empty()) {
+        text += to_text(diagnosis) + "\n\n";
+    }
     if (!options.layer) text += text_tape(inspector) + "\n";
     if (options.layer) {
         text += one_head(inspector, page, options);

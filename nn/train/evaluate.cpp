@@ -137,7 +137,9 @@ namespace {
 
 Evaluation checked(Evaluation evaluation) {
     require<DivergedError>(std::isfinite(evaluation.loss),
-                           "eval: the loss is {}: the model has diverged", evaluation.loss);
+                           "eval: the loss is {}: the model has diverged",
+                           std::isnan(evaluation.loss) ? std::abs(evaluation.loss)
+                                                       : evaluation.loss);  // avoids "-nan"
     return evaluation;
 }
 

@@ -18,7 +18,8 @@ template <class Config>
 void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string_view optimizer) {
     for_each_field<Config>([&](const auto& one) {
         std::string value = value_text(config.*one.member);
-        if (!value.empty() && !is_foreign_option(optimizer, one.name)) {
+        const bool is_option = std::is_same_v<Config, TrainingConfig> || is_model_option(one.name);
+        if (!value.empty() && is_option && !is_foreign_option(optimizer, one.name)) {
             lines.push_back({option_name(one), std::move(value), one.meaning});
         }
     });
@@ -94,6 +95,8 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
         .tokens_per_step = config.tokens_per_step(),
         .step_least = step_least,
         .clip = config.clip,
+        .usual_lr = optimizer_row(config.optimizer).defaults.at("lr"),
+        .unit = std::string(session.task().symbol()),
         .sentence = session.sentence(),
         .name_of = [&task = session.task()](std::int64_t id) { return task.name_of(id); }};
     const std::vector<std::string> frozen = frozen_parameters(session.module());

@@ -84,6 +84,8 @@ public:
     virtual std::string shape_text() const = 0;
     /// What the run's speed counts, "tokens": config.tokens_per_step() of them in a step.
     virtual std::string unit() const { return "tokens"; }
+    /// What the model reads one by one: "token", "character".
+    virtual std::string_view symbol() const { return "token"; }
     /// Losses to compare the model's with: of guessing, of counting.
     virtual std::vector<ExpectedLoss> expected_losses() const = 0;
     /// What the model makes of its task now, as text of about `length` tokens. The model is in

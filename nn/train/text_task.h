@@ -83,6 +83,7 @@ public:
     std::string data_text() const override;
     std::string amounts() const override;
     std::string shape_text() const override;
+    std::string_view symbol() const override { return tokenizer().unit(); }
     std::vector<ExpectedLoss> expected_losses() const override;
     std::string sample(std::int64_t length, Generator& generator) const override;
     std::vector<std::string> sentence() const override;

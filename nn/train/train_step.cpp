@@ -187,7 +187,8 @@ double TrainStep::check(std::int64_t number, double loss) {
     require<DivergedError>(std::isfinite(loss) && std::isfinite(grad_norm),
                            "train: step {}: the loss is {} and the gradient's norm {}; a lower "
                            "learning rate or stronger clipping may help",
-                           number, loss, std::abs(grad_norm));  // avoids "-nan"
+                           number, std::isnan(loss) ? std::abs(loss) : loss,
+                           std::abs(grad_norm));  // avoids "-nan"
     end(StepPhase::check);
     return grad_norm;
 }

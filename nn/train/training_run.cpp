@@ -170,6 +170,9 @@ TrainingResult TrainingRun::Impl::to_the_end() {
         trap_ ? trap_->guard(all) : all();
     } catch (const DivergedError& error) {
         if (report_) report_->end(TrainingState::diverged, error.what());
+        if (report_ && options_.warn && !report_->diagnosis().text.empty()) {
+            options_.warn(to_text(report_->diagnosis()));
+        }
         throw;
     } catch (const std::exception& error) {
         if (report_) report_->end(TrainingState::failed, error.what());
@@ -356,6 +359,8 @@ void TrainingRun::Impl::finish() {
         account();
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);
         result_.report = report_->summary();
+        const Diagnosis found = report_->diagnosis();  // knows more than the losses
+        if (found.verdict == DiagnosisVerdict::bad) result_.concern = found.text;
     }
     std::optional<double> report_seconds;
     if (report_) report_seconds = report_->seconds();

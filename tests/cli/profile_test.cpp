@@ -114,7 +114,7 @@ TEST_CASE("cli profile: a trained model on a text") {
     check_done(text);
     CHECK(text.out.starts_with("peak: "));
     for (const char* words :
-         {"\nm: 1 layers, 2 heads, dim 16, context 16", "\nby operation ", "\nby module ",
+         {"\nm: 1 layer, 2 heads, dim 16, context 16", "\nby operation ", "\nby module ",
           "\nblocks.*.attention ", "\noutside of the tape ", "\noptimizer ", "\nleast "}) {
         INFO(words);
         CHECK(text.out.find(words) != std::string::npos);

@@ -103,6 +103,28 @@ TEST_CASE("training curve: every value counts once, for any number of values") {
     CHECK_EQ(total, doctest::Approx(sum).epsilon(1e-9));
 }
 
+TEST_CASE("training curve: the latest and lowest values are exact, and nothing is lost to NaN") {
+    TrainingCurve curve(4);
+    for (int step = 1; step <= 1000; ++step) {
+        curve.add(step, step == 700 ? -1 : step == 1000 ? 2.5 : step % 2);
+    }
+    curve.add(1001, std::nan(""));
+    curve.add(1002, -std::numeric_limits<double>::infinity());
+    CHECK_EQ(curve.latest().step, 1000);
+    CHECK_EQ(curve.latest().value, 2.5);
+    CHECK_EQ(curve.lowest().step, 700);
+    CHECK_EQ(curve.lowest().value, -1);
+    REQUIRE_EQ(curve.not_finite().size(), 2);
+    CHECK_EQ(curve.not_finite()[0].step, 1001);
+    CHECK(std::isnan(curve.not_finite()[0].value));
+    CHECK_EQ(curve.points()[0].square, doctest::Approx(0.25));  // of 0 and 1 in turn
+    TrainingReport report({.steps = 3});
+    report.add(StepMetrics{.step = 1, .loss = std::nan(""), .grad_norm = INFINITY});
+    const Json data = Json::parse(to_json(report, {}));
+    CHECK_EQ(data["curves"]["loss"]["notFinite"], Json({{{"step", 1}, {"value", "NaN"}}}));
+    CHECK_EQ(data["curves"]["norm"]["notFinite"], Json({{{"step", 1}, {"value", "Infinity"}}}));
+}
+
 TEST_CASE("gradient flow: one step of gradient descent by hand") {
     Numbers numbers;
     SGD optimizer({{.parameters = {numbers.w}}}, {.lr = 0.5});
@@ -284,10 +306,18 @@ TEST_CASE("report: the contents of the page") {
                                    {"step", 2},
                                    {"seconds", 1.5},
                                    {"cost", 0.015},
+                                   {"total", 1.5},
                                    {"started", 7.0},
                                    {"written", 8.0}}));
-    CHECK_EQ(data["curves"]["loss"], Json({{"last", {1, 2}}, {"mean", {4.25, 4.0}}}));
-    CHECK_EQ(data["curves"]["val"], Json({{"last", {2}}, {"mean", {4.125}}}));
+    const auto at = [](int step, double value) { return Json({{"step", step}, {"value", value}}); };
+    CHECK_EQ(
+        data["curves"]["loss"],
+        Json(
+            {{"last", {1, 2}}, {"mean", {4.25, 4.0}}, {"latest", at(2, 4)}, {"lowest", at(2, 4)}}));
+    CHECK_EQ(data["curves"]["val"], Json({{"last", {2}},
+                                          {"mean", {4.125}},
+                                          {"latest", at(2, 4.125)},
+                                          {"lowest", at(2, 4.125)}}));
     CHECK_EQ(data["curves"]["seconds"]["mean"], Json({0.5, 1.0}));
     CHECK_EQ(data["recipe"]["expected"][0]["loss"], 4.17439);
     CHECK_EQ(data["recipe"]["tokens"], 10);

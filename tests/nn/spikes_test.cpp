@@ -51,6 +51,19 @@ TEST_CASE("spikes: what stands out is found, and does not hide what follows") {
     CHECK_LT(std::abs(spikes.all()[3].mean - 1), 0.2);
 }
 
+TEST_CASE("spikes: the first steps of a run that explodes") {
+    Spikes spikes;
+    for (std::int64_t step = 1; step <= 40; ++step) {
+        const auto s = static_cast<double>(step);
+        spikes.add({.step = step,
+                    .loss = step == 1 ? 4.2 : 4.2 * std::pow(30, s - 1),
+                    .grad_norm = step == 21 ? 5e16 : 1});
+    }
+    REQUIRE_EQ(spikes.all().size(), Spikes::kMost);
+    CHECK_EQ(spikes.all()[0].step, 2);  // the first is kept, and the largest
+    CHECK_EQ(spikes.all()[7].step, 40);
+}
+
 TEST_CASE("spikes: of many the largest stay, in their order") {
     Spikes spikes;
     for (std::int64_t step = 1; step <= 2000; ++step) {

@@ -11,7 +11,7 @@ const TEXT = 4.6, GRAPHIC = 3.1;
 const sheet = fs.readFileSync(path.join(process.argv[2], 'nn/pages/web/colours.css'), 'utf8');
 const coloursIn = (text) => Object.fromEntries(Array.from(text.matchAll(/--([\w-]+): #([\da-f]{6});/g),
   ([, name, hex]) => [name, [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16))]));
-const [light, dark] = sheet.split('@media (prefers-color-scheme: dark)').map(coloursIn);
+const [light, dark] = sheet.split('@media screen and (prefers-color-scheme: dark)').map(coloursIn);
 assert.ok(Object.keys(light).length > 20);
 assert.deepEqual(Object.keys(dark), Object.keys(light)); // both schemes define the same colours
 

@@ -38,11 +38,11 @@ const afterSame = (i) => {
 for (const [keyOf, what] of [[(i) => i - 1, 'the previous token'], [(i) => i, 'the token itself'],
   [() => 0, 'the first token'], [(i) => i - 2, 'the token before the previous one'],
   [afterSame, 'what followed the same token before']]) {
-  assert.match(headSays(headOf(0.8, keyOf), 0), new RegExp(`^Looks at ${what}: 8\\d% of its weight\\.$`));
+  assert.match(headSays(headOf(0.8, keyOf), 0), new RegExp(`^Attends to ${what}: 8\\d% of its weight\\.$`));
 }
-assert.match(headSays(headOf(0.3, (i) => i - 1), 0), /^Looks above all at the previous token: 4\d% of/);
-assert.equal(headSays(headOf(0, () => 0), 0), 'Looks at all that it sees nearly alike.');
-assert.match(headSays(headOf(0.75, (i) => (i * 7) % 5), 0), /^Spreads its weight as over \d\.\d keys/);
+assert.match(headSays(headOf(0.3, (i) => i - 1), 0), /^Attends mostly to the previous token: 4\d% of/);
+assert.equal(headSays(headOf(0, () => 0), 0), 'Attends almost uniformly to everything it can see.');
+assert.match(headSays(headOf(0.75, (i) => (i * 7) % 5), 0), /^Spreads over about \d\.\d tokens, at no fixed position\.$/);
 assert.equal(headSays({ ...headOf(0.8, (i) => i - 1), cross: true, entropy: [0.5] }, 0),
-  'Spreads its weight as over 1.6 keys, none of them at a fixed place.');
+  'Spreads over about 1.6 tokens, at no fixed position.');
 console.log('heads, in words: done');

@@ -14,9 +14,11 @@ directory=$build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 
-if command -v node >/dev/null; then node "$source/tests/npm/colours.js" "$source"; fi
+if command -v node >/dev/null; then
+    for part in colours page_numbers live_worker; do node "$source/tests/npm/$part.js" "$source"; done
+fi
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
 node "$source/tests/npm/head_roles.js" "$source"
 "$build/tests/inspect_pages" "$directory/pages"
 check() {
@@ -26,6 +28,7 @@ check() {
 check report_pages "${TAPESTRY_SCREENSHOTS:-}" "$all" &
 check inspect_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
 check hostile_pages
+check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
 check page_keys
 check page_states "$directory/pictures" "$all"
 wait $!

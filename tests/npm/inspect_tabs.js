@@ -163,7 +163,7 @@ async function checkBlocks(page) {
   await page.mouse.click(x + 6, y + height - 6);
   assert.match(await page.textContent('[data-readout=time]'), /^Event [01]: /);
   await page.mouse.move(2, 2);
-  assert.match(await page.textContent('[data-readout=block]'), /^Together up to /);
+  assert.match(await page.textContent('[data-readout=block]'), /^At most /);
 }
 
 // The peak is shown first and is the largest; the slider moves through time and back to it.

@@ -86,6 +86,14 @@ const directory = (all) => Object.entries(all).map(([path, text]) => ({ path, fi
   assert.ok(!files.all.has(before[0]), 'files of the previous run are removed');
   await resume({ './config.json': 'good', './text.txt': 'fourth text' });
   assert.equal(textNow(), 'fourth text');
+
+  // A text is passed as bytes with their number: U+0000 ends no text, but a prompt with it is refused.
+  await onmessage({ data: { kind: 'start', text: 'a\0\u00e9b', settings: {} } });
+  const [, given, count] = calls.filter(([name]) => name === 'playground_start').at(-1);
+  assert.deepEqual([...given], [97, 0, 0xc3, 0xa9, 98]);
+  assert.equal(count, 5);
+  await onmessage({ data: { kind: 'sample', prompt: 'a\0b', tokens: 1, temperature: 1 } });
+  assert.match(posted.at(-1).message, /U\+0000/);
   console.log('a run that is refused leaves the present one as it was');
 })().catch((error) => {
   console.error(error.stack);

@@ -67,13 +67,13 @@ exports.predictions = async (page, { model, expected }) => {
 
 // All NaN: nothing was predicted, so nothing is right or has a rank.
 async function checkLost(page) {
-  const lost = 'the model gave no probabilities, for NaN or infinity reached its output.';
+  const lost = 'the model gave no probabilities, because NaN or infinity reached its output.';
   assert.match(await page.textContent('[data-readout=predictions]'),
     new RegExp(`^At none of \\d+ positions is there a prediction: ${lost}$`));
   assert.match(await page.textContent('[data-readout=verdict]'), new RegExp(`^The right answer is \\d+; ${lost}$`));
   assert.equal(await page.locator('[data-table=likeliest]').count(), 0);
   const rows = await cellsOf(page, 'layers');
-  assert.deepEqual(rows[rows.length - 1].slice(1), ['\u2013', '\u2013', '\u2013', '', '\u2013']);
+  assert.deepEqual(rows[rows.length - 1].slice(1), ['\u2013', 'NaN', 'NaN', '', '\u2013']);
   assert.equal(rows.flat().filter((text) => text === '\u2013%').length, 0);
 }
 

@@ -122,7 +122,7 @@ async function checkOtherRuns(page) {
   assert.ok(await inked(page, 'run-1') > 20);
   const sweep = await page.$$eval('[data-table=sweep] tr', (rows) =>
     rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
-  assert.deepEqual(sweep[0], ['training', 'latest loss', 'lowest validation loss']); // no option differs
+  assert.deepEqual(sweep[0], ['run', 'latest loss', 'lowest validation loss']); // no option differs
   assert.deepEqual(sweep.slice(1).map(([, , lowest]) => lowest), ['2.503', '2.501']);
   await chooser.setInputFiles(path.join(pages, 'gpt.txt'));
   await until(page, () => /No report: gpt\.txt/.test(document.body.textContent));
@@ -192,11 +192,11 @@ async function checkSentence(page) {
   assert.match(await page.getAttribute('#panel-sentence .token:nth-of-type(3)', 'title'),
     /^25(\.0)?%; word\u24239 had 50%$/);
   await page.click('[data-look="0 0"]');
-  assert.match(await readout(page, 'look-role'), /^Looks at the previous token: 8\d% of its weight\.$/);
+  assert.match(await readout(page, 'look-role'), /^Attends to the previous token: 8\d% of its weight\.$/);
   await page.focus('[data-control=look]');
   await page.keyboard.press('Home');
   assert.match(await readout(page, 'look'), /^After step 100: /);
-  assert.equal(await readout(page, 'look-role'), 'Looks at all that it sees nearly alike.');
+  assert.equal(await readout(page, 'look-role'), 'Attends almost uniformly to everything it can see.');
   assert.match(await page.textContent('#panel-sentence [data-readout=map]'),
     /^query 2 \u201c<\/script>\u201d \u2192 key 0 \u201cthe\u201d: \u2248\u00a00\.33$/);
   await page.click('[data-control=play-looks]');
@@ -245,7 +245,7 @@ async function checkRecipe(page) {
   const losses = await page.$$eval('[data-loss]', (all) => all.map((row) =>
     [row.dataset.loss, ...[...row.querySelectorAll('td')].slice(0, 2).map((td) => td.textContent)]));
   assert.deepEqual(losses, [['guessing', '4.174', '65.00'], ['counting characters', '3.300', '27.11'],
-    ['counting pairs', '2.400', '11.02'], ['this training, step 300', '2.503', '12.22']]);
+    ['counting pairs', '2.400', '11.02'], ['this run, step 300', '2.503', '12.22']]);
   assert.match(await readout(page, 'cost'), /^100.ms of 30\.0.s \(0\.3%\)/);
 }
 
@@ -303,8 +303,8 @@ async function checkFollowing(browser, { running, newer, finished }) {
   await page.keyboard.press('End');
   assert.equal(await checkLoss(page), 400);
   assert.ok(await page.isVisible('[data-view=spikes]'));
-  assert.equal(await page.textContent('[data-spike="350"]'), 'step 350: grad_norm 9, after ' +
-    "1.850: tapestry rewind '</script>' --step 350 --inspect page.html");
+  assert.equal(await page.textContent('[data-spike="350"]'), 'step 350: gradient norm 9 (running mean ' +
+    "1.850): tapestry rewind '</script>' --step 350 --inspect page.html");
   fs.unlinkSync(file); // briefly missing, which is ignored
   await page.waitForTimeout(2500);
   wrong.splice(0, wrong.length, ...wrong.filter((each) => !/ERR_FILE_NOT_FOUND/.test(each)));

@@ -17,6 +17,7 @@
 #include <tapestry/tests/pages/expected.h>
 #include <tapestry/tests/pages/hostile.h>
 #include <tapestry/tests/pages/report.h>
+#include <tapestry/tests/pages/ruined.h>
 
 #include <fmt/core.h>
 
@@ -254,5 +255,6 @@ int main(int argc, char** argv) {
     write_vision(directory / "vision");
     write_reports(directory);
     write_hostile(directory);
+    write_ruined(directory);
     return 0;
 }

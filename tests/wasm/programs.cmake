@@ -9,9 +9,9 @@ function(tapestry_for_node target)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${wasm_environment})
 endfunction()
 
-# The entries of left_out: sources, relative to tests/, and patterns of test cases.
+# The entries of excluded_tests: sources, relative to tests/, and patterns of test cases.
 set(wasm_excluded_tests)
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/left_out lines REGEX "^[^#]")
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/excluded_tests lines REGEX "^[^#]")
 foreach(line IN LISTS lines)
   if(NOT line MATCHES "^([^,]*[^, ])  # .")  # a comma would end a pattern
     message(FATAL_ERROR "tests/wasm/excluded_tests: no \"PATTERN  # reason\": ${line}")

@@ -60,7 +60,7 @@ async function checkChapter(page, base, shoot) {
   const count = await bars.count();
   assert.ok(count >= 6, `${count} programs run`);
   for (let i = 0; i < count; ++i) {
-    assert.equal(await runIn(page, bars.nth(i)), 'It printed what this page shows.', `program ${i}`);
+    assert.equal(await runIn(page, bars.nth(i)), 'The output matches the one shown.', `program ${i}`);
   }
   await checkAccessible(page, CHAPTER);
   await page.goto(`${base}/${CHAPTER}.zh.html`);

@@ -63,9 +63,9 @@ public:
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             if (find(op, i) != all_.end()) continue;
             const auto name = names_.find(inputs[i].leaf().get());
-            all_.push_back({{op.name(), i,
-                             name != names_.end() ? name->second : fmt::format("input {}", i + 1)},
-                            false});
+            all_.push_back(
+                {{op.name(), i, name != names_.end() ? name->second : fmt::format("operand {}", i)},
+                 false});
         }
     }
 

@@ -59,6 +59,13 @@ const char* text_of(const F& f) {
     return succeeds([&] { answer = f(); }) ? answer.c_str() : nullptr;
 }
 
+/// A text for the page, to which a NUL would be its end: U+2400 is the picture of one.
+std::string without_nul(const std::string& text) {
+    std::string shown;
+    for (const char c : text) c == '\0' ? shown += "\u2400" : shown += c;
+    return shown;
+}
+
 /// Parses "0,3,5".
 std::vector<std::int64_t> numbers_in(std::string_view text) {
     std::vector<std::int64_t> all;
@@ -100,9 +107,10 @@ EMSCRIPTEN_KEEPALIVE const char* playground_stories(int seed, int bytes) {
 }
 
 /// Other settings keep the defaults of `tapestry train`.
-EMSCRIPTEN_KEEPALIVE int playground_start(const char* text, int layers, int heads, int dim,
-                                          int context, int batch, int steps, int eval_every,
-                                          double lr, double dropout, int seed) {
+/// `text`: `bytes` bytes, which may include 0.
+EMSCRIPTEN_KEEPALIVE int playground_start(const char* text, int bytes, int layers, int heads,
+                                          int dim, int context, int batch, int steps,
+                                          int eval_every, double lr, double dropout, int seed) {
     return succeeds([&] {
         TrainingConfig config{.text = "text.txt"};
         config.model = {.context = context, .layers = layers, .heads = heads, .dim = dim};
@@ -114,7 +122,8 @@ EMSCRIPTEN_KEEPALIVE int playground_start(const char* text, int layers, int head
         config.lr = lr;
         config.min_lr = lr / 10;
         config.seed = static_cast<std::uint64_t>(seed);
-        playground = std::make_unique<Playground>(text, config);
+        playground = std::make_unique<Playground>(
+            std::string(text, static_cast<std::size_t>(bytes)), config);
     });
 }
 
@@ -140,7 +149,7 @@ EMSCRIPTEN_KEEPALIVE int playground_change(double lr, double dropout) {
 
 EMSCRIPTEN_KEEPALIVE const char* playground_sample(const char* prompt, int tokens,
                                                    double temperature) {
-    return text_of([&] { return started().sample(prompt, tokens, temperature); });
+    return text_of([&] { return without_nul(started().sample(prompt, tokens, temperature)); });
 }
 
 /// `state`: a TrainingState as a number.
@@ -303,8 +312,9 @@ EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* 
         const tapestry::Tokenizer& tokenizer = require_tokenizer(loaded, directory);
         const auto gone = without(tapestry::as<GPT>(*loaded.model), heads);
         auto generator = tapestry::stream(1, tapestry::Stream::samples);
-        return tapestry::sample_text(*loaded.model, tokenizer, prompt,
-                                     {.tokens = tokens, .temperature = temperature}, generator);
+        return without_nul(tapestry::sample_text(*loaded.model, tokenizer, prompt,
+                                                 {.tokens = tokens, .temperature = temperature},
+                                                 generator));
     });
 }
 

@@ -1,5 +1,6 @@
 #include <tapestry/nn/models/llama/llama.h>
 
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/nn/transformer/run_layers.h>
 #include <tapestry/ops/arithmetic.h>
@@ -113,7 +114,7 @@ Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs
 }
 
 std::string Llama::settings() const {
-    return fmt::format("context {}, {} layers{}", config_.context, config_.layers,
+    return fmt::format("context {}, {}{}", config_.context, pluralize(config_.layers, "layer"),
                        config_.tied_head ? ", tied head" : "");
 }
 

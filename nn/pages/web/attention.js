@@ -1,5 +1,6 @@
 // The attention tab: the model as small maps, layers by heads; one head as lines or as a heat map;
 // one pair of tokens as numbers.
+import { keepState, numberOf } from './address.js';
 import { LinesView } from './attention_lines.js';
 import { ChainView } from './attention_chain.js';
 import { MapView } from './attention_map.js';
@@ -7,7 +8,7 @@ import { headSays } from './head_roles.js';
 import { Attention } from './heads.js';
 import { ImageView } from './image_view.js';
 import { drawInTurn } from './small_maps.js';
-import { h, number, onTheme, tokenText } from './dom.js';
+import { h, number, onTheme, plural, tokenText } from './dom.js';
 
 export function attentionTab(panel, data) {
   if (data.attention.length === 0) {
@@ -16,9 +17,9 @@ export function attentionTab(panel, data) {
     return;
   }
   const layers = data.attention.map((each) => new Attention(each, data.exact, data.image));
-  const state = { attention: layers[0], head: 0, query: layers[0].grid ? 0 : layers[0].queries - 1, key: 0 };
-  state.key = layers[0].heaviestKey(0, state.query);
+  const state = stateAtFirst(layers, data.nonFinite);
 
+  let shown = false;
   const title = h('h2', { 'data-title': 'head' });
   const says = h('p', { 'data-readout': 'role' });
   const facts = h('p', { class: 'quiet', 'data-readout': 'head' });
@@ -59,11 +60,13 @@ export function attentionTab(panel, data) {
 
   function show() {
     const { attention, head, query, key } = state;
+    if (shown) keepState({ layer: layers.indexOf(attention), head, query, key });
+    shown = true;
     title.textContent = `${attention.module || 'attention'}, head ${head}`;
     says.textContent = headSays(attention, head);
-    facts.textContent = `${attention.kind()}; ${attention.queries} queries, ` +
-      `${attention.keys} keys of ${attention.dim} numbers; scale ${number(attention.scale)}; ` +
-      `entropy ${number(attention.entropy[head], 3)} nats of at most ` +
+    facts.textContent = `${attention.kind()}; ${plural(attention.queries, 'query', 'queries')}, ` +
+      `${plural(attention.keys, 'key')} of ${plural(attention.dim, 'number')}; scale ${number(attention.scale)}; ` +
+      `entropy ${number(attention.entropyOf(head), 3)} nats of at most ` +
       `${number(attention.mostEntropy(head), 3)}` + distanceText(attention, head);
     spoken.textContent =
       `Query ${query} ${tokenText((attention.queryTexts || [])[query], query)}, key ${key} ` +
@@ -85,13 +88,28 @@ export function attentionTab(panel, data) {
   show();
 }
 
+// The head, query and key in the address. Without them, a head with NaN if the first one arose in
+// attention; otherwise the head furthest from uniform attention.
+function stateAtFirst(layers, nonFinite) {
+  const spreadOf = (attention, head) => attention.entropy[head] / (attention.mostEntropy(head) || 1);
+  const all = layers.flatMap((attention) => Array.from({ length: attention.heads }, (_, head) => ({ attention, head })));
+  const lost = nonFinite && all.find(({ attention, head }) => attention.entry === nonFinite.entry &&
+    attention.lostQueries(head) > 0);
+  const usual = lost || all.reduce((a, b) => (spreadOf(b.attention, b.head) < spreadOf(a.attention, a.head) ? b : a));
+  const attention = layers[numberOf('layer', layers.length, layers.indexOf(usual.attention))];
+  const head = numberOf('head', attention.heads, attention === usual.attention ? usual.head : 0);
+  const last = attention.grid ? 0 : attention.queries - 1;
+  const query = numberOf('query', attention.queries, last);
+  return { attention, head, query, key: numberOf('key', attention.keys, attention.heaviestKey(head, query)) };
+}
+
 // A distance, next to the value to compare it with.
 function distanceText(attention, head) {
   if (attention.cross) return '';
   const { weighed, even } = attention.meanDistances(head);
-  const own = attention.grid ? weighed : attention.distance[head];
+  const own = attention.grid || attention.lostQueries(head) > 0 ? weighed : attention.distance[head];
   return `; mean distance ${number(own, 3)} ${attention.grid ? 'patches' : 'tokens'} ` +
-    `(${number(even, 3)} if it looked at all alike)`;
+    `(${number(even, 3)} if attention were uniform)`;
 }
 
 // Rows of small maps, one per layer, with one heading per kind of attention.
@@ -115,6 +133,8 @@ function modelView(layers, choose) {
           'data-map': `${attention.module} ${head}`, title: `${attention.module}, head ${head}`,
           'aria-label': `${kind}, layer ${layer}, head ${head}`,
           onclick: () => choose(attention, head),
+          onfocus: () => button.setAttribute('aria-label',
+            `${kind}, layer ${layer}, head ${head}: ${headSays(attention, head)}`),
           onkeydown: (event) => moveFocus(event, cells) }, canvas);
         cells.push({ attention, head, canvas, button, row: cells.rows || 0 });
         row.append(button);

@@ -1,7 +1,7 @@
 // Derives one attention weight: q, k, their products, the score, the softmax of the row, the
 // weight; with every number needed to recompute it by hand.
 import { barCell, fixed, h, number, tokenText } from './dom.js';
-import { softmax } from './heads.js';
+import { LARGEST_F32, softmax } from './heads.js';
 import { scrolling } from './table.js';
 
 const SHOWN_KEYS = 12;
@@ -26,8 +26,8 @@ export class ChainView {
     const token = (texts, i) => h('b', {}, tokenText((texts || [])[i], i));
     this.element.replaceChildren(
       h('h3', {}, 'One pair, from vectors to weight'),
-      attention.exact ? '' : h('p', { class: 'quiet legend' }, '\u2248 marks what follows from q and ' +
-        'k, which this page of a large model keeps in 12 bits each.'),
+      attention.exact ? '' : h('p', { class: 'quiet legend' }, '\u2248 marks numbers computed from q and ' +
+        'k, which this page of a large model stores in 12 bits each.'),
       h('p', { class: 'row' },
         h('label', {}, 'query ', this.queryInput, ' ', token(attention.queryTexts, query)),
         h('label', {}, 'key ', this.keyInput, ' ', token(attention.keyTexts, key))),
@@ -58,18 +58,17 @@ export class ChainView {
 
   steps(scores) {
     const { attention, head, query, key } = this.state;
-    const q = attention.query(head, query);
-    const k = attention.key(head, key);
-    let dot = 0;
-    for (let d = 0; d < q.length; ++d) dot += q[d] * k[d];
-    const { max, sum, weights } = softmax(scores);
-    const hidden = scores[key] === -Infinity;
+    const [dot, exact] = [false, true].map((all) => attention.dot(head, query, key, all));
+    const { max, sum, weights } = softmax(scores, attention.round);
+    const over = Math.abs(exact) > LARGEST_F32 && attention.dtype !== 'f64';
     const added = key < attention.seen(query) ? attention.masked(head, query, key) : -Infinity;
+    const hidden = added === -Infinity;
     const terms = [
-      ['q \u00b7 k', 'sum of the products', this.about(dot), 'dot'],
+      ['q \u00b7 k', over ? `its size, ${number(Math.abs(exact), 3)}, exceeds ${number(LARGEST_F32, 3)}, the largest f32`
+        : 'sum of the products', this.about(dot), 'dot'],
       ['\u00d7 scale', number(attention.scale), this.about(dot * attention.scale), 'scaled'],
-      attention.mask || hidden ? ['+ mask', hidden ? 'the query may not look there'
-        : 'what the mask adds', hidden ? number(-Infinity) : fixed(added, 4), 'mask'] : null,
+      attention.mask || hidden ? ['+ mask', hidden ? 'hidden from the query'
+        : 'added by the mask', hidden ? number(-Infinity) : fixed(added, 4), 'mask'] : null,
       ['score', '', this.about(scores[key]), 'score'],
       ['\u2212 max', `the row's largest, ${this.about(max)}`,
         this.about(hidden ? -Infinity : scores[key] - max), 'shifted'],
@@ -77,7 +76,7 @@ export class ChainView {
       ['\u00f7 sum', `over the row, ${this.about(sum)}`, this.about(weights[key], 5), 'weight'],
     ].filter(Boolean);
     return h('table', { class: 'steps', 'data-table': 'steps' }, h('tbody', {},
-      ...terms.map(([name, note, value, id]) => h('tr', { 'data-step': id },
+      ...terms.map(([name, note, value, id]) => h('tr', { 'data-step': id, class: /NaN|exceeds/.test(value + note) ? 'warn' : null },
         h('th', { scope: 'row' }, name), h('td', { class: 'note quiet' }, note),
         h('td', {}, value)))));
   }
@@ -85,9 +84,9 @@ export class ChainView {
   // The row's heaviest keys, including the chosen one.
   row(scores) {
     const { attention, key } = this.state;
-    const { max, weights } = softmax(scores);
+    const { max, weights } = softmax(scores, attention.round);
     const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a] || a - b);
-    const shown = order.slice(0, SHOWN_KEYS).filter((j) => weights[j] > 0);
+    const shown = order.slice(0, SHOWN_KEYS).filter((j) => !(weights[j] <= 0));
     if (!shown.includes(key)) shown.push(key);
     const rest = 1 - shown.reduce((sum, j) => sum + weights[j], 0);
     const rows = shown.map((j) => h('tr', { 'aria-selected': String(j === key) },

@@ -19,7 +19,7 @@ export class LinesView {
       'aria-label': 'Tokens and lines; arrows up and down choose a query', 'data-view': 'lines' },
     this.canvas, this.spacer);
     this.legend = h('p', { class: 'quiet legend' }, `Blue: the chosen query, weights from ${LEAST}. Grey: the ` +
-      `others, from ${LEAST_OF_OTHERS}. Point at a token to see only its lines.`);
+      `others, from ${LEAST_OF_OTHERS}. Point at a token to see only its lines. NaN has no line.`);
     this.view = h('div', {}, this.element, this.legend);
     this.draw = perFrame(() => this.drawNow());
     this.element.addEventListener('scroll', this.draw);
@@ -96,8 +96,8 @@ export class LinesView {
     const { width, left, right } = this.columns();
     const height = this.element.clientHeight;
     this.spacer.style.height = `${Math.max(0, this.height - height)}px`;
-    if (this.revealed !== this.state.query) this.reveal();
     const context = sized(this.canvas, width, height);
+    if (this.revealed !== this.state.query) this.reveal(); // once all is as high as it will be
     const y = (index) => LINES_TOP + LINES_ROW * (index + 0.5) - this.element.scrollTop;
     const first = Math.max(0, Math.floor((this.element.scrollTop - LINES_TOP) / LINES_ROW));
     const last = Math.ceil((this.element.scrollTop + height - LINES_TOP) / LINES_ROW);
@@ -130,7 +130,7 @@ export class LinesView {
           if (!visible && (j < first || j >= last)) continue;
           const weight = weights[i * attention.keys + j];
           const isStrong = (strong.side === 'query' ? i : j) === strong.index;
-          if (weight < least || isStrong !== (pass === 'strong')) continue;
+          if (!(weight >= least) || isStrong !== (pass === 'strong')) continue;
           context.globalAlpha = faintest + (1 - faintest) * shade(weight);
           context.lineWidth = 1 + thick * shade(weight);
           context.beginPath();
@@ -155,8 +155,8 @@ export class LinesView {
         : weights[side === 'key' ? strong.index * attention.keys + index
           : index * attention.keys + strong.index];
       const x = side === 'query' ? 0 : right;
-      context.globalAlpha = 0.35 * weight;
-      context.fillStyle = colour('accent');
+      context.globalAlpha = Number.isNaN(weight) ? 0.2 : 0.35 * weight;
+      context.fillStyle = colour(Number.isNaN(weight) ? 'warn' : 'accent');
       context.fillRect(x, y(index) - LINES_ROW / 2 + 1, side === 'query' ? left : width - right, LINES_ROW - 2);
       context.globalAlpha = 1;
       context.fillStyle = colour(isStrong || chosen ? 'accent-text' : 'text');

@@ -2,7 +2,8 @@
 // steps shown and the step pointed at.
 import { four, h, number, percent } from './dom.js';
 import { LinesChart } from './lines_chart.js';
-import { OtherRuns } from './other_runs.js';
+import { axisText } from './plot.js';
+import { nameOfRun, OtherRuns } from './other_runs.js';
 import { smoothed, StepsView } from './steps_view.js';
 import { sweepTable } from './sweep.js';
 
@@ -40,9 +41,34 @@ function spreadText(curve, i, text) {
   return low === high ? mean : `${mean} (${low} to ${high})`;
 }
 
+// Where a point stands for many steps: one standard deviation on either side, within the extremes.
+const edgeOf = ({ mean, spread, low, high }, sign) => spread && mean.map((x, i) =>
+  Math.min(high[i], Math.max(low[i], x + sign * spread[i])));
+
 // Draws points if there are few.
 const lineOf = (curve, colour, points) => ({ steps: curve.last, values: curve.mean,
-  low: curve.low, high: curve.high, colour, points: points && curve.last.length <= 60 });
+  low: edgeOf(curve, -1), high: edgeOf(curve, 1), colour, points: points && curve.last.length <= 60 });
+
+// Do the values span more than a linear axis can show?
+function spanFar(values, factor) {
+  const sorted = Array.from(values).sort((a, b) => a - b);
+  return sorted.length > 0 && sorted[0] > 0 && sorted[sorted.length - 1] > factor * sorted[sorted.length >> 1];
+}
+
+const logAxis = (values) => axisOf(values.map(Math.log)).map(Math.exp);
+
+// Steps without a number on any axis, and the spikes of this curve.
+function marksOf({ status, spikes }, curve, what) {
+  const lost = (curve.notFinite ?? []).map(({ step, value }) => ({ step, kind: 'not-finite', text: `${value} at step ${step}` }));
+  if (lost.length === 0 && status.state === 'diverged') {
+    lost.push({ step: status.step + 1, kind: 'not-finite', text: `not finite at step ${status.step + 1}` });
+  }
+  return [...lost, ...spikes.filter((spike) => spike.what === what).map(({ step }) => ({ step, kind: 'spike' }))];
+}
+
+// The other runs' lines of one kind.
+const othersOf = (view, name) => view.others.runs.map(({ curves, colour }) =>
+  ({ ...lineOf(curves[name], colour), low: undefined }));
 
 // The line or, if smoothed, the smoothed line and the original one, faint.
 function linesOf(curve, colour, { smoothing }) {
@@ -63,7 +89,8 @@ function speedOf({ curves, recipe }) {
 
 // ---- the contents of each chart -----------------------------------------------------------------
 
-function lossOf({ curves, recipe }, range, step, view) {
+function lossOf(data, range, step, view) {
+  const { curves, recipe } = data;
   const { loss, val } = curves;
   const [i, j] = [indexAt(loss, step), indexAt(val, step)];
   const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
@@ -74,33 +101,37 @@ function lossOf({ curves, recipe }, range, step, view) {
     lines.push(...own);
     values.push(...inRange(curve, range));
   };
-  if (view.isOn('training')) draw(loss, linesOf(loss, 'activation', view));
-  if (view.isOn('validation')) draw(val, [lineOf(val, 'gradient', true)]);
-  for (const { title, curves: other, colour } of view.others.runs) {
-    if (view.isOn('training')) draw(other.loss, linesOf(other.loss, colour, view).map((line) => ({ ...line, low: undefined })));
-    if (view.isOn('validation')) draw(other.val, [{ ...lineOf(other.val, colour, true), dashed: true }]);
+  if (view.isOn('training')) draw(loss, linesOf(loss, 'activation', view).map((line) => ({ ...line, name: 'training loss' })));
+  if (view.isOn('validation')) draw(val, [{ ...lineOf(val, 'gradient', true), name: 'validation loss' }]);
+  for (const { name, curves: other, colour } of view.others.runs) {
+    if (view.isOn('training')) draw(other.loss, linesOf(other.loss, colour, view).map((line) => ({ ...line, low: undefined, name })));
+    if (view.isOn('validation')) draw(other.val, [{ ...lineOf(other.val, colour, true), dashed: true, name: `${name}, validation` }]);
     const at = indexAt(other.loss, step);
-    if (at >= 0) texts.push(`${title}: ${four(other.loss.mean[at])} at ${stepsText(other.loss, at)}`);
+    if (at >= 0) texts.push(`${name}: ${four(other.loss.mean[at])} at ${stepsText(other.loss, at)}`);
   }
-  const log = view.isOn('log') && values.length > 0 && values.every((x) => x > 0);
-  const y = log ? axisOf(values.map(Math.log)).map(Math.exp) : axisOf(values);
-  return { lines, log, levels: recipe.expected.map(({ name, loss: at }) => ({ at,
+  const log = view.isLog(spanFar(values, 1000)) && values.length > 0 && values.every((x) => x > 0);
+  const y = log ? logAxis(values) : axisOf(values);
+  return { lines, log, marks: marksOf(data, loss, 'loss'), levels: recipe.expected.map(({ name, loss: at }) => ({ at,
     text: `${name}: ${four(at)}` })), y, format: axisText, text: texts.join('; ') };
 }
 
-function rateOf({ curves }, range, step) {
+function rateOf({ curves }, range, step, view) {
   const i = indexAt(curves.lr, step);
-  return { lines: [{ ...lineOf(curves.lr, 'activation'), low: undefined }], levels: [],
+  return { lines: [{ ...lineOf(curves.lr, 'activation'), low: undefined }, ...othersOf(view, 'lr')], levels: [],
     y: axisOf(inRange(curves.lr, range), 0), format: axisText,
     text: `${stepsText(curves.lr, i)}: ${spreadText(curves.lr, i, four)}` };
 }
 
-function normOf({ curves, recipe }, range, step, view) {
+function normOf(data, range, step, view) {
+  const { curves, recipe } = data;
+  const values = inRange(curves.norm, range);
+  const log = spanFar(values, 1000);
   const i = indexAt(curves.norm, step);
   const clipped = recipe.clip > 0 && (curves.norm.high ?? curves.norm.mean)[i] > recipe.clip;
-  return { lines: linesOf(curves.norm, 'activation', view),
+  return { lines: [...linesOf(curves.norm, 'activation', view), ...othersOf(view, 'norm')], log,
+    marks: marksOf(data, curves.norm, 'grad_norm'),
     levels: recipe.clip > 0 ? [{ at: recipe.clip, text: `clipped above ${recipe.clip}` }] : [],
-    y: axisOf(inRange(curves.norm, range), 0), format: axisText,
+    y: log ? logAxis(values) : axisOf(values, 0), format: axisText,
     text: `${stepsText(curves.norm, i)}: ${spreadText(curves.norm, i, four)}` +
       `${clipped ? ', clipped' : ''}` };
 }
@@ -111,18 +142,14 @@ function rapidityOf(data, range, step, view) {
   const { least } = data.recipe;
   const ofPeak = least / data.curves.seconds.mean[i];
   const peak = least > 0 ? `, ${percent(ofPeak)} of the peak${ofPeak > 1.05 ? ', which was measured too low' : ''}` : '';
-  return { lines: linesOf(speed, 'activation', view), levels: [], y: axisOf(inRange(speed, range), 0),
+  const others = view.others.runs.filter(({ recipe }) => recipe.tokens > 0).map((run) =>
+    ({ ...lineOf(speedOf(run), run.colour), low: undefined }));
+  return { lines: [...linesOf(speed, 'activation', view), ...others], levels: [], y: axisOf(inRange(speed, range), 0),
     format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
       peak };
 }
 
 const rounded = (x) => number(Number(x.toPrecision(4)));
-
-// 12000 -> 12k. Ticks are round numbers, but 3 times 0.1 is not.
-function axisText(x) {
-  const short = (value) => String(Number(value.toPrecision(6))).replace('-', '\u2212');
-  return Math.abs(x) >= 1e4 ? `${short(x / 1000)}k` : short(x);
-}
 
 const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No steps recorded.' };
 
@@ -134,28 +161,30 @@ export function curvesTab(panel, data) {
   const sweep = h('div', {});
   const draw = () => {
     charts.forEach((each) => each.draw());
-    const own = { title: data.title, curves: data.curves, recipe: data.recipe, colour: 'activation' };
+    const own = { name: nameOfRun(data), curves: data.curves, recipe: data.recipe, colour: 'activation' };
     sweep.replaceChildren(sweepTable([own, ...others.runs]));
   };
   const others = new OtherRuns(draw);
-  const lastOf = ({ loss }) => loss.last[loss.last.length - 1] ?? 2;
-  const view = new StepsView(() => [1, Math.max(2, ...[data, ...others.runs].map(({ curves }) => lastOf(curves)))],
+  const lastOf = ({ loss }) => Math.max(loss.last[loss.last.length - 1] ?? 2,
+    ...(loss.notFinite ?? []).map(({ step }) => step));
+  const ending = () => (data.status.state === 'diverged' ? data.status.step + 1 : 2);
+  const view = new StepsView(() => [1, Math.max(2, ending(), ...[data, ...others.runs].map(({ curves }) => lastOf(curves)))],
     draw, () => charts.forEach((each) => each.mark()));
   view.others = others;
   const add = (name, title, height, describe) => charts.push(new LinesChart(name, title, height,
     (step) => (data.curves.loss.last.length === 0 ? NOTHING : describe(data, view.range(), step, view)),
     view));
-  add('loss', 'Loss', 320, lossOf);
+  add('loss', 'Loss, nats per token', 320, lossOf);
   add('lr', 'Learning rate', 170, rateOf);
   add('norm', 'Norm of the gradient', 170, normOf);
-  if (data.recipe.tokens > 0) add('speed', 'Speed', 170, rapidityOf);
+  if (data.recipe.tokens > 0) add('speed', 'Speed, tokens per second', 170, rapidityOf);
   const [loss, ...below] = charts.map(({ element }) => element);
   panel.append(
-    h('p', { class: 'quiet legend' }, 'Where a point stands for several steps, the line is their mean ' +
-      'and the band reaches from the least to the greatest. Drag over a chart to see these steps alone, ' +
-      'double-click to see all.'),
     h('div', { class: 'row' }, view.element, others.element),
-    loss, h('div', { class: 'three' }, ...below), sweep);
+    loss, h('div', { class: 'three' }, ...below),
+    h('p', { class: 'quiet legend' }, 'Where a point covers several steps, the line is their mean and ' +
+      'the band one standard deviation; ticks at the top mark spikes. Drag to zoom in; double-click to ' +
+      'reset.'), sweep);
   panel.addEventListener('shown', draw);
   return (newer) => {
     data = newer;

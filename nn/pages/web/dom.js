@@ -23,12 +23,18 @@ function filled(element, attributes, children) {
 const MINUS = '\u2212';
 const unsigned = (text) => text.replace(/-/g, MINUS);
 
-// Four digits: 0.0123, 12.30, 1.23e-7
+// NaN and infinity are shown as what they are; null otherwise.
+function notFinite(x) {
+  if (Number.isFinite(x)) return null;
+  return Number.isNaN(x) ? 'NaN' : unsigned(`${x < 0 ? '-' : ''}\u221e`);
+}
+
+// Four digits: 0.0123, 12.30, 1.23e-7. A dash for a number that is not known.
 export function number(x, digits = 4) {
-  if (x === null || x === undefined || Number.isNaN(x)) return '\u2013';
+  if (x === null || x === undefined) return '\u2013';
   if (x === 0) return '0';
   const size = Math.abs(x);
-  if (size === Infinity) return unsigned(`${x < 0 ? '-' : ''}\u221e`);
+  if (!Number.isFinite(x)) return notFinite(x);
   if (Number.isInteger(x) && size < 1e6) return unsigned(String(x));
   if (size < 1e-3 || size >= 1e6) return unsigned(x.toExponential(digits - 2));
   return unsigned(x.toPrecision(digits));
@@ -37,10 +43,14 @@ export function number(x, digits = 4) {
 // 2 as 2.000: for numbers next to others of their kind.
 export const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
 
-// A fixed number of decimals, so a column of numbers lines up.
+// A fixed number of decimals, so a column of numbers lines up; with an exponent from a million.
 export function fixed(x, places) {
-  return unsigned(x.toFixed(places));
+  if (!Number.isFinite(x)) return notFinite(x);
+  return unsigned(Math.abs(x) < 1e6 ? x.toFixed(places) : x.toExponential(Math.min(places, 4)));
 }
+
+// 1 layer, 2 layers; "query" has its own plural.
+export const plural = (count, one, more = `${one}s`) => `${count} ${count === 1 ? one : more}`;
 
 function scaled(x, units, step) {
   let unit = 0;
@@ -60,8 +70,8 @@ export function niceStep(x) {
 export const bytesText = (x) => scaled(x, ['B', 'KB', 'MB', 'GB', 'TB'], 1000);
 export const flopsText = (x) => (x === 0 ? '0' : scaled(x, ['', 'K', 'M', 'G', 'T'], 1000));
 export const secondsText = (x) => scaled(1e6 * x, ['\u00b5s', 'ms', 's'], 1000);
-export const percent = (x) => (x > 0 ? `${(100 * x).toFixed(x < 0.1 ? 1 : 0)}%` : '\u2013');
-export const sharePercent = (p) => (Number.isNaN(p) ? '\u2013' : `${number(100 * p, 3)}%`); // three digits, always
+export const percent = (x) => (Number.isNaN(x) ? 'NaN' : x > 0 ? `${(100 * x).toFixed(x < 0.1 ? 1 : 0)}%` : '\u2013');
+export const sharePercent = (p) => (Number.isNaN(p) ? 'NaN' : `${number(100 * p, 3)}%`); // three digits, always
 export const shapeText = (shape) => `[${shape.join(', ')}]`;
 
 // A token made visible: spaces and newlines would show nothing.
@@ -125,9 +135,11 @@ export function textWidth(text, size) {
 }
 const measuring = document.createElement('canvas').getContext('2d');
 
-// Calls f when the colours change.
+// Calls f when the colours change, also before and after printing.
 export function onTheme(f) {
-  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);
+  for (const query of ['(prefers-color-scheme: dark)', 'print']) {
+    window.matchMedia(query).addEventListener('change', f);
+  }
 }
 
 // At most once per frame.

@@ -1,9 +1,13 @@
-// The gradient flow tab: what each observed step did to every parameter. Read next:
+// The gradient flow tab: what each observed step did to every parameter. An update is proportional
+// to the learning rate, so it is judged only where that is near its largest. Read next:
 // nn/inspect/gradient_flow.h, the source of the numbers.
+import { saveTable } from './export.js';
 import { breakable, h, number, percent, shapeText, svg } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 
 const TREND = { width: 110, height: 30 };
+const FULL_RATE = 0.5; // of the largest learning rate
+const HEALTHY = [1e-5, 0.1]; // of the value, at a full rate
 const FLOW_KINDS = ['values', 'gradients', 'updates'];
 
 // Fills `panel`; returns a function that updates it with newer data.
@@ -14,12 +18,13 @@ export function flowTab(panel, data) {
   return (newer) => table.renew(newer);
 }
 
-// Shows the latest evaluation, including new ones that arrive, until the user chooses another.
+// Shows the latest evaluation with a full learning rate, including new ones that arrive, until the
+// user chooses another.
 class FlowTable {
   constructor(panel) {
     this.rows = new Map(); // by parameter name: the row, and its cells that change
     this.steps = []; // the evaluations with parameter statistics
-    this.chosen = null; // one of their steps; null: the latest
+    this.chosen = null; // one of their steps; null: the usual one
     this.slider = h('input', { type: 'range', min: 0, max: 0, value: 0,
       'data-control': 'evaluation', 'aria-label': 'Evaluation', oninput: () => this.choose() });
     this.readout = h('span', { 'data-readout': 'evaluation', 'aria-live': 'polite' });
@@ -33,7 +38,8 @@ class FlowTable {
     this.none = h('p', { class: 'quiet' }, 'Nothing yet: parameters are looked at when the model ' +
       'is evaluated.');
     this.all = h('div', {}, h('div', { class: 'row spread' }, h('div', { class: 'row' },
-      h('label', {}, 'Evaluation ', this.slider), this.readout), this.filter), this.legend,
+      h('label', {}, 'Evaluation ', this.slider), this.readout),
+      h('span', { class: 'row' }, saveTable('flow'), this.filter)), this.legend,
     h('div', { class: 'wide flow', tabindex: '0', role: 'region', 'aria-label': 'Parameters' },
       h('table', { 'data-table': 'flow' }, this.head(), this.body)));
     panel.append(this.none, this.all);
@@ -49,8 +55,20 @@ class FlowTable {
 
   choose() {
     const at = Number(this.slider.value);
-    this.chosen = at === this.steps.length - 1 ? null : this.steps[at].step;
+    this.chosen = at === this.usual() ? null : this.steps[at].step;
     this.draw();
+  }
+
+  // Share of the largest learning rate of all evaluations; 1 if it is not known.
+  shareOfRate(at) {
+    const most = Math.max(...this.steps.map(({ lr }) => lr ?? 0));
+    return most > 0 ? (this.steps[at].lr ?? 0) / most : 1;
+  }
+
+  usual() {
+    const last = this.steps.length - 1;
+    for (let at = last; at >= 0; --at) if (this.shareOfRate(at) >= FULL_RATE) return at;
+    return last;
   }
 
   renew({ evaluations, parameters }) {
@@ -74,26 +92,29 @@ class FlowTable {
     this.all.hidden = steps.length === 0;
     if (steps.length === 0) return;
     const found = steps.findIndex(({ step }) => step === this.chosen);
-    const at = found < 0 ? steps.length - 1 : found;
+    const at = found < 0 ? this.usual() : found;
+    const share = this.shareOfRate(at);
     this.slider.max = steps.length - 1;
     this.slider.value = at;
-    this.readout.textContent = `step ${steps[at].step}`;
+    const rate = steps[at].lr === undefined ? '' : `, learning rate ${number(steps[at].lr, 3)}` +
+      (share < FULL_RATE ? ` (${number(100 * share, 2)}% of the largest: small updates are normal here)` : '');
+    this.readout.textContent = `step ${steps[at].step}${rate}`;
     // One axis for all evaluations and kinds, so histograms can be compared down, across, and in
     // time.
     const powers = powersOf(steps.flatMap(({ flow }) => flow.flatMap((each) =>
       FLOW_KINDS.map((kind) => each[kind]))));
     this.axes.forEach((axis) => axis.replaceChildren(powersAxis(powers)));
     const sizes = logRange(steps.flatMap(({ flow }) => flow.map(({ ratio }) => ratio)));
-    this.legend.textContent = 'A healthy update is about a thousandth of the value. rms: root of ' +
-      'the mean square. Histograms count elements by the power of two of their size, from ' +
+    this.legend.textContent = 'At the full learning rate, a healthy update is about a thousandth of the ' +
+      'value. rms: root of the mean square. Histograms count elements by the power of two of their size, from ' +
       `${powerText(powers.first)} to ${powerText(powers.last + 1)}; zeros are not counted. The curves of update / value ` +
       `are logarithmic, from ${number(sizes[0], 2)} to ${number(sizes[1], 2)}.`;
     this.parameters.forEach((parameter, i) =>
-      fillRow(this.rows.get(parameter.name), parameter, i, { steps, at, powers, sizes }));
+      fillRow(this.rows.get(parameter.name), parameter, i, { steps, at, powers, sizes, full: share >= FULL_RATE }));
   }
 }
 
-function fillRow({ changing }, { name, shape }, i, { steps, at, powers, sizes }) {
+function fillRow({ changing }, { name, shape }, i, { steps, at, powers, sizes, full }) {
   const now = steps[at].flow[i];
   const count = shape.reduce((a, b) => a * b, 1);
   const nonzero = now.gradients.counts.reduce((a, b) => a + b, 0);
@@ -102,6 +123,9 @@ function fillRow({ changing }, { name, shape }, i, { steps, at, powers, sizes })
       powersHistogram(now[kind], kind, powers, `sizes of the ${kind} of ${name}`)),
     number(now.value, 3), number(now.gradient, 3), percent((count - nonzero) / count)];
   changing.forEach((cell, j) => cell.replaceChildren(contents[j]));
+  const [low, high] = HEALTHY;
+  const ill = full && now.ratio !== null && (now.ratio > high || (now.ratio < low && !/\(frozen\)$/.test(name)));
+  changing[0].className = ill ? 'warn' : '';
 }
 
 // From the smallest to the largest positive value.

@@ -1,6 +1,7 @@
 // The gradients tab: the first NaN or infinity, dead units, and for every parameter the magnitudes
 // of its values and gradient, as histograms over the same powers of two, so rows can be compared at
 // a glance. Read next: non_finite.js and units.js.
+import { saveTable } from './export.js';
 import { breakable, h, number, percent, shapeText } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 import { nonFiniteView } from './non_finite.js';
@@ -23,7 +24,7 @@ function parametersView(parameters) {
   const names = ['value rms', 'gradient rms', 'gradient / value', 'gradient zeros', 'NaN, inf'];
   const word = (text, kind, ...more) => h('th', { scope: 'col', class: `word ${kind}` }, text, ...more);
   return h('section', {},
-    h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), filter),
+    h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), h('span', { class: 'row' }, saveTable('parameters'), filter)),
     h('p', { class: 'quiet legend' }, 'Histograms count elements by the power of two of their ' +
       `size, from ${powerText(powers.first)} to ${powerText(powers.last + 1)}; zeros are not counted.`),
     scrolling('Parameters', 'wide', sortable(

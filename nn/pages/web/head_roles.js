@@ -52,13 +52,18 @@ function shareOf(attention, head, keyOf) {
 }
 
 export function headSays(attention, head) {
+  const lost = attention.lostQueries ? attention.lostQueries(head) : 0;
+  if (lost > 0) return `NaN: the weights of ${lost} of ${attention.queries} queries are not numbers.`;
   const roles = attention.cross ? [] : attention.grid ? PATCH_ROLES : ROLES;
   const [best] = roles.map(([name, keyOf]) => ({ name, ...shareOf(attention, head, keyOf) }))
     .filter(({ share, even, count }) => 2 * count >= Math.min(attention.queries, 8) && share > 0.3 && share > 2 * even)
     .sort((a, b) => b.share - a.share);
   const percent = best && `${Math.round(100 * best.share)}% of its weight`;
-  if (best) return `${best.share > 0.5 ? 'Looks' : 'Looks above all'} at ${best.name}: ${percent}.`;
+  if (best) return `${best.share > 0.5 ? 'Attends' : 'Attends mostly'} to ${best.name}: ${percent}.`;
   const entropy = attention.entropy[head];
-  if (entropy > 0.95 * attention.mostEntropy(head)) return 'Looks at all that it sees nearly alike.';
-  return `Spreads its weight as over ${Math.exp(entropy).toFixed(1)} keys, none of them at a fixed place.`;
+  if (entropy > 0.95 * attention.mostEntropy(head)) return 'Attends almost uniformly to everything it can see.';
+  const keys = Math.exp(entropy);
+  const unit = attention.grid ? 'patch' : 'token';
+  return keys < 1.5 ? `Attends to one ${unit} at a time, at no fixed position.`
+    : `Spreads over about ${keys.toFixed(keys < 10 ? 1 : 0)} ${unit === 'patch' ? 'patches' : 'tokens'}, at no fixed position.`;
 }

@@ -1,7 +1,10 @@
 // One attention of a model: its queries and keys, and the derived
 //     score(i, j) = scale q_i . k_j + mask(i, j),   weight(i, .) = softmax of row i,
-// over the keys that query i may see.
+// over the keys that query i may see. Computed in the run's own type: a score beyond the largest
+// f32 is infinite here as it was in the step, and the weights of its row are NaN.
 import { decodeFloats, decodeHalf, unpackRows } from './data.js';
+
+export const LARGEST_F32 = (2 - 2 ** -23) * 2 ** 127;
 
 export class Attention {
   // exact: q, k and the mask are unrounded. image: the image whose patches are the keys, if they
@@ -10,6 +13,7 @@ export class Attention {
     Object.assign(this, data, { exact });
     const grid = image && { rows: image.height / image.patch, columns: image.width / image.patch,
       first: image.first };
+    this.round = data.dtype === 'f64' ? (x) => x : Math.fround;
     this.grid = grid && grid.first + grid.rows * grid.columns === this.keys ? grid : null;
     this.cached = new Map();
   }
@@ -66,16 +70,29 @@ export class Attention {
     return this.outputBias;
   }
 
+  // q . k in the run's type; `exact`: without rounding.
+  dot(head, i, j, exact = false) {
+    const [q, k] = [this.query(head, i), this.key(head, j)];
+    const round = exact ? (x) => x : this.round;
+    let sum = 0;
+    for (let d = 0; d < q.length; ++d) sum = round(sum + q[d] * k[d]);
+    return sum;
+  }
+
   // Scores of query i with all keys; -Infinity for hidden keys.
   scores(head, i) {
     const row = new Float64Array(this.keys).fill(-Infinity);
     const q = this.query(head, i);
     const seen = this.seen(i);
     const k = this.rows('k', this.dim);
+    const { round } = this;
     for (let j = 0, at = head * this.keys * this.dim; j < seen; ++j) {
       let sum = 0;
       for (let d = 0; d < q.length; ++d) sum += q[d] * k[at++];
-      row[j] = this.scale * sum + this.masked(head, i, j);
+      const added = this.masked(head, i, j);
+      // Rounding every term would take five times as long, and matters only where one overflows.
+      sum = Math.abs(sum) > 1e37 ? this.dot(head, i, j) : round(sum);
+      row[j] = added === -Infinity ? added : round(round(this.scale * sum) + added);
     }
     return row;
   }
@@ -83,7 +100,21 @@ export class Attention {
   // The row of one query, not cached.
   rowOf(head, i) {
     const known = this.cached.get(head);
-    return known ? known.subarray(i * this.keys, (i + 1) * this.keys) : softmax(this.scores(head, i)).weights;
+    return known ? known.subarray(i * this.keys, (i + 1) * this.keys)
+      : softmax(this.scores(head, i), this.round).weights;
+  }
+
+  // The number of queries of a head whose weights are NaN.
+  lostQueries(head) {
+    const weights = this.weights(head);
+    let lost = 0;
+    for (let i = 0; i < this.queries; ++i) lost += Number.isNaN(weights[i * this.keys]);
+    return lost;
+  }
+
+  // A head's entropy in nats; NaN if its weights are.
+  entropyOf(head) {
+    return this.lostQueries(head) > 0 ? NaN : this.entropy[head];
   }
 
   // Row-major [queries, keys]. Caches the last few: a head of 512 tokens takes a megabyte.
@@ -157,14 +188,14 @@ export class Attention {
   }
 }
 
-// For one row of scores; zeros if nothing is visible.
-export function softmax(scores) {
+// For one row of scores; zeros if nothing is visible. A NaN or infinite score makes the row NaN.
+export function softmax(scores, round = Math.fround) {
   let max = -Infinity;
   for (const score of scores) max = Math.max(max, score);
   const weights = new Float64Array(scores.length);
   if (max === -Infinity) return { max, sum: 0, weights };
   let sum = 0;
-  for (let j = 0; j < scores.length; ++j) sum += weights[j] = Math.exp(scores[j] - max);
-  for (let j = 0; j < scores.length; ++j) weights[j] /= sum;
+  for (let j = 0; j < scores.length; ++j) sum += weights[j] = round(Math.exp(round(scores[j] - max)));
+  for (let j = 0; j < scores.length; ++j) weights[j] = round(weights[j] / sum);
   return { max, sum, weights };
 }

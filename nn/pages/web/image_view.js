@@ -27,7 +27,7 @@ export class ImageView {
     Object.assign(this, { image, choose, source: imageCanvas(image), pointed: null });
     this.canvas = h('canvas', { 'aria-hidden': 'true' });
     this.scene = h('div', { class: 'image-view', tabindex: '0', role: 'group', 'data-view': 'image',
-      'aria-label': 'The image and what a patch looks at; arrow keys choose the patch, Home the class token',
+      'aria-label': 'The image and what a patch attends to; arrow keys choose the patch, Home the class token',
       onkeydown: (event) => this.keydown(event), onclick: (event) => this.click(event),
       onpointermove: (event) => this.point(this.at(event)), onpointerleave: () => this.point(null) },
     this.canvas);

@@ -1,10 +1,12 @@
 // A chart of lines over steps that supports pointing and zooming, by pointer or keyboard. Read
 // next: plot.js, which draws the lines; curves.js, which uses these charts.
+import { chartSvg } from './chart_svg.js';
 import { h, onTheme, perFrame, textWidth } from './dom.js';
-import { plotLines } from './plot.js';
+import { csvOfLines, saveButton } from './export.js';
+import { groupLevels, plotLines } from './plot.js';
 
 // name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } to
-// show when this step is pointed at. `view` is shared by all charts of a page: { range(): [from,
+// show when this step is pointed at; `marks`, [{ step, text, kind }], are steps that stand out. `view` is shared by all charts of a page: { range(): [from,
 // to], pointed, point(step or null), zoom(from, to) }.
 // Points on a line through `corners`, so close together that no label fits between them.
 function alongLine(corners) {
@@ -29,8 +31,14 @@ export class LinesChart {
       onpointerleave: () => this.dragged || view.point(null),
       ondblclick: () => view.zoom(null, null), onkeydown: (event) => this.step(event) },
     this.plot, this.levels, this.overlay);
-    this.readout = h('p', { class: 'readout', 'data-readout': name, 'aria-live': 'polite' });
-    this.element = h('section', { class: 'curve-of' }, h('h3', {}, title), this.area, this.readout);
+    this.readout = h('p', { class: 'readout', 'data-readout': name });
+    // Only the chart in use is read aloud: all show the same step.
+    this.area.addEventListener('focus', () => this.readout.setAttribute('aria-live', 'polite'));
+    this.area.addEventListener('blur', () => this.readout.removeAttribute('aria-live'));
+    this.element = h('section', { class: 'curve-of' }, h('div', { class: 'row spread' }, h('h3', {}, title),
+      h('span', { class: 'row' }, saveButton('CSV', `${name}.csv`, 'text/csv', () => this.csv()),
+        saveButton('SVG', `${name}.svg`, 'image/svg+xml', () => chartSvg({ title, width: 720, height: 320,
+          x: this.view.range(), ...this.describe(null) })))), this.area, this.readout);
     const draw = () => this.draw();
     new ResizeObserver(perFrame(draw)).observe(this.area);
     onTheme(draw);
@@ -41,25 +49,39 @@ export class LinesChart {
   draw() {
     const width = this.area.clientWidth;
     if (width === 0) return;
-    const { lines, levels, y, log, format } = this.describe(this.view.pointed);
+    const { lines, levels, marks = [], y, log, format } = this.describe(this.view.pointed);
     this.room = plotLines(this.plot,
       { width, height: this.height, x: this.view.range(), y, log, format, lines });
     this.drawLevels(levels, lines, y, log);
+    const [from, to] = this.view.range();
+    this.levels.append(...marks.filter(({ step }) => step >= from && step <= to).map((each) => this.markOf(each)));
     this.mark();
   }
 
+  // A step that stands out: a line with its name, or a tick at the top.
+  markOf({ step, text, kind }) {
+    const mark = this.bar(kind, this.across(step) - 1, 2);
+    if (kind === 'spike') mark.style.height = '6px';
+    const right = this.across(step) > this.room.left + this.room.width / 2;
+    if (kind !== 'spike') mark.append(h('span', { class: right ? 'right' : 'left' }, text));
+    return mark;
+  }
+
   // Labels the levels where the curves leave most space: above or below, at the right or the left.
+  // Levels that are closer than a label is high share one.
   drawLevels(levels, lines, y, log) {
     const { top, left, width, height } = this.room;
     const scale = log ? Math.log : (x) => x;
     const up = (x) => top + height * (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
     const taken = lines.flatMap(({ steps, values }) => alongLine(values.flatMap((value, i) =>
       (value === null ? [] : [[this.across(steps[i]), up(value)]]))));
-    const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map(({ at, text }) => {
+    const shown = groupLevels(levels, y, up).map(({ at, low, text: whole }) => {
+      const parts = whole.split('; ');
+      const text = parts.length > 2 && textWidth(whole, 11) + 10 > width ? `${parts[0]} \u2026 ${parts[parts.length - 1]}` : whole;
       const [wide, high] = [textWidth(text, 11) + 10, 16];
       const places = [['above', 'right'], ['above', 'left'], ['below', 'right'], ['below', 'left']].map((names) => {
         const x = names[1] === 'right' ? left + width - wide : left;
-        const from = names[0] === 'above' ? up(at) - high : up(at);
+        const from = names[0] === 'above' ? up(at) - high : up(low);
         const inside = from > top - 6 && from + high < top + height + 6;
         const hit = taken.filter(([a, b]) => a > x - 4 && a < x + wide + 4 && b > from - 3 && b < from + high + 3);
         return { names, cost: hit.length + (inside ? 0 : 1000), corners: [[x, from], [x + wide / 2, from + high / 2],
@@ -68,10 +90,17 @@ export class LinesChart {
       const best = places.reduce((a, b) => (b.cost < a.cost ? b : a));
       for (const corner of best.corners) taken.push(corner); // the next label must avoid this one
       const line = h('div', { class: 'level' }, h('span', { class: best.names.join(' ') }, text));
-      Object.assign(line.style, { top: `${up(at)}px`, left: `${left}px`, width: `${width}px` });
-      return line;
+      const place = { left: `${left}px`, width: `${width}px` };
+      const named = best.names[0] === 'above' ? at : low;
+      Object.assign(line.style, { top: `${up(named)}px`, ...place });
+      const others = levels.filter((each) => each.at !== named && each.at <= at && each.at >= low).map((each) => {
+        const other = h('div', { class: 'level' });
+        Object.assign(other.style, { top: `${up(each.at)}px`, ...place });
+        return other;
+      });
+      return [line, ...others];
     });
-    this.levels.replaceChildren(...shown);
+    this.levels.replaceChildren(...shown.flat());
   }
 
   // Draws what changes with the pointer only.
@@ -96,6 +125,12 @@ export class LinesChart {
     Object.assign(bar.style, { left: `${left}px`, width: `${width}px`,
       top: `${this.room.top}px`, height: `${this.room.height}px` });
     return bar;
+  }
+
+  // The lines as columns; a smoothed one is faint and not among them.
+  csv() {
+    return csvOfLines(this.describe(null).lines.filter(({ faint }) => !faint)
+      .map((line, i) => ({ ...line, name: line.name ?? `line ${i + 1}` })));
   }
 
   // ---- steps and pixels -------------------------------------------------------------------------

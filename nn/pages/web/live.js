@@ -53,7 +53,7 @@ export function liveBar(prompt, show) {
   if (packed === null) return null;
   if (packed === '') {
     return h('p', { class: 'quiet', 'data-readout': 'live' },
-      'This page shows one prompt. cmake/live_pages.sh builds a tapestry whose pages take others.');
+      'This page shows one prompt; a build with live pages takes others (docs/inspect.md).');
   }
   const library = new Library();
   const field = h('input', { type: 'search', size: 48, value: prompt, 'data-control': 'prompt',

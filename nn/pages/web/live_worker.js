@@ -13,9 +13,12 @@ async function open({ wasm, files }) {
     module.FS.writeFile(`${MODEL}/${name}`, bytesOf(bytes));
   }
   call = (name, ...args) => {
+    if (args.some((arg) => typeof arg === 'string' && arg.includes('\0'))) {
+      throw new Error('The prompt contains U+0000, which ends a text here: remove it.');
+    }
     const kinds = args.map((arg) => (typeof arg === 'string' ? 'string' : 'number'));
     const text = module.cwrap(`live_${name}`, 'string', ['string', ...kinds])(MODEL, ...args);
-    if (text === null) throw new Error(module.cwrap('playground_error', 'string', [])());
+    if (!text) throw new Error(module.cwrap('playground_error', 'string', [])()); // null arrives as ''
     return text;
   };
   const [layers, heads] = call('shape').split(' ').map(Number);

@@ -1,8 +1,10 @@
 // The page of `tapestry inspect`: a title and tabs. Read next: predictions.js.
+import { followAddress } from './address.js';
 import { attentionTab } from './attention.js';
 import { readData } from './data.js';
 import { h } from './dom.js';
 import { gradientsTab } from './gradients.js';
+import { headline } from './headline.js';
 import { helpFor } from './help.js';
 import { liveBar } from './live.js';
 import { memoryTab } from './memory.js';
@@ -27,20 +29,23 @@ function start() {
   const views = h('div', {});
   let open = first.nonFinite ? 'gradients' : first.predictions ? 'predictions'
     : first.attention.length > 0 ? 'attention' : 'tape';
+  const head = headline(first.diagnosis);
   function show(data) {
     subtitle.textContent = data.subtitle;
+    head.renew(data.diagnosis);
     const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => {
         panel.append(helpFor(name));
         fill(panel, data);
       }]),
       (name) => { open = name; });
     views.replaceChildren(...tabs.elements);
-    tabs.open(open);
+    tabs.begin(open);
   }
   const bar = liveBar(first.prompt ?? '', show);
   document.getElementById('page').replaceChildren(
-    h('header', {}, h('h1', {}, first.title), subtitle), ...(bar ? [bar] : []), views);
+    h('header', {}, h('h1', {}, first.title), subtitle, head.element), ...(bar ? [bar] : []), views);
   show(first);
+  followAddress();
 }
 
 document.addEventListener('DOMContentLoaded', start);

@@ -24,6 +24,7 @@ export function memoryTab(panel, data) {
   if (data.walk.length > 0 && forward <= last) marks.push({ at: forward, text: 'backward' });
   const blocks = stackView(lives, last, (life) => lifeText(data, life), (time) => show(time));
   const plan = memoryPlan(data);
+  const why = peakText(data);
 
   function show(time) {
     slider.value = String(time);
@@ -40,6 +41,7 @@ export function memoryTab(panel, data) {
 
   panel.append(
     h('h3', {}, 'Memory in use, operation by operation'),
+    why ? h('p', { class: 'legend', 'data-readout': 'peak-reason' }, why) : '',
     bytesChart(bytes, marks, show),
     h('div', { class: 'row walk' }, h('label', { for: 'time-slider' }, 'event'), slider,
       h('button', { class: 'step-button', 'data-control': 'peak', onclick: () => show(peak) },
@@ -56,6 +58,20 @@ export function memoryTab(panel, data) {
           holders))))),
     h('div', { class: 'place' }, ...plan.elements));
   show(peak);
+}
+
+// Where the peak is, and whether that is usual for a model of this kind.
+function peakText({ memory: { lives, peak }, entries, walk }) {
+  if (walk.length === 0) return '';
+  const held = (kinds) => lives.filter((life) => isAlive(life, peak) && kinds.includes(life.kind))
+    .reduce((sum, life) => sum + life.bytes, 0);
+  const [gradients, activations] = [held(['gradient']), held(['activation'])];
+  const kept = `activations hold ${bytesText(activations)} and gradients ${bytesText(gradients)}`;
+  if (peak < entries.length) return `The peak is in the forward pass: ${kept}.`;
+  return gradients > activations
+    ? `The peak is in the backward pass: ${kept}. That is usual when a step has few tokens for the size of the ` +
+      'model: the gradients of its parameters outweigh the activations.'
+    : `The peak is early in the backward pass: ${kept}. That is usual for a step of many tokens.`;
 }
 
 function eventText(data, time) {

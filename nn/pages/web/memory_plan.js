@@ -27,7 +27,7 @@ export function memoryPlan(data) {
     picture.choose(block, before, after);
     chosenText.replaceChildren(h('b', {}, `${blockName(block)}: ${bytesText(block.bytes)}`),
       ` at ${bytesText(block.at)}, from event ${block.born} to ${block.until}. `,
-      before.length === 0 ? 'Nothing lay there before it; ' : `It takes the place of ${namesOf(before)}; `,
+      before.length === 0 ? 'Nothing was there before; ' : `It reuses the memory of ${namesOf(before)}; `,
       after.length === 0 ? 'nothing follows it there.' : `it is followed by ${namesOf(after)}.`);
     for (const row of rows.rows) row.setAttribute('aria-selected', row.dataset.at === keyOf(block));
   }
@@ -42,7 +42,7 @@ export function memoryPlan(data) {
   return { elements: [title, h('p', { 'data-readout': 'plan' },
     h('b', {}, `${bytesText(plan.bytes)} hold all ${blocks.length} activations and gradients`),
     ` of this step, which would take ${bytesText(plan.apart)} if each had memory of its own. ` +
-    `The lower bound is ${bytesText(plan.least)}: so much lives at one event.`),
+    `The lower bound is ${bytesText(plan.least)}: the most that is ever live at once.`),
   picture.element, chosenText, scrolling('Who takes whose place', 'wide tall', sortable(table))],
   show: picture.show };
 }

@@ -74,7 +74,7 @@ export function stackView(lives, last, describe, choose) {
   const point = (life) => {
     if (life === pointed) return;
     pointed = life;
-    readout.textContent = life ? describe(life) : `Together up to ${bytesText(most)}; point at a block.`;
+    readout.textContent = life ? describe(life) : `At most ${bytesText(most)} are live at once; point at a block.`;
     draw();
   };
   canvas.addEventListener('pointermove', (event) => {

@@ -15,10 +15,16 @@ export function reportIn(text) {
   }
 }
 
+// A run's directory, which is its only name; without one, the page's title.
+export function nameOfRun({ title, recipe }) {
+  const out = (recipe.options ?? []).find(({ name }) => name === '--out');
+  return out ? out.value : title;
+}
+
 export class OtherRuns {
   constructor(changed) {
     this.changed = changed;
-    this.runs = []; // { title, curves, recipe, colour }
+    this.runs = []; // { name, curves, recipe, colour }
     const chooser = h('input', { type: 'file', accept: '.html', multiple: true, class: 'spoken',
       id: 'other-runs', 'data-control': 'other-runs', onchange: () => this.read(chooser) });
     this.said = h('span', { class: 'warn', role: 'status' });
@@ -39,16 +45,19 @@ export class OtherRuns {
     }
   }
 
-  add({ title, curves, recipe }) {
+  add(data) {
+    const { curves, recipe } = data;
     const free = OTHER_COLOURS.find((each) => this.runs.every(({ colour }) => colour !== each));
     if (!free) {
       this.said.textContent = `No more than ${OTHER_COLOURS.length} others at once.`;
       return;
     }
-    const run = { title, curves, recipe, colour: free };
+    const title = nameOfRun(data);
+    const same = this.runs.filter((each) => each.title === title).length;
+    const run = { title, name: same > 0 ? `${title} (${same + 1})` : title, curves, recipe, colour: free };
     this.runs.push(run);
-    const name = h('span', { 'data-run': title }, h('span', { class: `key ${free}` }), title, ' ',
-      h('button', { class: 'step-button', 'aria-label': `Without ${title}`, onclick: () => {
+    const name = h('span', { 'data-run': run.name }, h('span', { class: `key ${free}` }), run.name, ' ',
+      h('button', { class: 'step-button', 'aria-label': `Remove ${run.name}`, onclick: () => {
         this.runs = this.runs.filter((each) => each !== run);
         name.remove();
         this.changed();

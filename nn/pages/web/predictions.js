@@ -34,11 +34,11 @@ function picture(image) {
   const canvas = imageCanvas(image);
   canvas.className = 'picture';
   canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', 'The image that the model looked at');
+  canvas.setAttribute('aria-label', 'The image that the model read');
   return canvas;
 }
 
-const LOST = 'the model gave no probabilities, for NaN or infinity reached its output';
+const LOST = 'the model gave no probabilities, because NaN or infinity reached its output';
 
 function summary(predictions) {
   const { rows } = predictions;
@@ -59,9 +59,9 @@ function lossText(predictions, asked) {
   const hits = single ? `Its first choice was ${count(1) === 1 ? 'right' : 'wrong'}.`
     : `Its first choice was right in ${count(1)} of ${asked.length} positions` +
       `${classes > 5 ? `, and one of its first five in ${count(5)}` : ''}.`;
-  return `The ${single ? '' : 'mean '}loss is ${number(mean)} nats: as unsure as a choice among ` +
-    `${number(Math.exp(mean), 3)} (the perplexity). ${hits} Guessing blindly among ${classes} ` +
-    `would cost ${number(Math.log(classes))} nats.` + (predictions.smoothing > 0
+  return `The ${single ? '' : 'mean '}loss is ${number(mean)} nats: like a choice among ` +
+    `${number(Math.exp(mean), 3)} equally likely answers (the perplexity). ${hits} Guessing among ${classes} ` +
+    `gives ${number(Math.log(classes))} nats.` + (predictions.smoothing > 0
     ? ` Label smoothing of ${predictions.smoothing}, part of the step's loss, is left out here.` : '');
 }
 

@@ -16,10 +16,10 @@ const PROCESS_COLUMNS = [
 export function processesTab(panel, data) {
   const rows = h('tbody', {});
   const heads = ['process', 'host', ...PROCESS_COLUMNS.map(([head]) => head)];
-  panel.append(h('p', { class: 'quiet legend' }, 'Each computes the gradients of its micro-batches, ' +
-    'and takes the step for its slice of the parameters. FLOP are those of products; waiting is the ' +
-    'share of the time in messages; hidden is what of the gradients\' way lay behind the backward pass; ' +
-    'moments are what the optimiser keeps there. As of the latest evaluation.'),
+  panel.append(h('p', { class: 'quiet legend' }, 'Each process computes the gradients of its ' +
+    'micro-batches and updates its slice of the parameters. FLOP: of matrix products; waiting: share of the ' +
+    'time spent in messages; hidden: share of the gradients\' transfer that overlaps with the backward pass; ' +
+    'moments: memory of the optimiser\'s moments. As of the latest evaluation.'),
   h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'processes' },
     h('table', { 'data-table': 'processes' }, h('thead', {}, h('tr', {}, ...heads.map((head, i) =>
       h('th', { scope: 'col', class: i === 1 ? 'word' : null }, head)))), rows)));

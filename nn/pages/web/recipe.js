@@ -15,29 +15,30 @@ export function recipeTab(panel, data) {
     h('td', { class: 'word quiet' }, meaning)));
   panel.append(h('h3', {}, 'The command'), h('pre', { 'data-view': 'command' }, command),
     h('h3', {}, 'Losses to expect'), h('p', { class: 'quiet legend' }, 'In nats per token, on the ' +
-      'validation text. The perplexity e^loss is the number of tokens among which a guess would do ' +
-      'as well.'),
+      'validation text. The perplexity, e^loss, is the number of equally likely tokens that would give this loss.'),
     table('expected', ['', 'loss', 'perplexity', 'what that is'], losses),
     h('h3', {}, 'Every option'), table('options', ['option', 'value', 'meaning'], h('tbody', {}, ...rows)),
     h('h3', {}, 'What this report costs'), cost);
   const renew = (newer) => {
-    const { val } = newer.curves;
-    const own = val.last.map((step, i) => ({ name: `this training, step ${step}`,
-      loss: val.mean[i], meaning: 'Its latest validation loss.' })).slice(-1);
+    const { latest, lowest } = newer.curves.val;
+    const own = !latest ? [] : [{ name: `this run, step ${latest.step}`, loss: latest.value,
+      meaning: 'Its latest validation loss.' }];
+    if (latest && lowest.step < latest.step) {
+      own.push({ name: `this run, step ${lowest.step}`, loss: lowest.value, meaning: 'Its lowest validation loss.' });
+    }
     losses.replaceChildren(...[...newer.recipe.expected, ...own].map(({ name, loss, meaning }) =>
       h('tr', { 'data-loss': name }, h('th', { class: 'word', scope: 'row' }, name),
         h('td', {}, number(loss)), h('td', {}, number(Math.exp(loss))),
         h('td', { class: 'word quiet' }, meaning))));
-    const { cost: seconds, seconds: spent } = newer.status;
+    const { cost: seconds, total: spent } = newer.status;
     cost.textContent = `${secondsText(seconds)} of ${secondsText(spent)} (${costShare(newer)}), ` +
-      'before this page was written: looking at parameters, writing samples and pages.';
+      'before this page was written: statistics of parameters, samples and pages.';
   };
   renew(data);
   return renew;
 }
 
 // Share of the run's time: "0.4%"
-export function costShare({ status }) {
-  return status.seconds > 0 ? `${(100 * status.cost / status.seconds).toFixed(1)}%`
-    : '0%';
+function costShare({ status }) {
+  return status.total > 0 ? `${(100 * status.cost / status.total).toFixed(1)}%` : '0%';
 }

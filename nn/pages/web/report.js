@@ -1,13 +1,16 @@
 // The page of `tapestry train`: the run's status, and tabs. It follows the run while that
 // continues. Read next: follow.js, curves.js.
+import { followAddress } from './address.js';
 import { curvesTab } from './curves.js';
 import { readData } from './data.js';
 import { four, h } from './dom.js';
+import { headline } from './headline.js';
 import { flowTab } from './flow.js';
 import { answersPage, follow } from './follow.js';
 import { helpFor } from './help.js';
+import { nameOfRun } from './other_runs.js';
 import { processesTab } from './processes.js';
-import { costShare, recipeTab } from './recipe.js';
+import { recipeTab } from './recipe.js';
 import { samplesTab } from './samples.js';
 import { hasSentence, sentenceTab } from './sentence.js';
 import { spikeList } from './spikes.js';
@@ -57,21 +60,21 @@ function standingText({ status, recipe, curves }) {
     diverged: `Diverged after ${of}: ${withStop(message)}`,
     failed: `Ended by an error after ${of}: ${withStop(message)}`,
   };
-  const last = ({ mean }) => mean[mean.length - 1];
   const losses = [];
-  if (curves.loss.mean.length > 0) losses.push(` Loss ${four(last(curves.loss))}`);
-  if (curves.val.mean.length > 0) losses.push(`validation ${four(last(curves.val))}`);
-  const cost = state === 'running' && seconds < 5 ? '' // the first page's share means nothing yet
-    : ` The report took ${costShare({ status })} of the time.`;
-  return `${texts[state]}${losses.length > 0 ? `${losses.join(', ')}.` : ''}${cost}`;
+  const { latest, lowest } = curves.val;
+  if (curves.loss.latest) losses.push(` Loss ${four(curves.loss.latest.value)}`);
+  if (latest) losses.push(`validation ${four(latest.value)}`);
+  if (latest && lowest.step < latest.step) losses.push(`lowest ${four(lowest.value)} at step ${lowest.step}`);
+  return `${texts[state]}${losses.length > 0 ? `${losses.join(', ')}.` : ''}`;
 }
 
 // The changing part of the header; returns a function that updates it with newer data.
 function standing(element, data) {
-  const text = h('span', { 'data-readout': 'status', role: 'status' });
+  const text = h('span', { 'data-readout': 'status' });
+  const spoken = h('p', { class: 'spoken', role: 'status' }); // changes with the state, not every step
   const age = h('span', { class: 'quiet', 'data-readout': 'age' });
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
-  element.append(bar, h('p', {}, text, ' ', age));
+  element.append(bar, h('p', {}, text, ' ', age), spoken);
   const tick = () => {
     const { state, written, seconds, step } = data.status;
     const old = Math.max(0, Date.now() / 1000 - written);
@@ -86,9 +89,14 @@ function standing(element, data) {
   const renew = (newer) => {
     data = newer;
     const { state, step } = data.status;
+    if (element.dataset.state !== state) spoken.textContent = standingText(data);
     element.dataset.state = state;
     element.dataset.step = step;
     bar.value = step / Math.max(1, data.recipe.steps);
+    bar.hidden = state === 'finished';
+    const { latest } = data.curves.loss; // a tab in the background shows how far the run is
+    const far = state === 'running' ? `${step}/${data.recipe.steps}${latest ? `, ${four(latest.value)}` : ''}: ` : '';
+    document.title = `${far}${data.title}${nameOfRun(data) === data.title ? '' : `, ${nameOfRun(data)}`} \u2013 Tapestry`;
     text.textContent = standingText(data);
     text.className = state === 'diverged' || state === 'failed' ? 'warn' : '';
     tick();
@@ -100,9 +108,9 @@ function standing(element, data) {
 function showReport() {
   if (answersPage()) return;
   let data = readData();
-  document.title = `${data.title} \u2013 Tapestry`;
   const renewals = [];
   const state = h('div', { class: 'standing' });
+  const head = headline(data.diagnosis);
   const views = VIEWS.filter(([name]) => (name !== 'processes' || data.processes.length > 1) &&
     (name !== 'sentence' || hasSentence(data)));
   const tabs = tabbed(views.map(([name, label, fill]) =>
@@ -111,10 +119,11 @@ function showReport() {
       renewals.push(fill(panel, data));
     }]));
   document.getElementById('page').replaceChildren(
-    h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), state),
+    h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), head.element, state),
     ...tabs.elements);
-  renewals.push(standing(state, data));
-  tabs.open('curves');
+  renewals.push(standing(state, data), (newer) => head.renew(newer.diagnosis));
+  tabs.begin('curves');
+  followAddress();
   follow(data, (newer) => {
     data = newer;
     renewals.forEach((renew) => renew(newer));

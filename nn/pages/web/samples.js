@@ -25,7 +25,7 @@ export function samplesTab(panel, data) {
       'evaluations.' : 'There are none: samples are written at evaluations.';
   };
   panel.append(h('p', { class: 'quiet legend' }, 'Every sample begins with the text\'s first ' +
-    'token and is drawn with the same random numbers, so any difference comes from the model.'), none, list);
+    'token and uses the same random numbers, so any difference comes from the model.'), none, list);
   renew(data);
   return renew;
 }

@@ -1,5 +1,5 @@
 // The sentence tab: the model's view of one fixed sentence at every recorded evaluation. The slider
-// or playback shows heads finding their roles and the text becoming expected.
+// or playback shows heads finding their roles and the text becoming predictable.
 import { MapView } from './attention_map.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { headSays } from './head_roles.js';
@@ -13,9 +13,16 @@ const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
 class SeenAttention {
   constructor({ weights, ...data }, texts) {
     Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false,
-      places: 2 }); // the resolution is 1/255
+      places: 2 }); // the resolution is 1/254
     const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
-    this.all = Float32Array.from(bytes, (x) => x / 255);
+    this.all = Float32Array.from(bytes, (x) => (x === 255 ? NaN : x / 254));
+  }
+
+  lostQueries(head) {
+    const weights = this.weights(head);
+    let lost = 0;
+    for (let i = 0; i < this.queries; ++i) lost += Number.isNaN(weights[i * this.keys]);
+    return lost;
   }
 
   weights(head) {
@@ -83,11 +90,11 @@ export function sentenceTab(panel, data) {
     chosen.at = at;
     slider.value = String(at);
     if (looks.length === 0) {
-      status.textContent = 'Nothing yet: the sentence is looked at at evaluations.';
+      status.textContent = 'Nothing yet: the sentence is examined at each evaluation.';
       return;
     }
     const { step, look: { rows } } = looks[at];
-    const mean = rows.reduce((sum, [loss]) => sum + loss, 0) / rows.length;
+    const mean = rows.reduce((sum, [loss]) => sum + (loss ?? NaN), 0) / rows.length;
     const right = rows.filter(([loss, rank]) => rank === 1 && loss !== null).length;
     status.replaceChildren(h('b', {}, `After step ${step}`), `: loss ${fixed(mean, 3)} on this ` +
       `sentence; the first choice was right ${right} of ${rows.length} times.`);
@@ -147,7 +154,8 @@ export function sentenceTab(panel, data) {
 
 // One token, coloured by its probability, with the tokens that the model found likelier.
 function tokenSpan({ tokens, names }, [loss, rank, id, p], i) {
-  const sure = Math.exp(-loss);
+  const sure = loss === null ? NaN : Math.exp(-loss);
+  if (loss === null) return h('span', { class: 'token warn', 'data-rank': '', title: 'NaN' }, tokenText(tokens[i], i));
   const best = tokenText(names[id] ?? `#${id}`, id);
   return h('span', { class: 'token', 'data-level': String(SURE.findIndex((least) => sure >= least)),
     'data-rank': String(rank), title: `${sharePercent(sure)}${rank === 1 ? '' : `; ${best} had ${sharePercent(p)}`}` },

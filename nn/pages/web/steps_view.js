@@ -1,13 +1,19 @@
 // The state shared by all charts of curves: the range of steps, the step pointed at, smoothing, a
 // logarithmic loss axis, the visible lines.
+import { keepState, numberOf } from './address.js';
 import { h } from './dom.js';
 
 export class StepsView {
   // steps(): first and last step; draw() on any change but the pointer; mark() on a pointer change.
   constructor(steps, draw, mark) {
-    Object.assign(this, { steps, draw, mark, pointed: null });
+    Object.assign(this, { steps, draw, mark, pointed: null, logChosen: false });
+    const kept = () => {
+      keepState({ from: this.from.value || null, to: this.to.value || null });
+      draw();
+    };
     const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
-      'data-control': name, onchange: draw });
+      value: numberOf(name, 1e12, null), 'data-control': name, onchange: kept });
+    this.kept = kept;
     const box = (name, text, checked, key) => h('label', {}, h('input', { type: 'checkbox', checked,
       'data-control': name, onchange: draw }), ' ', key ? h('span', { class: `key ${key}` }) : '', text);
     this.from = field('First step shown', 'from');
@@ -19,6 +25,15 @@ export class StepsView {
         'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'),
       h('label', {}, 'Smoothing ', this.smoothing), box('log', 'logarithmic loss', false),
       box('training', 'training', true, 'activation'), box('validation', 'validation', true, 'gradient'));
+    this.element.querySelector('[data-control=log]').addEventListener('change',
+      () => { this.logChosen = true; }, { capture: true });
+  }
+
+  // Whether the loss has a logarithmic axis: by the reader, otherwise if its values need one.
+  isLog(needed) {
+    const box = this.element.querySelector('[data-control=log]');
+    if (!this.logChosen) box.checked = needed;
+    return box.checked;
   }
 
   isOn(name) {
@@ -41,7 +56,7 @@ export class StepsView {
   zoom(from, to) {
     this.from.value = from ?? '';
     this.to.value = to ?? '';
-    this.draw();
+    this.kept();
   }
 }
 

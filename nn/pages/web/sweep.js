@@ -1,5 +1,6 @@
 // Compares this run with the others: the options that differ, and the results.
 import { four, h } from './dom.js';
+import { saveTable } from './export.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
 // The names of the options that differ between `runs`, in the first one's order.
@@ -14,26 +15,21 @@ function differing(runs) {
   return Array.from(values).filter(([name, all]) => all.size > 1 && name !== '--out').map(([name]) => name);
 }
 
-function lowest({ curves: { val } }) {
-  const losses = val.mean.filter((loss) => loss !== null);
-  return losses.length > 0 ? Math.min(...losses) : NaN;
-}
-
-// A row for each of `runs`, { title, colour, curves, recipe }; nothing for a single run.
+// A row for each of `runs`, { name, colour, curves, recipe }; nothing for a single run.
 export function sweepTable(runs) {
   if (runs.length < 2) return '';
   const names = differing(runs);
-  const heads = ['training', ...names];
+  const heads = ['run', 'latest loss', 'lowest validation loss', ...names];
   const rows = runs.map((run) => {
     const options = new Map((run.recipe.options ?? []).map(({ name, value }) => [name, value]));
-    const { loss } = run.curves;
-    return h('tr', {}, h('td', { class: 'word' }, h('span', { class: `key ${run.colour}` }), run.title),
-      ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')),
-      ...[loss.mean[loss.mean.length - 1] ?? NaN, lowest(run)].map((x) => valueCell(x, four(x))));
+    const { loss, val } = run.curves;
+    return h('tr', {}, h('td', { class: 'word' }, h('span', { class: `key ${run.colour}` }), run.name),
+      ...[loss.latest, val.lowest].map((x) => (x ? valueCell(x.value, four(x.value)) : h('td', {}, '\u2013'))),
+      ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')));
   });
-  return h('section', {}, h('h3', {}, 'Trainings beside one another'),
-    scrolling('Trainings beside one another', 'wide', sortable(h('table', { 'data-table': 'sweep' },
-      h('thead', {}, h('tr', {}, ...heads.map((name) => h('th', { scope: 'col', class: 'word' }, name)),
-        ...['latest loss', 'lowest validation loss'].map((name) => h('th', { scope: 'col' }, name)))),
+  return h('section', {}, h('div', { class: 'row spread' }, h('h3', {}, 'Runs compared'), saveTable('sweep')),
+    scrolling('Runs compared', 'wide', sortable(h('table', { 'data-table': 'sweep' },
+      h('thead', {}, h('tr', {}, ...heads.map((name) =>
+        h('th', { scope: 'col', class: / loss$/.test(name) ? null : 'word' }, name)))),
       h('tbody', {}, ...rows)))));
 }

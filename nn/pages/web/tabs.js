@@ -1,5 +1,6 @@
 // Tabs: a list to choose from, by mouse or keyboard, and the panel of the open one. Panels are
 // filled when first opened.
+import { keepState, valueInAddress } from './address.js';
 import { h } from './dom.js';
 
 // tabs: [[name, label, fill(panel)]]. `shown` is called with the name after every opening; clicking
@@ -25,6 +26,12 @@ export function tabbed(tabs, shown = () => {}) {
     panels.get(name).dispatchEvent(new Event('shown'));
   }
 
+  // A tab that the reader chooses is kept in the address.
+  function choose(name) {
+    open(name);
+    keepState({ tab: name });
+  }
+
   function move(event) {
     const names = tabs.map(([name]) => name);
     const at = names.indexOf(event.currentTarget.dataset.tab);
@@ -33,17 +40,19 @@ export function tabbed(tabs, shown = () => {}) {
       End: last }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    open(names[to]);
+    choose(names[to]);
     buttons.get(names[to]).focus();
   }
 
   for (const [name, label] of tabs) {
     buttons.set(name, h('button', { role: 'tab', id: `tab-${name}`, 'data-tab': name,
       'aria-controls': `panel-${name}`, onkeydown: move,
-      onclick: () => { if (panels.get(name).hidden) open(name); } }, label));
+      onclick: () => { if (panels.get(name).hidden) choose(name); } }, label));
     panels.set(name, h('section', { role: 'tabpanel', id: `panel-${name}`,
       'aria-labelledby': `tab-${name}` }));
   }
   const list = h('div', { role: 'tablist', 'aria-label': 'Views' }, ...buttons.values());
-  return { elements: [list, ...panels.values()], open };
+  // The address's tab, otherwise `usual`.
+  const begin = (usual) => open(buttons.has(valueInAddress('tab')) ? valueInAddress('tab') : usual);
+  return { elements: [list, ...panels.values()], open, begin };
 }

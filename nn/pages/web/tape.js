@@ -1,5 +1,7 @@
 // The tape tab: the step as it ran, as a graph folded by module and as a table; a slider steps
 // through backward, rule by rule.
+import { keepState, numberOf } from './address.js';
+import { saveTable } from './export.js';
 import { bytesText, flopsText, h, number, percent, secondsText, shapeText } from './dom.js';
 import { scrolling, sortable, valueCell } from './table.js';
 import { TapeGraph } from './tape_graph.js';
@@ -7,7 +9,9 @@ import { stateOf, WalkStates } from './walk.js';
 
 export function tapeTab(panel, data) {
   const states = new WalkStates(data);
-  const bar = walkBar(data.walk.length, show);
+  const begun = numberOf('walk', data.walk.length + 1, 0);
+  let before = begun;
+  const bar = walkBar(data.walk.length, begun, show);
   const detail = h('div', { class: 'entry', 'data-view': 'entry' });
   const graph = new TapeGraph(data, choose);
   const table = entryTable(data, choose);
@@ -27,14 +31,16 @@ export function tapeTab(panel, data) {
     graph.show((entry) => stateOf(entry, state));
     table.show((entry) => stateOf(entry, state));
     if (at > 0) choose(data.walk[at - 1].entry);
+    if (at !== before) keepState({ walk: at });
+    before = at;
   }
 
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
-    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), filter),
+    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), h('span', { class: 'row' }, saveTable('entries'), filter)),
     impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'More than 100% of the peak is impossible: ' +
-      'it was measured while other programs were in the way.') : '', table.element);
+      'it was measured while other programs were running.') : '', table.element);
   choose(culpritOf(data) ?? 0);
-  show(0);
+  show(begun);
 }
 
 // The entry in which the first NaN or infinity arose, if any.
@@ -43,8 +49,8 @@ function culpritOf({ nonFinite }) {
 }
 
 // A slider and two buttons to move through the steps, and the text for the one shown.
-function walkBar(steps, show) {
-  const slider = h('input', { type: 'range', min: '0', max: String(steps), value: '0',
+function walkBar(steps, begun, show) {
+  const slider = h('input', { type: 'range', min: '0', max: String(steps), value: String(begun),
     'data-control': 'walk', 'aria-label': 'Step of the walk back', id: 'walk-slider',
     oninput: () => show(Number(slider.value)) });
   const status = h('p', { 'data-readout': 'walk', 'aria-live': 'polite' });
@@ -110,7 +116,7 @@ function entryDetail(data, number_) {
     h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim()))));
   return [
     h('h2', {}, `#${number_} ${entry.op}${entry.settings ? ` (${entry.settings})` : ''}`),
-    h('p', { class: 'quiet' }, `${entry.module || 'no module'}; outputs ` +
+    h('p', { class: 'quiet' }, `${entry.module || 'no module'}; ${entry.outputs.length === 1 ? 'output' : 'outputs'} ` +
       `${entry.outputs.map((y) => `${y.dtype} ${shapeText(y.shape)}`).join(', ')}; keeps ` +
       `${bytesText(entry.saved)} for backward`),
     culpritOf(data) === number_ ? h('p', { class: 'warn' }, data.nonFinite.headline) : '',
@@ -147,18 +153,36 @@ const COLUMNS = ['#', ' op', ' module', 'forward', 'backward', 'of peak', 'FLOPs
 function entryTable(data, choose) {
   const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));
   if (culpritOf(data) !== null) markFinding(rows[culpritOf(data)], data);
+  // Tab stops once in the table: at the chosen row, or the first one shown; arrows move on.
+  function stop() {
+    const shown = Array.from(rows[0].parentElement.rows).filter((row) => !row.hidden);
+    const at = shown.find((row) => row.getAttribute('aria-selected') === 'true') ?? shown[0];
+    for (const row of rows) row.querySelector('button').tabIndex = row === at ? 0 : -1;
+  }
+  const moveUpOrDown = (event) => {
+    const shown = Array.from(rows[0].parentElement.rows).filter((row) => !row.hidden);
+    const at = shown.findIndex((row) => row.contains(document.activeElement) && document.activeElement !== row);
+    const to = shown[{ ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: shown.length - 1 }[event.key]];
+    if (at < 0 || !to) return;
+    event.preventDefault();
+    choose(Number(to.dataset.entry));
+    to.querySelector('button').focus();
+  };
   const element = scrolling('All entries', 'wide entries', sortable(
     h('table', { 'data-table': 'entries' }, h('thead', {}, h('tr', {}, ...COLUMNS.map((name) =>
       h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
-    h('tbody', {}, ...rows))));
+    h('tbody', { onkeydown: moveUpOrDown }, ...rows))));
   return {
     element,
     show: (state) => rows.forEach((row, i) => { row.dataset.state = state(i); }),
-    mark: (entry) => rows.forEach((row, i) =>
-      row.setAttribute('aria-selected', String(i === entry))),
+    mark: (entry) => {
+      rows.forEach((row, i) => row.setAttribute('aria-selected', String(i === entry)));
+      stop();
+    },
     filter: (text) => rows.forEach((row, i) => {
       const { op, module } = data.entries[i];
       row.hidden = !`${op} ${module}`.toLowerCase().includes(text.toLowerCase());
+      if (i === rows.length - 1) stop();
     }),
   };
 }
@@ -177,7 +201,7 @@ function entryRow(entry, i, choose) {
   const time = f.s + (b ? b.s : 0);
   const cells = [
     h('td', { class: 'quiet' }, String(i)),
-    h('td', { class: 'word' }, h('button', { onclick: () => choose(i) }, entry.op)),
+    h('td', { class: 'word' }, h('button', { tabindex: '-1', onclick: () => choose(i) }, entry.op)),
     h('td', { class: 'word quiet' }, entry.module),
     valueCell(f.s, secondsText(f.s)),
     b ? valueCell(b.s, secondsText(b.s)) : h('td', {}, '\u2013'),

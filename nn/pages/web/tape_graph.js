@@ -38,7 +38,7 @@ export class TapeGraph {
       'aria-label': label, onclick: () => this.setZoom(zoom()) }, text);
     return [button('out', 'Smaller', '\u2212', () => this.zoom / 1.25),
       button('in', 'Larger', '+', () => this.zoom * 1.25),
-      button('fit', 'As wide as there is room', 'Fit',
+      button('fit', 'Fit the graph into its frame', 'Fit',
         () => Math.min(1, (this.picture.clientWidth - 4) / this.size.width))];
   }
 
@@ -167,7 +167,7 @@ export class TapeGraph {
       box.element.focus();
     };
     return svg('g', { class: single ? 'node' : 'node module', tabindex: '0', role: 'button',
-      'data-node': node.id, 'aria-label': `${title}: ${note}`, onclick: act,
+      'data-node': node.id, 'aria-label': `${shortened(title)} ${note}`, onclick: act,
       onkeydown: (event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return;
         event.preventDefault();
@@ -175,7 +175,7 @@ export class TapeGraph {
       },
       transform: `translate(${(x - NODE.width / 2).toFixed(1)} ${(y - NODE.height / 2).toFixed(1)})` },
     svg('rect', { width: NODE.width, height: NODE.height, rx: 5 }),
-    svg('text', { x: 10, y: 17, class: 'name' }, shortened(title)),
+    svg('text', { x: 10, y: 17, class: 'name' }, shortened(title)), ' ',
     svg('text', { x: 10, y: 32, class: 'note' }, note));
   }
 

@@ -15,7 +15,7 @@ export class TokenPath {
     this.stages.forEach((stage, i) => {
       stage.from = (stage.op === 'attention' ? stage.inputs.slice(0, 1) : stage.inputs)
         .map(({ slot }) => this.sourceOf(slot)).filter(Boolean);
-      stage.layer = layerIn(stage.module);
+      stage.layer = this.layerOf(stage.module);
       stage.kind = this.kindOf(stage, i);
     });
     // Queries, keys and values belong to the attention that reads them.
@@ -23,6 +23,14 @@ export class TokenPath {
       if (stage.kind !== 'projection') return;
       stage.attention = this.stages.slice(i).find(({ kind }) => kind === 'attention').attention;
     });
+  }
+
+  // "blocks.3.attention.qkv" -> "blocks.3", if that has an attention; otherwise empty: other parts
+  // are numbered as well, such as the tables of earlier tokens.
+  layerOf(module) {
+    const found = /^(.*?\.)?\d+(?=\.|$)/.exec(module || '');
+    const isLayer = found && this.attention.some((each) => (each.module || '').startsWith(`${found[0]}.`));
+    return isLayer ? found[0] : '';
   }
 
   // The stage that computed a tensor, skipping those that only reshape it.
@@ -102,12 +110,6 @@ export class TokenPath {
       return sum;
     });
   }
-}
-
-// "blocks.3.attention.qkv" -> "blocks.3"; empty if it is in no layer.
-function layerIn(module) {
-  const found = /^(.*?\.)?\d+(?=\.|$)/.exec(module || '');
-  return found ? found[0] : '';
 }
 
 export const lengthOf = (x) => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));

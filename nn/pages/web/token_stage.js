@@ -12,33 +12,34 @@ const BENDS = { relu: 'ReLU', gelu: 'GELU', silu: 'SiLU', relu_squared: 'ReLU sq
 const lastPart = (module) => module.slice(module.lastIndexOf('.') + 1);
 
 // The name of a stage.
-export function stageName({ kind, op, module, from, width }) {
+export function stageName({ kind, op, module, from, width, layer }) {
   const names = { attention: 'Weights \u00d7 values', projection: 'Query, key, value',
     output: 'Output projection W_O', norm: 'Norm', logits: 'Logits', embedding: 'Embedding',
     activation: BENDS[op] ?? op };
   if (names[kind]) return names[kind];
   if (kind === 'add') {
     const position = lastPart(module).startsWith('position');
-    return position ? 'Position added' : from.length > 1 ? 'Back into the stream' : 'Added';
+    return position ? 'Position embedding added' : !layer && /history/.test(module) ? 'Earlier token added'
+      : from.length > 1 ? 'Added to the residual stream' : 'Added';
   }
   if (kind === 'linear') return `Linear, to ${width}`;
   return op[0].toUpperCase() + op.slice(1).replace(/_/g, ' ');
 }
 
 const SAYS = {
-  embedding: () => 'The row of a table that belongs to the token. From here on a vector stands at ' +
-    'the token\u2019s place, the residual stream, to which every layer adds something.',
-  norm: () => 'Less its mean, by its deviation, so that the next stage sees numbers of one size; ' +
-    'then by a weight and plus a bias for each.',
-  projection: () => 'Three products with matrices: what the token looks for (q), what it is found ' +
-    'by (k), and what it hands on if it is found (v). Each head has its own part.',
-  attention: () => 'Every head takes the values v of the tokens that it looks at, each by its ' +
-    'weight, and adds them up. Only here does anything come from other tokens.',
-  output: () => 'The heads\u2019 results side by side, times W_O: what each head found is written ' +
-    'into the stream\u2019s dimensions.',
-  activation: () => 'A bend: without it two linear layers would be one.',
-  linear: () => 'A product with a matrix.',
-  logits: () => 'A number for every answer; the softmax makes probabilities of them.',
+  embedding: () => 'The token\u2019s row of the embedding table. From here on the token has a vector, ' +
+    'the residual stream, to which every layer adds.',
+  norm: () => 'Subtract the mean and divide by the standard deviation; then scale by a learned weight ' +
+    'and add a learned bias.',
+  projection: () => 'Three matrix products: what the token looks for (q), what it is found by (k), and ' +
+    'what it passes on if it is found (v). Each head has its own part.',
+  attention: () => 'Every head takes the weighted sum of the values v of the tokens that it attends to. ' +
+    'Only here does a token read from other tokens.',
+  output: () => 'The heads\u2019 outputs, concatenated and multiplied by W_O: what each head found is ' +
+    'written into the residual stream.',
+  activation: () => 'A nonlinearity: without it, two linear layers would collapse into one.',
+  linear: () => 'A matrix product.',
+  logits: () => 'A number for every possible answer; the softmax turns them into probabilities.',
 };
 
 // The elements that show `stage` for the token at `place`. `view` holds the choices, { head,
@@ -51,7 +52,7 @@ export function stageDetail(path, stage, place, view, predictions) {
   return [h('h3', {}, stageName(stage)),
     h('p', { class: 'quiet' }, `#${stage.entry} ${stage.op}${stage.module ? ` in ${stage.module}` : ''}`),
     says ? h('p', { class: 'legend' }, says()) : '',
-    stage.whole ? h('p', { class: 'legend' }, 'From here on one vector stands for the whole sequence.') : '',
+    stage.whole ? h('p', { class: 'legend' }, 'From here on there is one vector for the whole sequence.') : '',
     ...(stage.kind === 'logits' && predictions
       ? [detail.logits(predictions, stage.whole ? 0 : place)] : detail[kinds[stage.kind] ?? 'plain']())];
 }
@@ -74,7 +75,7 @@ class StageDetail {
   numbers(columns, choose, nameOf) {
     const all = columns.filter(([, x]) => x);
     const own = all[all.length - 1]?.[1];
-    if (!own) return h('p', {}, 'This page keeps no numbers of this stage.');
+    if (!own) return h('p', {}, 'This page has no numbers for this stage.');
     const order = Array.from(own.keys());
     const shown = order.length <= MOST_ROWS ? order : order
       .sort((a, b) => Math.abs(own[b]) - Math.abs(own[a])).slice(0, MOST_ROWS);
@@ -115,8 +116,8 @@ class StageDetail {
     const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
     const deviation = Math.sqrt(x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length);
     return [h('div', { class: 'columns' }, this.numbers([['before', x], ['after', this.own]]),
-      this.facts(['mean', 'of the stream', this.about(mean)],
-        ['deviation', 'of the stream', this.about(deviation)]))];
+      this.facts(['mean', 'of the residual stream', this.about(mean)],
+        ['standard deviation', 'of the residual stream', this.about(deviation)]))];
   }
 
   activation() {
@@ -159,7 +160,7 @@ class StageDetail {
       ['k', itself ? attention.key(head, this.place) : null],
       ['v', itself && attention.hasValues() && attention.valueDim === attention.dim
         ? attention.value(head, this.place) : null]]),
-    itself ? '' : h('p', { class: 'quiet legend' }, 'Keys and values are made of other tokens.')];
+    itself ? '' : h('p', { class: 'quiet legend' }, 'Keys and values are computed from other tokens.')];
   }
 
   attention() {
@@ -171,8 +172,8 @@ class StageDetail {
     const result = h('div', {}, h('h4', {}, `What head ${head} found`),
       this.numbers([[`head ${head}`, kept]], (d) => this.view.choose({ dimension: d })));
     if (!mixed) {
-      return [this.headSwitch(), h('p', { class: 'legend' }, 'This page of a large model keeps no values: ' +
-        'only what came of them.'), result];
+      return [this.headSwitch(), h('p', { class: 'legend' }, 'This page of a large model has no values, ' +
+        'only the result.'), result];
     }
     const d = Math.min(dimension, valueDim - 1);
     return [this.headSwitch(), h('div', { class: 'columns' },
@@ -222,8 +223,8 @@ class StageDetail {
       h('div', {}, h('h4', {}, 'What each head adds'), h('table', { 'data-table': 'written' },
         h('thead', {}, h('tr', {}, h('td', {}), h('th', { scope: 'col' }, 'length'),
           h('th', { scope: 'col' }, 'share'), h('td', {}))), h('tbody', {}, ...rows)),
-      h('p', { class: 'quiet legend' }, 'Share: of the sum, along its own direction; below 0 where a ' +
-        'head works against the others.')),
+      h('p', { class: 'quiet legend' }, 'Share of the sum along its direction; negative where a head ' +
+        'works against the others.')),
       this.numbers([...many, ...(bias && many.length > 0 ? [['bias', bias]] : []), ['sum', this.own]]))];
   }
 }

@@ -1,4 +1,5 @@
 // The tab that follows one token through the model, stage by stage, by hand or by playback.
+import { keepState, numberOf } from './address.js';
 import { colour, fixed, h, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 import { Predictions } from './guesses.js';
 import { playButton } from './play.js';
@@ -17,8 +18,9 @@ export function tokenTab(panel, data) {
   }
   const path = new TokenPath(data);
   const predictions = data.predictions ? new Predictions(data.predictions) : null;
-  const state = { place: path.places[path.stages.some(({ whole }) => whole) ? 0 : path.places.length - 1],
-    at: 0 };
+  const usual = path.places[path.stages.some(({ whole }) => whole) ? 0 : path.places.length - 1];
+  const wanted = numberOf('token', path.tokens, usual);
+  const state = { place: path.places.includes(wanted) ? wanted : usual, at: 0 };
   const view = { head: 0, dimension: 0, choose: (changes) => {
     Object.assign(view, changes);
     showDetail();
@@ -27,8 +29,9 @@ export function tokenTab(panel, data) {
   const transport = playBar(path.stages.length, show);
   const way = wayList(path, show);
 
-  function show(at) {
+  function show(at, keep = true) {
     state.at = at;
+    if (keep) keepState({ stage: at });
     transport.say(at, statusText(path, at));
     way.mark(at);
     showDetail();
@@ -43,12 +46,13 @@ export function tokenTab(panel, data) {
 
   panel.append(h('h2', {}, 'One token, from embedding to answer'),
     placeSwitch(path, data, state, () => {
+      keepState({ token: state.place });
       way.renew(state.place);
       showDetail();
     }), transport.element,
     h('div', { class: 'split way-split' }, way.element, detail));
   way.renew(state.place);
-  show(0);
+  show(numberOf('stage', path.stages.length, 0), false);
 }
 
 const statusText = (path, at) => {
@@ -165,8 +169,9 @@ function wayList(path, show) {
     element,
     renew: (to) => {
       place = to;
-      rows.forEach(({ length, stage }) => {
+      rows.forEach(({ row, length, stage }) => {
         const vector = path.vector(stage, place);
+        row.classList.toggle('lost', Boolean(vector) && !Number.isFinite(lengthOf(vector)));
         length.textContent = vector ? `length ${path.exact ? '' : '\u2248'}${fixed(lengthOf(vector), 2)}` : '';
       });
       draw();
@@ -184,20 +189,22 @@ function wayList(path, show) {
   };
 }
 
-// A vector as columns: blue above 0, orange below, stronger for larger values.
+// A vector as columns: blue above 0, orange below, stronger for larger values; NaN and infinity in
+// the colour of a warning.
 function drawStrip(canvas, vector) {
   const width = canvas.parentElement.clientWidth - 20;
   if (width <= 0 || !vector) return;
   const context = sized(canvas, width, STRIP_HEIGHT);
   const [low, above, below] = [rgb('map-low'), rgb('activation'), rgb('gradient')];
-  const most = vector.reduce((a, x) => Math.max(a, Math.abs(x)), 0) || 1;
+  const most = vector.reduce((a, x) => (Number.isFinite(x) ? Math.max(a, Math.abs(x)) : a), 0) || 1;
   const columns = Math.min(vector.length, Math.floor(width));
   for (let i = 0; i < columns; ++i) {
     const first = Math.floor(i * vector.length / columns);
     const last = Math.max(first + 1, Math.floor((i + 1) * vector.length / columns));
     let strongest = 0; // of those sharing the column
     for (let d = first; d < last; ++d) {
-      if (Math.abs(vector[d]) > Math.abs(strongest)) strongest = vector[d];
+      if (!Number.isFinite(vector[d])) strongest = NaN;
+      else if (Math.abs(vector[d]) > Math.abs(strongest)) strongest = vector[d];
     }
     const share = Math.sqrt(Math.abs(strongest) / most);
     const to = strongest > 0 ? above : below;

@@ -4,11 +4,10 @@ import { scrolling, sortable } from './table.js';
 
 const SATURATES = ['tanh', 'sigmoid'];
 
-const DEFINITION = 'A unit, one place along the last axis, is dead in this step if a gradient came ' +
-  'to its output in some row (a token of a sequence), and to its input went exactly 0 in every ' +
-  'row: of relu, where the input was never above 0; of gelu and silu, where their slope ' +
-  'underflowed; of tanh and sigmoid, where they were saturated. A unit is unreached if only 0 came ' +
-  'to its output: what follows ignores it.';
+const DEFINITION = 'A unit is dead if a gradient reached its output but none got through to its input, in ' +
+  'any row (a token of a sequence): in relu because the input was never above 0, in gelu and silu because ' +
+  'their slope underflowed, in tanh and sigmoid because they were saturated. A unit is unreached if no ' +
+  'gradient reached its output: later layers ignore it.';
 
 export function unitsView({ entries }) {
   const all = entries.map((entry, i) => ({ ...entry, i })).filter(({ units }) => units);

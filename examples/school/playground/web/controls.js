@@ -19,11 +19,11 @@ function savedRun() {
   const archive = input('archive', 'A saved run, playground.tar.gz', { accept: '.gz,.tar' });
   const directory = input('directory', 'A directory that tapestry train wrote',
     { webkitdirectory: true });
-  const text = input('run-text', 'The text that it learned from', { accept: 'text/*,.txt' });
+  const text = input('run-text', 'The training text', { accept: 'text/*,.txt' });
   return {
     element: h('div', { class: 'own-text', hidden: true },
       h('p', { class: 'quiet' }, 'A run that was saved here, or a directory of tapestry train with ' +
-        'the text that it learned from. It stays in this page.'),
+        'its training text. It stays in this page.'),
       h('div', { class: 'row' }, h('label', {}, 'Saved run ', archive)),
       h('div', { class: 'row' }, h('label', {}, 'or directory ', directory),
         h('label', {}, 'and text ', text))),
@@ -50,7 +50,7 @@ export function beginning(restart) {
   const saved = savedRun();
   const chosen = () => source.lastChild.value;
   const source = choice('source', 'Text', [['stories', 'children\u2019s stories'],
-    ['own', 'your own'], ['saved', 'that of a saved run']], () => {
+    ['own', 'your own'], ['saved', 'a saved run']], () => {
     ownText.hidden = chosen() !== 'own';
     saved.element.hidden = chosen() !== 'saved';
     for (const field of [size.lastChild, steps, seed]) field.disabled = chosen() === 'saved';

@@ -78,8 +78,8 @@ export function operationsView(ask) {
       (at + 1 === all.length ? ' With these gradients the parameters have been updated.' : '');
     slider.setAttribute('aria-valuetext', title.textContent);
     body.replaceChildren(
-      sideOf(op.back ? 'Gradients of what it made' : 'It was given', op.given),
-      sideOf(op.back ? 'Gradients of what it was given' : 'It made', op.made));
+      sideOf(op.back ? 'Gradient of the output' : 'Inputs', op.given),
+      sideOf(op.back ? 'Gradients of the inputs' : 'Output', op.made));
   }
 
   return {

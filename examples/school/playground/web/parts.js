@@ -6,15 +6,18 @@ const MAP = 84; // pixels
 const OTHERS = [['positions', 'positions'], ['norms', 'norms'],
   ['residuals', 'residual connections']];
 
-// Draws weights [tokens, tokens] of one head as squares from light to dark.
+// Draws weights [tokens, tokens] of one head as squares from light to dark; hidden keys and NaN have
+// colours of their own.
 function drawMap(canvas, weights, tokens) {
   const context = sized(canvas, MAP, MAP);
   const [low, high] = [rgb('map-low'), rgb('map-high')];
   const side = MAP / tokens;
   for (let i = 0; i < tokens; ++i) {
     for (let j = 0; j < tokens; ++j) {
-      const share = Math.sqrt(weights[i * tokens + j]);
-      const [r, g, b] = low.map((from, k) => Math.round(from + share * (high[k] - from)));
+      const weight = weights[i * tokens + j];
+      const share = Math.sqrt(weight);
+      const [r, g, b] = Number.isNaN(weight) ? rgb('warn') : j > i ? rgb('map-hidden')
+        : low.map((from, k) => Math.round(from + share * (high[k] - from)));
       context.fillStyle = `rgb(${r}, ${g}, ${b})`;
       context.fillRect(j * side, i * side, side, side);
     }
@@ -120,14 +123,14 @@ export function partsView({ ask, askLosses, takeAway }) {
       panel = to;
       const box = ([name, label]) => h('label', {}, boxes[name], ` ${label}`);
       panel.append(
-        h('p', { class: 'legend' }, 'Press a head or a layer to take it away, again to bring it ' +
-          'back. What is gone is gone from training as well; the parameters stay.'),
+        h('p', { class: 'legend' }, 'Press a head or a layer to remove it, again to restore it. ' +
+          'A removed part is also left out of training; its parameters are kept.'),
         h('div', { class: 'row' }, ...OTHERS.map(box)), verdict,
         h('div', { class: 'row sentence' }, h('label', {}, 'Heads on ', field)),
-        grid, h('p', { class: 'quiet legend' }, 'A row for each token that looks, a column for ' +
-          'each that it looks at; the stronger the colour, the more.'),
+        grid, h('p', { class: 'quiet legend' }, 'Rows are queries, columns are keys. Stronger colour means a ' +
+          'larger weight.'),
         h('h3', {}, 'What the latest step did'),
-        h('p', { class: 'quiet legend' }, 'Root mean squares. A healthy update is about a ' +
+        h('p', { class: 'quiet legend' }, 'Root mean squares. At the full learning rate, a healthy update is about a ' +
           'thousandth of the value; the bar goes from a millionth to 1.'),
         h('div', { class: 'wide flow', tabindex: '0', role: 'region', 'aria-label': 'Updates' },
           h('table', { 'data-table': 'updates' }, h('thead', {}, h('tr', {},

@@ -3,6 +3,7 @@
 // views.js.
 import { beginning, whileItRuns } from './controls.js';
 import { h, number } from './dom.js';
+import { headline } from './headline.js';
 import { operationsView } from './operations.js';
 import { partsView } from './parts.js';
 import { rulesView } from './rules.js';
@@ -24,9 +25,9 @@ function startWorker(answered) {
 function standingOf({ status, recipe, curves }, playing) {
   const { state, step, message } = status;
   if (state === 'diverged') return `Diverged after step ${step}: ${message}`;
-  const last = ({ mean }) => mean[mean.length - 1];
-  const losses = step === 0 ? '' : `. Loss ${number(last(curves.loss))}` +
-    (curves.val.mean.length > 0 ? `, validation ${number(last(curves.val))}` : '');
+  const losses = !curves.loss.latest ? '' : `. Loss ${number(curves.loss.latest.value)}, ` +
+    `learning rate ${number(curves.lr.latest.value, 3)}` +
+    (curves.val.latest ? `, validation ${number(curves.val.latest.value)}` : '');
   const word = state === 'finished' ? 'Finished' : playing ? 'Running' : 'Paused';
   return `${word}: step ${step} of ${recipe.steps}${losses}.`;
 }
@@ -38,6 +39,7 @@ function showPlayground() {
   const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
   const failed = h('p', { class: 'warn', 'data-readout': 'failed', role: 'alert', hidden: true });
   const other = h('p', { class: 'warn', 'data-readout': 'differs', hidden: true });
+  const head = headline(null);
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
   const run = h('button', { class: 'step-button', 'data-control': 'run', disabled: true,
     onclick: () => say(playing ? 'pause' : 'play') }, 'Play');
@@ -58,7 +60,7 @@ function showPlayground() {
   const parts = partsView({ ask: (sentence) => say('heads', { sentence }),
     askLosses: () => say('losses'), takeAway: (those) => {
       const any = Object.values(those).some((part) => part === true || part.length > 0);
-      note('parts', any && 'Parts are taken away');
+      note('parts', any && 'Parts are removed');
       say('takeAway', those);
     } });
   const rules = rulesView((rule) => {
@@ -117,8 +119,8 @@ function showPlayground() {
       rules.begin(breakable);
       ['parts', 'rule'].forEach((kind) => note(kind, false));
       other.hidden = differs === '';
-      other.textContent = 'Its steps so far were taken by another library ' +
-        `(${differs.split(' ').join(', ')}): what follows has other bits than there.`;
+      other.textContent = 'Its steps so far were taken with another build ' +
+        `(${differs.split(' ').join(', ')}): the steps from here on have different bits.`;
     },
     report(answer) {
       latest = answer.data;
@@ -131,6 +133,7 @@ function showPlayground() {
       document.body.dataset.step = step;
       document.body.dataset.playing = playing;
       subtitle.textContent = latest.subtitle;
+      head.renew(latest.diagnosis);
       bar.value = step / Math.max(1, latest.recipe.steps);
       reports.forEach((view) => view.renew(latest));
       samples.stands(step, playing);
@@ -160,7 +163,7 @@ function showPlayground() {
       'page: the library\u2019s own code, compiled to WebAssembly. Nothing leaves your computer.')),
     before.element,
     h('div', { class: 'walk' }, h('div', { class: 'row' }, run, one, during.element), bar, status,
-      subtitle, other, failed),
+      head.element, subtitle, other, failed),
     ...tabs.elements);
   tabs.open('curves');
   const worker = startWorker((answer) => answers[answer.kind](answer));

@@ -35,10 +35,10 @@ export function rulesView(broken, ask) {
 
   return {
     fill(panel) {
-      panel.append(h('p', { class: 'legend' }, 'A wrong gradient rarely fails: the model learns, ' +
-        'worse than it should, and nobody knows why. Break a rule, let the training run, and look ' +
-        'at the curves. The gradient checker knows nothing of what you did: it compares the rules ' +
-        'with differences of the function itself.'),
+      panel.append(h('p', { class: 'legend' }, 'A wrong gradient rarely causes an error: the model ' +
+        'learns worse than it should, and nothing shows why. Break a rule, train, and look at the ' +
+        'curves. The gradient checker does not know what you did: it compares the rules with ' +
+        'finite differences of the function.'),
       h('div', { class: 'row' }, h('label', {}, 'The gradient of ', which), flaw),
       standing, h('div', { class: 'row' }, button), report);
     },
@@ -53,8 +53,10 @@ export function rulesView(broken, ask) {
       report.hidden = true;
       button.disabled = false;
     },
+    // The first wrong operation is the answer, so it comes first.
     show(text) {
-      report.textContent = text;
+      const found = /^  first wrong op:[^\n]*(?:\n    [^\n]*)*/m.exec(text);
+      report.textContent = found ? `${found[0].trim()}\n\n${text}` : text;
       button.disabled = false;
     },
     failed: () => { button.disabled = false; },

@@ -13,9 +13,9 @@ export function shareView(ask) {
     'Save this run');
   const altered = h('p', { class: 'warn', hidden: true, 'data-readout': 'altered' });
   return {
-    element: h('section', {}, h('h3', {}, 'Take it along'), h('p', { class: 'legend' },
+    element: h('section', {}, h('h3', {}, 'Export this run'), h('p', { class: 'legend' },
       'One file with the model, the optimiser, its random numbers, and the text. tapestry train ' +
-      'goes on with it, and so does this page: choose \u201cthat of a saved run\u201d as its text.'),
+      'continues it, and so does this page: choose \u201ca saved run\u201d as its text.'),
     h('div', { class: 'row' }, button), altered, told, link),
     save({ file, step }) {
       if (link.href) URL.revokeObjectURL(link.href);
@@ -23,15 +23,15 @@ export function shareView(ask) {
       link.click();
       told.hidden = false;
       told.replaceChildren(h('p', {}, `Saved after step ${step}, ` +
-        `${(file.size / 1e6).toFixed(2)} MB. To go on outside the browser:`), h('pre', {}, COMMANDS),
-      h('p', { class: 'legend' }, 'Both come to the same bits: in the end, the SHA-256 of the ' +
-        'numbers in model.safetensors is the one that this page shows.'));
+        `${(file.size / 1e6).toFixed(2)} MB. To continue outside the browser:`), h('pre', {}, COMMANDS),
+      h('p', { class: 'legend' }, 'Both give the same bits: the SHA-256 of the numbers in ' +
+        'model.safetensors equals the one that this page shows.'));
     },
     // Changes to the run that tapestry train cannot reproduce.
     say(changes) {
       altered.hidden = changes.length === 0;
-      altered.textContent = `${changes.join(' and ')}: tapestry train knows nothing of that, and ` +
-        'from here on comes to other bits.';
+      altered.textContent = `${changes.join(' and ')}: tapestry train does not apply this ` +
+        'change, so its results will differ from here on.';
     },
     clear: () => { told.hidden = true; },
   };

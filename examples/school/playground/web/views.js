@@ -63,17 +63,17 @@ class Asking {
 
 export function samplesView(ask) {
   const prompt = h('input', { type: 'search', 'data-control': 'prompt', size: 40,
-    'aria-label': 'Text to go on with', placeholder: 'text to go on with',
+    'aria-label': 'Text to continue', placeholder: 'text to continue',
     onchange: () => asking.now() });
-  const text = h('pre', { 'data-view': 'sample', 'aria-live': 'polite' });
+  const text = h('pre', { 'data-view': 'sample' });
   const asking = new Asking(() => ask(prompt.value));
   return {
     fill(panel) {
       panel.append(h('div', { class: 'row' }, h('label', {}, 'Begin with ', prompt),
         h('button', { class: 'step-button', 'data-control': 'write',
           onclick: () => asking.now() }, 'Write')),
-      h('p', { class: 'quiet legend' }, 'The same random numbers every time: what differs is the ' +
-        'model, and the temperature.'), text);
+      h('p', { class: 'quiet legend' }, 'The random numbers are the same every time: only the model and the ' +
+        'temperature change.'), text);
       asking.fill(panel);
     },
     ask: () => asking.panel && asking.now(),
@@ -143,9 +143,9 @@ export function bitsView(ask, share) {
   return {
     fill(panel) {
       panel.append(h('h3', {}, 'SHA-256 of all parameters'), digest, at,
-        h('p', { class: 'legend' }, 'The same text, settings and seed give these very bits in ' +
-          'every browser, and in the native library under TAPESTRY_ISA=baseline, as long as ' +
-          'nothing is changed on the way.'), share);
+        h('p', { class: 'legend' }, 'The same text, settings and seed give these bits in ' +
+          'every browser, and in the native library with TAPESTRY_ISA=baseline, if nothing is ' +
+          'changed during the run.'), share);
       asking.fill(panel);
     },
     show(text) {

@@ -17,7 +17,7 @@ function functionsOf(module) {
   const [text, number] = ['string', 'number'];
   const list = {
     error: [text], stories: [text, number, number],
-    start: [number, text, ...Array(10).fill(number)], is_finished: [number], step: [number],
+    start: [number, 'array', ...Array(11).fill(number)], is_finished: [number], step: [number],
     change: [number, number, number], sample: [text, text, number, number],
     report: [text, number, text], look: [text, text], digest: [text], operations: [text],
     heads: [number, text], heads_size: [number], flow: [text], losses: [number],
@@ -27,6 +27,12 @@ function functionsOf(module) {
   };
   return Object.fromEntries(Object.entries(list).map(([name, [result, ...args]]) =>
     [name, module.cwrap(`playground_${name}`, result, args)]));
+}
+
+// A text as an argument: NUL would end it.
+function withoutNul(given) {
+  if (given.includes('\0')) throw new Error('The text contains U+0000, which ends a text here: remove it.');
+  return given;
 }
 
 // Returns the result of a call, or throws its error.
@@ -169,7 +175,8 @@ const ANSWERS = {
   },
   start({ text, bytes, settings: s }) {
     const words = text ?? library.stories(1, bytes);
-    checked(library.start(words, s.layers, s.heads, s.dim, s.context, s.batch, s.steps,
+    const encoded = new TextEncoder().encode(words);
+    checked(library.start(encoded, encoded.length, s.layers, s.heads, s.dim, s.context, s.batch, s.steps,
       s.evaluateEvery, s.lr, s.dropout, s.seed));
     playing = false;
     started(words);
@@ -205,18 +212,18 @@ const ANSWERS = {
     checked(library.change(lr, dropout));
   },
   sample({ prompt, tokens, temperature }) {
-    const text = checked(library.sample(prompt, tokens, temperature));
+    const text = checked(library.sample(withoutNul(prompt), tokens, temperature));
     postMessage({ kind: 'sample', text });
   },
   look({ sentence }) {
-    postMessage({ kind: 'look', data: JSON.parse(checked(library.look(sentence))) });
+    postMessage({ kind: 'look', data: JSON.parse(checked(library.look(withoutNul(sentence)))) });
   },
   digest() {
     postMessage({ kind: 'digest', digest: checked(library.digest()) });
   },
   // What heads attend to, and what the latest observed step did to the parameters.
   heads({ sentence }) {
-    const place = checked(library.heads(sentence));
+    const place = checked(library.heads(withoutNul(sentence)));
     const weights = numbersAt(place, library.heads_size());
     const updates = tableOf(library.flow() ?? '').map(([name, ...sizes]) =>
       ({ name, sizes: sizes.map(Number) }));

@@ -8,7 +8,7 @@
       failed: '程序出错，见输出。', loading: '正在载入库……', number: '程序中的数：',
       leftOut: '这个程序要用多个线程，网页里运行不了。' }
     : { run: 'Run', stop: 'Stop', reset: 'Reset', running: 'Running \u2026', stopped: 'Stopped.',
-      same: 'It printed what this page shows.', other: 'It printed something else than this page shows.',
+      same: 'The output matches the one shown.', other: 'The output differs from the one shown.',
       changed: 'Printed with your numbers.', failed: 'The program failed; its output says why.',
       loading: 'Loading the library \u2026', number: 'a number of the program: ',
       leftOut: 'This program needs several threads, which a page does not have.' };

@@ -1,0 +1,378 @@
+#include <tapestry/nn/inspect/diagnosis.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace tapestry {
+
+// ---- facts --------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr double kNoise = 0.1;  // nats by which a mean of losses may fluctuate
+
+// A loss that no sound model has after its first step: an untrained one's is near guessing.
+double clearly_above(double guessing) { return guessing + std::max(1.0, 0.25 * guessing); }
+
+}  // namespace
+
+RunWatch::RunWatch(std::int64_t steps, double clip, double guessing)
+    : window_(std::clamp<std::int64_t>(steps / 20, 10, 100)) {
+    facts_.planned = steps;
+    facts_.clip = clip;
+    facts_.guessing = guessing;
+}
+
+void RunWatch::add(const StepMetrics& m) {
+    RunFacts& f = facts_;
+    if (++seen_ == 1) {
+        f.first = {m.step, m.loss};
+        f.recent = m.loss;
+        f.norm = m.grad_norm;
+    }
+    const double weight = 1 / static_cast<double>(std::min(seen_, window_));
+    f.last = {m.step, m.loss};
+    f.recent += weight * (m.loss - f.recent);
+    f.norm += weight * (m.grad_norm - f.norm);
+    if (f.highest.step == 0 || m.loss > f.highest.value) f.highest = f.last;
+    if (seen_ >= window_ && (f.lowest.step == 0 || f.recent < f.lowest.value)) {
+        f.lowest = {m.step, f.recent};
+    }
+    if (4 * m.step <= 3 * f.planned) f.before = f.recent;
+    if (seen_ > 1 && f.above.step == 0 && m.loss > clearly_above(f.guessing)) f.above = f.last;
+    if (f.clip > 0 && m.grad_norm > f.clip) ++clipped_;
+    f.clipped = static_cast<double>(clipped_) / static_cast<double>(seen_);
+    f.lr = seen_ == 1 ? m.lr : std::max(f.lr, m.lr);
+    if (!m.val_loss) return;
+    f.val = {m.step, *m.val_loss};
+    if (f.lowest_val.step == 0 || *m.val_loss < f.lowest_val.value) f.lowest_val = f.val;
+}
+
+// ---- commands -----------------------------------------------------------------------------------
+
+namespace {
+
+// The words of a shell command with their quotes.
+std::vector<std::string> words_of(const std::string& command) {
+    std::vector<std::string> words(1);
+    bool quoted = false;
+    for (std::size_t i = 0; i < command.size(); ++i) {
+        const char c = command[i];
+        if (c == '\'') quoted = !quoted;
+        if (c == ' ' && !quoted) {
+            words.emplace_back();
+            continue;
+        }
+        words.back() += c;
+        if (c == '\\' && !quoted && i + 1 < command.size()) words.back() += command[++i];
+    }
+    return words;
+}
+
+// A run that continues another cannot be repeated by its command.
+bool is_repeatable(const std::string& command) {
+    const std::vector<std::string> words = words_of(command);
+    return !command.empty() && std::none_of(words.begin(), words.end(), [](const auto& word) {
+        return word == "--resume" || word == "--fork" || word == "--step";
+    });
+}
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+// The run again, in another directory, with other options; an option without a value is a flag.
+std::string again(const RunFacts& f, const Options& options) {
+    if (!is_repeatable(f.command)) return {};
+    std::string command = f.command;
+    for (const auto& [name, value] : options) command = with_option(command, name, value);
+    const std::string out = option_in(command, "--out");
+    return out.empty() ? command : with_option(command, "--out", out + "-2");
+}
+
+std::string rate_text(double lr) { return fmt::format("{:.4g}", lr); }
+
+std::string at_rate(const RunFacts& f, double lr) {
+    Options options{{"--lr", rate_text(lr)}};
+    const bool has_end = !option_in(f.command, "--min-lr").empty();
+    if (has_end) options.emplace_back("--min-lr", rate_text(lr / 10));
+    return again(f, options);
+}
+
+double lower_rate(const RunFacts& f) {
+    return f.usual_lr > 0 && f.lr > f.usual_lr ? std::min(f.usual_lr, f.lr / 10) : f.lr / 10;
+}
+
+std::string sampling(const RunFacts& f) {
+    const std::string out = option_in(f.command, "--out");
+    return out.empty() ? "" : "tapestry sample --model " + out;
+}
+
+std::string no_command(const RunFacts&) { return {}; }
+std::string no_advice(const RunFacts&) { return {}; }
+
+}  // namespace
+
+std::string option_in(const std::string& command, const std::string& name) {
+    const std::vector<std::string> words = words_of(command);
+    const auto found = std::find(words.begin(), words.end(), name);
+    return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
+}
+
+std::string with_option(const std::string& command, const std::string& name,
+                        const std::string& value) {
+    std::vector<std::string> words = words_of(command);
+    const auto found = std::find(words.begin(), words.end(), name);
+    if (found == words.end()) {
+        words.push_back(name);
+        if (!value.empty()) words.push_back(value);
+    } else if (!value.empty() && found + 1 != words.end()) {
+        *(found + 1) = value;
+    }
+    return fmt::format("{}", fmt::join(words, " "));
+}
+
+// ---- signs --------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr double kFarAbove = 10;                           // times the usual rate
+constexpr double kFarBelow = 0.03;                         // times the usual rate
+constexpr double kLargeUpdate = 0.1, kSmallUpdate = 3e-5;  // of the value
+constexpr std::int64_t kEarly = 20;                        // steps that show nothing yet
+
+bool known(double x) { return std::isfinite(x); }
+
+// The loss to judge a run by: on held-out text if it was evaluated.
+double loss_of(const RunFacts& f) { return f.val.step > 0 ? f.val.value : f.recent; }
+
+std::string loss_name(const RunFacts& f) {
+    return f.val.step > 0 ? "the validation loss" : "the loss";
+}
+
+bool is_far_above(const RunFacts& f) { return f.usual_lr > 0 && f.lr > kFarAbove * f.usual_lr; }
+bool is_far_below(const RunFacts& f) { return f.usual_lr > 0 && f.lr < kFarBelow * f.usual_lr; }
+
+// A loss that rose far above guessing, updates as large as the values, or an absurd rate.
+bool rate_hurts(const RunFacts& f) {
+    return f.above.step > 0 || is_far_above(f) || f.ratio > kLargeUpdate;
+}
+
+// The tokens' frequencies already predict it.
+bool is_constant(const RunFacts& f) { return known(f.counting) && f.counting < 0.05; }
+
+// More than noise below guessing, or most of the way to what counting tokens gives.
+bool has_learned(const RunFacts& f) {
+    const double gain = known(f.counting) ? f.guessing - f.counting : f.guessing;
+    return loss_of(f) < f.guessing - std::max(0.02, std::min(kNoise, 0.5 * gain));
+}
+
+bool uses_nothing(const RunFacts& f) {
+    return known(f.counting) && loss_of(f) > f.counting - 0.03 * f.counting;
+}
+
+bool has_risen(const RunFacts& f) {
+    if (f.lowest.step == 0 || f.lowest.value > f.guessing - kNoise) return false;
+    return f.recent - f.lowest.value > std::max(2 * kNoise, 0.25 * (f.guessing - f.lowest.value));
+}
+
+bool memorises(const RunFacts& f) {
+    if (f.val.step == 0 || !known(f.recent)) return false;
+    const double gap = f.val.value - f.recent;
+    const double risen = f.val.value - f.lowest_val.value;
+    const bool past = risen > std::max(kNoise, 0.05 * f.lowest_val.value);
+    const bool never = f.val.value > f.guessing && f.recent < f.guessing - 0.5;
+    return gap > std::max(0.5, 0.2 * f.val.value) && (past || never);
+}
+
+std::string clipped_text(const RunFacts& f) {
+    return f.clip > 0 && f.clipped > 0.9
+               ? fmt::format("; {:.0f}% of the steps were clipped", 100 * f.clipped)
+               : "";
+}
+
+std::string rise_text(const RunFacts& f) {
+    if (f.above.step == 0) return {};
+    return fmt::format(": the loss was {:.4g} at step {}, while guessing gives {:.3f}",
+                       f.above.value, f.above.step, f.guessing);
+}
+
+// ---- rules --------------------------------------------------------------------------------------
+
+std::string high_text(const RunFacts& f) {
+    const std::string rise = rise_text(f);
+    const std::string now = f.diverged
+                                ? fmt::format("it was not finite at step {}", f.last.step + 1)
+                                : fmt::format("{} is {:.4g} now", loss_name(f), loss_of(f));
+    const std::string sign =
+        !rise.empty() ? rise + ", and " + (f.diverged ? now : fmt::format("{:.4g} now", loss_of(f)))
+        : f.ratio > kLargeUpdate
+            ? fmt::format(": a step changes the weights by {:.2g} of their size, and {}", f.ratio,
+                          now)
+            : fmt::format(": {:.3g} is usual for this optimiser, and {}", f.usual_lr, now);
+    return fmt::format("the learning rate of {} is too high{}{}", rate_text(f.lr), sign,
+                       clipped_text(f));
+}
+
+std::string high_advice(const RunFacts& f) {
+    return fmt::format("try {}", rate_text(lower_rate(f)));
+}
+
+std::string high_command(const RunFacts& f) { return at_rate(f, lower_rate(f)); }
+
+std::string trap_command(const RunFacts& f) { return again(f, {{"--trap-nan", ""}}); }
+
+bool has_ended_or_shown(const RunFacts& f) { return !f.running || f.last.step >= 5 * kEarly; }
+
+std::string fewer_steps(const RunFacts& f) {
+    return again(f, {{"--steps", std::to_string(f.lowest_val.step)}});
+}
+
+const std::array kRules{
+    DiagnosisRule{"bad_start", DiagnosisVerdict::bad,
+                  [](const RunFacts& f) { return f.diverged && f.last.step == 0; },
+                  [](const RunFacts&) -> std::string {
+                      return "the first step was not finite, before any update: the initial "
+                             "weights hold NaN or infinity, or overflow";
+                  },
+                  [](const RunFacts&) -> std::string { return "find the operation"; },
+                  trap_command},
+    DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
+                  [](const RunFacts& f) { return f.diverged && rate_hurts(f); }, high_text,
+                  high_advice, high_command},
+    DiagnosisRule{"diverged", DiagnosisVerdict::bad, [](const RunFacts& f) { return f.diverged; },
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "step {} was not finite, after a loss of {:.4g} that had "
+                          "not risen",
+                          f.last.step + 1, f.last.value);
+                  },
+                  [](const RunFacts&) -> std::string { return "find the operation"; },
+                  trap_command},
+    DiagnosisRule{"constant_text", DiagnosisVerdict::bad, is_constant,
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "the text is almost the same {} throughout: counting {}s "
+                          "reaches a loss of {:.3g}, so there is nothing to learn",
+                          f.unit, f.unit, f.counting);
+                  },
+                  [](const RunFacts&) -> std::string { return "train on another text"; },
+                  no_command},
+    DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
+                  [](const RunFacts& f) {
+                      return f.last.step >= kEarly && rate_hurts(f) &&
+                             (loss_of(f) > f.guessing - kNoise || uses_nothing(f));
+                  },
+                  high_text, high_advice, high_command},
+    DiagnosisRule{"unstable", DiagnosisVerdict::bad,
+                  [](const RunFacts& f) { return f.last.step >= kEarly && has_risen(f); },
+                  [](const RunFacts& f) {
+                      return fmt::format("the loss fell to {:.4f} by step {}, but is {:.4f} again",
+                                         f.lowest.value, f.lowest.step, f.recent) +
+                             clipped_text(f);
+                  },
+                  [](const RunFacts& f) {
+                      return fmt::format("try a learning rate of {} or a longer warm-up",
+                                         rate_text(f.lr / 3));
+                  },
+                  [](const RunFacts& f) { return at_rate(f, f.lr / 3); }},
+    DiagnosisRule{"memorises", DiagnosisVerdict::bad, memorises,
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "the model memorises its text: the validation loss is "
+                          "{:.4f}, after {:.4f} at step {}, while the training loss "
+                          "is {:.4f}",
+                          f.val.value, f.lowest_val.value, f.lowest_val.step, f.recent);
+                  },
+                  [](const RunFacts& f) {
+                      return fmt::format("use more text or dropout, or stop at step {}",
+                                         f.lowest_val.step);
+                  },
+                  [](const RunFacts& f) { return f.running ? "" : fewer_steps(f); }},
+    DiagnosisRule{"no_pattern", DiagnosisVerdict::bad,
+                  [](const RunFacts& f) {
+                      return !f.running && f.last.step >= 5 * kEarly && !is_far_below(f) &&
+                             known(f.pairs) && std::min(f.pairs, f.counting) > 0.98 * f.guessing &&
+                             loss_of(f) > f.guessing - kNoise;
+                  },
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "neither the model nor counting finds a pattern in this "
+                          "text: {} is {:.4f}, guessing gives {:.4f}, counting "
+                          "pairs {:.4f}",
+                          loss_name(f), loss_of(f), f.guessing, f.pairs);
+                  },
+                  [](const RunFacts&) -> std::string { return "train on more or other text"; },
+                  no_command},
+    DiagnosisRule{
+        "rate_too_low", DiagnosisVerdict::bad,
+        [](const RunFacts& f) {
+            const bool slow = is_far_below(f) || f.ratio < kSmallUpdate;
+            return has_ended_or_shown(f) && f.last.step >= kEarly && slow && !rate_hurts(f) &&
+                   !has_learned(f);
+        },
+        [](const RunFacts& f) {
+            const std::string sign =
+                known(f.ratio)
+                    ? fmt::format("a step changes the weights by {:.2g} of their size", f.ratio)
+                    : fmt::format("{:.3g} is usual for this optimiser", f.usual_lr);
+            return fmt::format(
+                "the learning rate of {} is too low: {}, and the loss "
+                "went from {:.4f} to {:.4f} only",
+                rate_text(f.lr), sign, f.first.value, f.recent);
+        },
+        [](const RunFacts& f) {
+            return fmt::format("try {}", rate_text(is_far_below(f) ? f.usual_lr : 100 * f.lr));
+        },
+        [](const RunFacts& f) { return at_rate(f, is_far_below(f) ? f.usual_lr : 100 * f.lr); }},
+    DiagnosisRule{"good", DiagnosisVerdict::good,
+                  [](const RunFacts& f) {
+                      const double least = known(f.pairs) ? f.pairs : 0.9 * f.counting;
+                      return !f.running && loss_of(f) < least - 0.01;
+                  },
+                  [](const RunFacts& f) {
+                      const bool pairs = known(f.pairs);
+                      return fmt::format(
+                          "the run went well: {} is {:.4f}, counting {} gives "
+                          "{:.4f}",
+                          loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
+                          pairs ? f.pairs : f.counting);
+                  },
+                  no_advice, sampling},
+    DiagnosisRule{"needs_steps", DiagnosisVerdict::open,
+                  [](const RunFacts& f) {
+                      return !f.running && f.last.step >= 5 * kEarly && known(f.pairs) &&
+                             has_learned(f) && f.before - f.recent > 0.02;
+                  },
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "the model is still learning: {} is {:.4f} and falling, "
+                          "counting pairs gives {:.4f}",
+                          loss_name(f), loss_of(f), f.pairs);
+                  },
+                  [](const RunFacts&) -> std::string { return "give it more steps"; },
+                  [](const RunFacts& f) {
+                      return again(f, {{"--steps", std::to_string(3 * f.planned)}});
+                  }},
+};
+
+}  // namespace
+
+std::span<const DiagnosisRule> diagnosis_rules() { return kRules; }
+
+Diagnosis diagnose(const RunFacts& facts) {
+    if (!known(facts.guessing) && !facts.diverged) return {};
+    for (const DiagnosisRule& rule : kRules) {
+        if (!rule.holds(facts)) continue;
+        return {rule.verdict, rule.name, rule.text(facts), rule.advice(facts), rule.command(facts)};
+    }
+    return {};
+}
+
+std::string to_text(const Diagnosis& d) {
+    return d.text + (d.advice.empty() ? "" : "; " + d.advice) +
+           (d.command.empty() ? "" : "; next: " + d.command);
+}
+
+}  // namespace tapestry

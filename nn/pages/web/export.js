@@ -1,0 +1,45 @@
+// Figures and tables as files: tables and lines as CSV with plain numbers, charts as SVG.
+import { h } from './dom.js';
+
+// Numbers as programs read them: "\u221212.3", "\u2248 0.5" and "9\u00a0KB" are for people.
+const plain = (text) => text.replace(/\u2212/g, '-').replace(/^\u2248\u00a0?/, '').replace(/\u221e/g, 'inf')
+  .replace(/\u2013/g, '');
+
+// The text of a cell without its picture.
+const textOfCell = (cell) => Array.from(cell.childNodes).filter(({ nodeName }) => nodeName.toLowerCase() !== 'svg')
+  .map(({ textContent }) => textContent).join('');
+
+const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+
+// Rows of cells, each a text.
+export const csvText = (rows) => `${rows.map((row) => row.map(quoted).join(',')).join('\r\n')}\r\n`;
+
+// The rows that a table shows; a cell's data-value is its number without rounding and unit.
+function csvOfTable(table) {
+  const rows = Array.from(table.rows).filter((row) => !row.hidden);
+  return csvText(rows.map((row) => Array.from(row.cells, (cell) => cell.dataset.value ?? plain(textOfCell(cell)))));
+}
+
+// The button of the table of this name.
+export const saveTable = (name) => saveButton('CSV', `${name}.csv`, 'text/csv', () =>
+  csvOfTable(document.querySelector(`[data-table=${name}]`)));
+
+// Lines { name, steps, values } as columns: step, then one per line.
+export function csvOfLines(lines) {
+  const steps = Array.from(new Set(lines.flatMap((line) => line.steps))).sort((a, b) => a - b);
+  const maps = lines.map((line) => new Map(line.steps.map((step, i) => [step, line.values[i]])));
+  return csvText([['step', ...lines.map(({ name }) => name)], ...steps.map((step) => [String(step),
+    ...maps.map((map) => (map.get(step) === undefined || map.get(step) === null ? '' : String(map.get(step))))])]);
+}
+
+// Offers a text as a file.
+export function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = h('a', { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// A small button that saves what `text()` gives.
+export const saveButton = (label, name, type, text) => h('button', { class: 'step-button save',
+  'data-save': name, 'aria-label': `Save ${name}`, onclick: () => download(name, type, text()) }, label);

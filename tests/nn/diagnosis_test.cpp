@@ -1,0 +1,167 @@
+// The diagnosis of a run and of a step: every rule with numbers that it is made for, silence
+// without them, and the next command.
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/create.h>
+#include <tapestry/nn/inspect/diagnosis.h>
+#include <tapestry/nn/inspect/inspector.h>
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <functional>
+
+using namespace tapestry;
+
+namespace {
+
+// A run of `steps` steps with these losses by the share of the run, and a validation loss at the
+// end; guessing gives ln(65), counting characters 3.3 and counting pairs 2.4.
+RunFacts facts(std::int64_t steps, const std::function<double(double)>& loss,
+               std::optional<double> val = {}) {
+    RunWatch watch(steps, 1, std::log(65.0));
+    for (std::int64_t step = 1; step <= steps; ++step) {
+        const double noise = step % 2 == 0 ? 0.03 : -0.03;
+        const double t = static_cast<double>(step) / static_cast<double>(steps);
+        StepMetrics m{.step = step, .loss = loss(t) + noise, .lr = 1e-3, .grad_norm = 0.5};
+        if (step == steps) m.val_loss = val;
+        watch.add(m);
+    }
+    RunFacts f = watch.facts();
+    f.usual_lr = 1e-3;
+    f.ratio = 1e-3;
+    f.counting = 3.3;
+    f.pairs = 2.4;
+    f.unit = "character";
+    f.command = "tapestry train --text 'a b.txt' --lr 0.001 --out m";
+    return f;
+}
+
+double falling(double t) { return 4.2 - 2.4 * std::min(1.0, 2 * t); }
+
+std::string rule_of(const RunFacts& f) { return diagnose(f).rule; }
+
+}  // namespace
+
+TEST_CASE("diagnosis: a run that goes well") {
+    const Diagnosis d = diagnose(facts(400, falling, 1.9));
+    CHECK_EQ(d.rule, "good");
+    CHECK(d.verdict == DiagnosisVerdict::good);
+    CHECK_EQ(d.text,
+             "the run went well: the validation loss is 1.9000, counting pairs gives 2.4000");
+    CHECK_EQ(d.command, "tapestry sample --model m");
+    CHECK_EQ(to_text(d), d.text + "; next: tapestry sample --model m");
+    CHECK_EQ(rule_of(facts(
+                 400, [](double t) { return falling(t) + (t > 0.6 && t < 0.62); }, 1.9)),
+             "good");
+}
+
+TEST_CASE("diagnosis: silent without a clear sign") {
+    CHECK_EQ(rule_of(facts(5, [](double) { return 4.2; })), "");
+    CHECK_EQ(rule_of(facts(200, [](double) { return 4.15; })), "");  // unknown why
+    CHECK_EQ(rule_of(facts(400, [](double t) { return 4.2 - t; })), "needs_steps");
+    CHECK_EQ(rule_of(facts(400, [](double t) { return 4.2 - 1.4 * std::min(1.0, 2 * t); })), "");
+    CHECK_EQ(to_text(Diagnosis{}), "");
+    CHECK_EQ(rule_of(RunFacts{}), "");
+    RunFacts running = facts(400, falling, 1.9);
+    running.running = true;
+    CHECK_EQ(rule_of(running), "");
+    RunFacts clipped = facts(400, falling, 1.9);
+    clipped.clipped = 1;  // common in runs that go well
+    CHECK_EQ(rule_of(clipped), "good");
+}
+
+TEST_CASE("diagnosis: a learning rate that is too high") {
+    RunFacts f = facts(100, [](double t) { return t < 0.02 ? 4.2 : 9.5; });
+    f.lr = 10;
+    f.clipped = 1;
+    CHECK_EQ(
+        diagnose(f).text,
+        "the learning rate of 10 is too high: the loss was 9.53 at step 2, while guessing gives "
+        "4.174, and 9.502 now; 100% of the steps were clipped");
+    CHECK_EQ(diagnose(f).command, "tapestry train --text 'a b.txt' --lr 0.001 --out m-2");
+    f.diverged = true;
+    const std::string text = diagnose(f).text;
+    CHECK(text.find("and it was not finite at step 101") != std::string::npos);
+    // Stuck at counting characters, by the rate or by the size of updates.
+    RunFacts flat = facts(400, [](double t) { return std::max(3.32, 4.2 - 10 * t); });
+    CHECK_EQ(rule_of(flat), "");
+    flat.lr = 0.3;
+    CHECK_EQ(rule_of(flat), "rate_too_high");
+    flat.lr = 1e-3;
+    flat.ratio = 0.4;
+    CHECK_EQ(rule_of(flat), "rate_too_high");
+    CHECK_EQ(diagnose(flat).advice, "try 0.0001");
+    // A high rate with which the model learns is fine.
+    RunFacts fine = facts(400, falling, 1.9);
+    fine.lr = 0.3;
+    CHECK_EQ(rule_of(fine), "good");
+}
+
+TEST_CASE("diagnosis: divergence without a sign of the rate") {
+    RunFacts f = facts(100, falling);
+    f.diverged = true;
+    CHECK_EQ(rule_of(f), "diverged");
+    CHECK_EQ(diagnose(f).command,
+             "tapestry train --text 'a b.txt' --lr 0.001 --out m-2 --trap-nan");
+    RunFacts start{.diverged = true};
+    CHECK_EQ(rule_of(start), "bad_start");
+    CHECK_EQ(diagnose(start).command, "");
+}
+
+TEST_CASE("diagnosis: other ruins") {
+    RunFacts low = facts(300, [](double) { return 4.19; });
+    low.ratio = 1e-6;
+    CHECK_EQ(rule_of(low), "rate_too_low");
+    low.lr = 1e-7;
+    CHECK_EQ(diagnose(low).advice, "try 0.001");
+    const RunFacts risen = facts(1000, [](double t) { return t < 0.6 ? falling(t) : 3.0; });
+    CHECK_EQ(rule_of(risen), "unstable");
+    RunFacts heart = facts(
+        1000, [](double t) { return 4.2 - 4.1 * std::min(1.0, 2 * t); }, 5.1);
+    heart.lowest_val = {200, 3.1};
+    CHECK_EQ(rule_of(heart), "memorises");
+    CHECK_EQ(diagnose(heart).command,
+             "tapestry train --text 'a b.txt' --lr 0.001 --out m-2 --steps 200");
+    RunFacts constant = facts(300, [](double) { return 0.01; });
+    constant.counting = 0.01;
+    CHECK_EQ(rule_of(constant), "constant_text");
+    RunFacts noise = facts(300, [](double) { return 4.18; });
+    noise.counting = noise.pairs = 4.174;
+    CHECK_EQ(rule_of(noise), "no_pattern");
+}
+
+TEST_CASE("diagnosis: options in a command") {
+    CHECK_EQ(with_option("t --lr 9 --out 'a b'", "--lr", "1"), "t --lr 1 --out 'a b'");
+    CHECK_EQ(with_option("t --out 'a b'", "--out", "'a b'-2"), "t --out 'a b'-2");
+    CHECK_EQ(with_option("t", "--trap-nan", ""), "t --trap-nan");
+    CHECK_EQ(with_option("t --trap-nan", "--trap-nan", ""), "t --trap-nan");
+    CHECK_EQ(option_in("t --text 'it'\\''s --out x' --out y", "--out"), "y");
+    CHECK_EQ(option_in("t", "--out"), "");
+    RunFacts resumed = facts(100, [](double t) { return t < 0.02 ? 4.2 : 9.5; });
+    resumed.lr = 10;
+    resumed.command = "tapestry train --resume --out m";
+    CHECK_EQ(rule_of(resumed), "rate_too_high");
+    CHECK_EQ(diagnose(resumed).command, "");
+}
+
+TEST_CASE("diagnosis: one step of a model") {
+    Generator generator(3);
+    GPT model({.vocab = 20, .context = 32, .layers = 2, .heads = 2, .dim = 16}, generator);
+    const Tensor ids = randint(0, 20, {1, 24}, generator);
+    const auto look = [&] {
+        Inspector inspector(model);
+        Tape tape;
+        tape.backward(model.loss(ids, ids));
+        inspector.finish();
+        model.zero_grad();
+        return diagnose(inspector, "next");
+    };
+    CHECK_EQ(look().rule, "");  // untrained: near guessing
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        if (name == "blocks.0.attention.qkv.weight")
+            Tensor(parameter).mutable_data<float>()[5] = NAN;
+    }
+    const Diagnosis planted = look();
+    CHECK_EQ(planted.rule, "not_finite");
+    CHECK(planted.text.find("blocks.0.attention.qkv.weight") != std::string::npos);
+    CHECK_EQ(planted.command, "");
+}

@@ -1,0 +1,60 @@
+// The pages' numbers, ticks and head sentences, without a browser: run by inspect_pages.sh.
+//
+//     node page_numbers.js SOURCE_DIR
+const assert = require('node:assert');
+const fs = require('node:fs');
+const path = require('node:path');
+
+// What modules of nn/pages/web export, with stand-ins for what they import.
+function exportsOf(names, wanted, given = {}) {
+  const text = names.map((name) => fs.readFileSync(path.join(process.argv[2], 'nn/pages/web', `${name}.js`), 'utf8'))
+    .join('\n').replace(/^import [^;]*;\n/gm, '').replace(/^export /gm, '');
+  return new Function(...Object.keys(given), `${text}; return { ${wanted} };`)(...Object.values(given));
+}
+
+const media = { matchMedia: () => ({ addEventListener: () => {} }), addEventListener: () => {} };
+const page = { createElement: () => ({ getContext: () => ({}) }), documentElement: {} };
+const dom = exportsOf(['dom'], 'number, fixed, plural, percent, sharePercent, tokenText',
+  { window: media, document: page });
+
+// NaN and infinity are shown as what they are; only what is unknown is a dash.
+assert.equal(dom.number(NaN), 'NaN');
+assert.equal(dom.number(-Infinity), '\u2212\u221e');
+assert.equal(dom.number(null), '\u2013');
+assert.equal(dom.fixed(NaN, 4), 'NaN');
+assert.equal(dom.fixed(Infinity, 4), '\u221e');
+assert.equal(dom.fixed(18513150177980710912, 4), '1.8513e+19');
+assert.equal(dom.fixed(382801611336391917568, 2), '3.83e+20');
+assert.equal(dom.fixed(12.345678, 4), '12.3457');
+assert.equal(dom.percent(NaN), 'NaN');
+assert.equal(dom.plural(1, 'layer'), '1 layer');
+assert.equal(dom.plural(2, 'query', 'queries'), '2 queries');
+
+// Ticks: few enough for the axis, whatever it spans.
+const { axisText, logTicks, wholeText } = exportsOf(['plot'], 'axisText, logTicks, wholeText', { niceStep: (x) => x });
+for (const [from, to] of [[2, 1e18], [1e-9, 1e30], [1.5, 6], [1e-300, 1e300], [3, 40], [0.9, 1.1e5]]) {
+  const all = logTicks([from, to], 8);
+  assert.ok(all.length >= 2 && all.length <= 8, `${from} to ${to}: ${all}`);
+  assert.ok(all.every((x) => x >= from && x <= to));
+}
+assert.equal(axisText(1e18), '1e18');
+assert.equal(axisText(2.5e18), '2.5e18');
+assert.equal(axisText(12000), '12k');
+assert.equal(axisText(0.30000000000000004), '0.3');
+assert.equal(axisText(-2e-7), '\u22122e\u22127');
+assert.equal(wholeText(200000), '200,000');
+assert.equal(wholeText(999), '999');
+
+// Scores that overflow f32 are infinite, as in the step, and their rows NaN.
+const { Attention } = exportsOf(['heads'], 'Attention', {});
+const rows = (numbers) => Float32Array.from(numbers);
+const attentionOf = (scale, dtype) => new Attention({ heads: 1, queries: 2, keys: 2, dim: 2, scale, dtype, causal: true,
+  cross: false, entropy: [0], q: rows([1e20, 1, 1, 1]), k: rows([1e20, 1, 1, 1]) }, true, null);
+const single = attentionOf(0.5, 'f32');
+assert.equal(single.dot(0, 0, 0), Infinity);
+assert.ok(Math.abs(single.dot(0, 0, 0, true) / 1e40 - 1) < 1e-6);
+assert.ok(Number.isNaN(single.weights(0)[0]));
+assert.equal(single.lostQueries(0), 1);
+assert.ok(Number.isNaN(single.entropyOf(0)));
+assert.equal(attentionOf(0.5, 'f64').lostQueries(0), 0);
+console.log('numbers, ticks and overflowing heads: done');
