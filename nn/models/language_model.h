@@ -38,8 +38,8 @@ protected:
     void round_to(ComputeType type);
 };
 
-/// The model as one of this kind, for what only that has: as<GPT>(session.model()).head. Throws
-/// ValueError for another kind.
+/// The model as one of this kind, to reach members that only that kind has:
+/// as<GPT>(session.model()).head. Throws ValueError for another kind.
 template <class Model, class Given>
 auto& as(Given& model) {
     auto* found =

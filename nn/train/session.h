@@ -134,9 +134,9 @@ public:
     /// It as one file (nn/io/checkpoint.h). Throws IoError.
     void save(const std::filesystem::path& file) { save_checkpoint(file, checkpoint()); }
 
-    /// The session that was saved, where it stood then: it takes the steps that the other would
-    /// have taken, to the last bit. Throws IoError for what is no session's checkpoint or is
-    /// damaged; ValueError for what differs without leave; and as the constructor does.
+    /// The saved session: it takes the same steps, bit for bit, as the other would have taken.
+    /// Throws IoError for a damaged file or one that is not a session's checkpoint; ValueError for
+    /// a difference that the options do not permit; and as the constructor does.
     static std::unique_ptr<Session> resume(const std::filesystem::path& file,
                                            const ResumeOptions& options = {});
 
@@ -147,8 +147,8 @@ public:
                                            std::unique_ptr<Tokenizer> tokenizer,
                                            const TextCache* cache = nullptr);
 
-    /// A session of other settings that goes on from where this one stands, with its weights,
-    /// moments and random numbers; under another seed these begin anew. `tokenizer` is a copy of
+    /// A session with other settings that continues from this one's state: its weights, moments and
+    /// random numbers; another seed starts new random numbers. `tokenizer` is a copy of
     /// this one's. Throws IoError for settings of another model, and ValueError as the constructor
     /// does.
     std::unique_ptr<Session> continued(const TrainingConfig& config,
