@@ -174,11 +174,7 @@ Judgement Evidence::by_fit(const std::vector<Attempt>& fits) const {
     const bool noisy = fit.rounding > plain && fit.rounding <= kBand * quotients_.noise_here();
     const bool narrow = limits_.format != Format::f64;
     const bool twice = narrow || (fits.size() > 1 && confirms(fits[1], fit));
-    // Values that scatter about a slope of 0 by as much as f is large: it may oscillate in between.
-    constexpr double kScattered = 1e-3 / kPlainRounding;
-    const bool scattered =
-        !narrow && fit.rounding > kScattered * plain && std::abs(fit.value) <= 4 * fit.error;
-    if ((noisy || narrow) && !scattered && fit_is_clear(fit) && twice) {
+    if ((noisy || narrow) && fit_is_clear(fit) && twice) {
         return judgement(fit, Verdict::fail, Reason::none);
     }
     return judgement(fit, Verdict::inconclusive, Reason::roundoff);

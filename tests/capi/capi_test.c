@@ -169,9 +169,8 @@ static void compares_types(void) {
            "that is said");
     expect(compared(1, "{\"format\": \"f16\", \"points\": 2}", &report) == TAPESTRY_BAD_INPUT,
            "an option of checks");
-    expect(
-        strstr(tapestry_error_message(), "compare_precisions: unknown option points") != NULL,
-        "that is said, too");
+    expect(strstr(tapestry_error_message(), "compare_precisions: unknown option points") != NULL,
+           "that is said, too");
     expect(compared(1, "{\"format\": \"f16\", \"inputs\": [[3]]}", &report) == TAPESTRY_BAD_INPUT,
            "sizes that do not fit");
     expect(compared(1, "{\"format\": \"f16\", \"bounds\": [2, 3]}", &report) == TAPESTRY_BAD_INPUT,

@@ -84,8 +84,8 @@ TEST_CASE("nan and limits: functions with gradient 0 where others have none") {
              Numbers(3, 0));
     const Tensor masked = full({1, 3}, -kInf);
     for (const auto& f : {softmax(masked), slope(masked, [](const Tensor& x) {
-                             return mul(softmax(x), tensor<float>({1, 2, 3}));
-                         })}) {
+                              return mul(softmax(x), tensor<float>({1, 2, 3}));
+                          })}) {
         CHECK_EQ(f.to_vector<double>(), Numbers(3, 0));
     }
 }
