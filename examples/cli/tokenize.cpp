@@ -56,7 +56,7 @@ void add_tokenize(Options& app) {
     o.text(
         "--tokenizer", s->options.tokenizer,
         "chars: the texts' characters; bpe: byte pairs, learned from the texts; or the directory "
-        "of a model, for its tokenizer");
+        "of a model with a tokenizer to use");
     o.count("--vocab", s->options.vocab, "Vocabulary size of bpe, including the 256 bytes",
             {257, 1'000'000});
     o.text("--field", s->options.field, "Field of a JSON line that holds the text");

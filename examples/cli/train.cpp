@@ -298,9 +298,8 @@ void add_train(Options& app) {
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
     o.flag("--plan", s->plan, "Reuse one block of memory for repeated steps");
-    o.number(
-        "--timeout", s->timeout, 0, 1e6,
-        "Under mpirun: end all processes if one does not answer for this many seconds; 0: never");
+    o.number("--timeout", s->timeout, 0, 1e6,
+             "Under mpirun: end all processes if any is silent for this many seconds; 0: never");
     o.flag("--show-samples", s->show_samples,
            "Print what the model writes before and after training");
     o.flag("--trap-nan", s->options.trap_nan,

@@ -46,7 +46,7 @@ std::logic_error mistake(std::string_view what, std::string_view where) {
     return std::logic_error("stories: " + std::string(what) + ": " + std::string(where));
 }
 
-/// Where the first of `wanted` is that stands outside of any inner brackets, or the end.
+/// Where the first of `wanted` is outside any inner brackets, or the end.
 std::size_t find_outside(std::string_view text, std::size_t from, std::string_view wanted) {
     int depth = 0;
     for (std::size_t i = from; i < text.size(); ++i) {

@@ -170,9 +170,6 @@ TrainingResult TrainingRun::Impl::to_the_end() {
         trap_ ? trap_->guard(all) : all();
     } catch (const DivergedError& error) {
         if (report_) report_->end(TrainingState::diverged, error.what());
-        if (report_ && options_.warn && !report_->diagnosis().text.empty()) {
-            options_.warn(to_text(report_->diagnosis()));
-        }
         throw;
     } catch (const std::exception& error) {
         if (report_) report_->end(TrainingState::failed, error.what());

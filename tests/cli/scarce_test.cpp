@@ -68,8 +68,9 @@ TEST_CASE("cli train: a run that learned nothing reports it") {
     const Outcome bad = place.run(tiny_training({"--lr", "30", "--warmup", "0", "--clip", "0"}));
     INFO(bad.out);
     CHECK_EQ(bad.code, 0);
-    CHECK(bad.out.find("saved in m, but the validation loss is ") != std::string::npos);
-    CHECK(bad.out.find(", while guessing one of ") != std::string::npos);
+    CHECK(bad.out.find("saved in m, but the learning rate of 30 is too high: the loss was ") !=
+          std::string::npos);
+    CHECK(bad.out.find(", while guessing gives ") != std::string::npos);
     const Outcome good =
         place.run(tiny_training({"--lr", "1e-2", "--steps", "100", "--overwrite"}));
     INFO(good.out);

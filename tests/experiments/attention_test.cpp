@@ -97,7 +97,7 @@ TEST_CASE("experiment head_roles") {
     CHECK(leakage.number("orthogonal, in any direction", "measured") < 1e-13);
     CHECK(leakage.number("random", "measured") > 0.01);
     const Table& roles = report.tables.at(1);
-    CHECK_EQ(roles.number("2 heads", "heads that serve one relation alone"), 2);
+    CHECK_EQ(roles.number("2 heads", "heads that serve only one relation"), 2);
     CHECK_EQ(roles.number("2 heads", "heads that are needed"), 2);
     CHECK(roles.number("2 heads", "weight on the relation a head looks at more") > 0.9);
 }

@@ -147,3 +147,20 @@ TEST_CASE("claims: every claim of an experiment that came of the literature is o
         CHECK(text.str().find("`" + experiment.name) != std::string::npos);
     }
 }
+
+TEST_CASE("claims: README counts the verdicts as they are") {
+    int counts[3] = {};
+    for (const auto& [claim, verdict] : corrected_verdicts(results().found)) {
+        ++counts[static_cast<int>(verdict)];
+    }
+    const auto [holds, fails, open] = counts;
+    std::string words, word;
+    std::istringstream readme(read_file(test::source_dir() / "README.md"));
+    while (readme >> word) words += word + " ";
+    CHECK_NE(words.find(fmt::format("put {} statements", holds + fails + open)), std::string::npos);
+    CHECK_NE(words.find(fmt::format("{} hold, {} do not, {} could not", holds, fails, open)),
+             std::string::npos);
+    CHECK_NE(read_file(test::source_dir() / "README.zh.md")
+                 .find(fmt::format("{} 条成立，{} 条不成立，{} 条", holds, fails, open)),
+             std::string::npos);
+}

@@ -219,15 +219,15 @@ Report report(const Setting& setting, const Outcomes& o) {
                     {"bend_helps", student(differences(best, right(Kind::random, 2, false)))}},
         .remark =
             "One head read linearly does little better than guessing on keys that lie "
-            "on lines: for every query the balanced key is between two others, so that "
+            "on lines: for every query the balanced key is between two others, so "
             "neither the largest nor the smallest weight is ever its. A second head, or a "
-            "feed-forward network, is enough in some trainings and not in others."};
+            "feed-forward network, is enough in some runs and not in others."};
 }
 
 std::vector<Claim> claims() {
     return {{"never_largest", "No query of one head gives the balanced key the largest weight.",
              "queries that do", below(0.5)},
-            {"below_a_third", "Whatever the query, the balanced key's weight stays below 1/3.",
+            {"below_a_third", "For every query the balanced key's weight stays below 1/3.",
              "its largest weight", below(1.0 / 3 + 1e-9)},
             {"one_head_fails", "One head, read linearly, does not find the balanced key.",
              "right, keys on lines", below(0.6)},
@@ -251,8 +251,8 @@ Experiment experiment() {
     return {
         "balanced_key",
         "Can one head pick the balanced key among (10, 0), (0, 10), (5, 5), (2, 2)?",
-        "Not by its weights. A score is linear in the key and k3 = (k1 + k2) / 2, so that q . k3 "
-        "is the mean of q . k1 and q . k2: never above both, whatever the query (a linear "
+        "Not by its weights. A score is linear in the key and k3 = (k1 + k2) / 2, so q . k3 "
+        "is the mean of q . k1 and q . k2: never above both, for any query (a linear "
         "function on a convex hull is largest at a corner). With q . k1 = "
         "q . k2 = s the weight of k3 is 1 / (3 + e^(-0.6 s')), s' = s / sqrt(d_k): below 1/3, "
         "which it comes near as s grows. Two heads, each looking along one axis, and a "

@@ -191,7 +191,7 @@ Experiment experiment() {
         "    Q = X W_Q, K = X W_K, V = X W_V\n"
         "    scores = q . k / sqrt(d_k), weights = e^score / sum of all e^score\n"
         "    output = sum of weight times v\n\n"
-        "Here d_k = 4, so that the division is by 2, and the matrices were chosen so that an "
+        "Here d_k = 4, so the division is by 2, and the matrices were chosen so that an "
         "action asks for things, the more so for what is alive. The two \"the\" get the same "
         "weight: without positions they are one and the same.\n\n"
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", equation 1.",

@@ -28,8 +28,8 @@ struct Interval {
 Interval student(const std::vector<double>& values);
 
 /// Wilson's interval for a proportion. Student's would be too narrow when all cases agree; for 10
-/// hits in 10 cases this one starts at 72%. Throws ValueError unless 0 <= hits <= cases and cases >
-/// 0.
+/// hits in 10 cases this interval starts at 72%. Throws ValueError unless 0 <= hits <= cases and
+/// cases > 0.
 Interval share(std::int64_t hits, std::int64_t cases);
 
 /// A number that does not depend on seeds.

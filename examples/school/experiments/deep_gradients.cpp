@@ -229,7 +229,8 @@ Experiment experiment() {
         "deep_gradients",
         "Where do gradients go in a deep stack?",
         "On its way back a gradient is multiplied by every layer's Jacobian. Without residuals "
-        "these are products of matrices that shrink (relu alone halves the square of the norm), "
+        "these are products of matrices that shrink (relu by itself halves the square of the "
+        "norm), "
         "and what arrives falls with a power of the depth. x + f(x) has the Jacobian 1 + f', so "
         "that there is always the way around. Where the norm stands matters: after the sum, the "
         "last layer's gradient is as large at every depth, which is why such models need a "

@@ -139,8 +139,7 @@ Report report(const Setting&, const Outcomes& o) {
         plot.series.push_back(series);
     }
     return {.tables = {moved, forms},
-            .figures = {{"losses", "two trainings that differ in where the weights come from",
-                         svg(plot)}},
+            .figures = {{"losses", "two runs whose weights come from different places", svg(plot)}},
             .decided = {{"weights_follow_the_sentence", o.of("riddles", "moved")},
                         {"it_is_learnt", o.of("riddles", "moved, untrained")},
                         {"made_anew_finds", o.of("made anew", "right")},
@@ -153,11 +152,12 @@ Experiment experiment() {
     return {
         "dynamic_weights",
         "One word, two sentences: the same weights?",
-        "A dense layer or a convolution weighs its inputs with numbers that training has fixed. "
+        "A dense layer or a convolution weighs its inputs with numbers fixed by training. "
         "Attention weighs with softmax(q K^T): what training has fixed is how weights are made, "
         "and every sentence makes its own. So 它 looks elsewhere in 猫追老鼠，因为它饿了 (the cat "
         "chases the mouse because it is hungry) than in 猫追老鼠，因为它看起来很好吃 (because it "
-        "looks tasty), with the same parameters and the same words before it. Whatever depends on "
+        "looks tasty), with the same parameters and the same words before it. Everything that "
+        "depends on "
         "the input in such a way "
         "is out of reach for weights that are learnt once and are the same for all inputs.\n\n"
         "Sources: Vaswani et al. 2017; Bahdanau et al. 2014.",

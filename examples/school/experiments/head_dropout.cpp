@@ -217,7 +217,7 @@ Experiment experiment() {
         "MultiHeadAttention does. For heads of variance 1, mean mu and correlation rho\n\n"
         "    Var(mean of H heads) = (1 + p mu^2) / (H (1 - p)) + rho (H - 1) / H\n\n"
         "which for mu = rho = 0 is 1 / N_eff with N_eff = H (1 - p): as if an ensemble of N_eff "
-        "heads had been averaged. The formula says what the claim needs: heads without a common "
+        "heads had been averaged. The formula shows what the claim needs: heads without a common "
         "mean and without correlation. Of trained heads, what counts is what each adds to its "
         "layer's output: 8 of them are worth the sum of their mean squares over the mean square of "
         "their sum, times 8; that is 8 if they are independent. Dropping heads makes what is "

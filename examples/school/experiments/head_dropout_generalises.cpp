@@ -118,7 +118,7 @@ Experiment experiment() {
     return {
         "head_dropout_generalises",
         "Does dropping whole heads make a model generalise?",
-        "If any head may be missing, none can be relied on alone: the work is spread, no "
+        "If any head may be missing, none can be the only one to rely on: the work is spread, no "
         "head rules, and a model that cannot learn by heart which head says what should do better "
         "on text "
         "it has not read. It is the same argument as for ordinary dropout, which is the "

@@ -137,7 +137,7 @@ Table roles_table(const Outcomes& o) {
     Table table{
         "Trained on two relations at once; chance is 1/8 = 0.125 of the weight, 1/16 right",
         {"model", "right, the worse relation", "weight on the relation a head looks at more",
-         "heads that serve one relation alone", "heads that are needed"},
+         "heads that serve only one relation", "heads that are needed"},
         {}};
     for (const std::int64_t heads : {1, 2, 4}) {
         const auto of = [&](const char* what) { return o.of(name_of(heads), what); };
@@ -186,9 +186,10 @@ Report report(const Setting& setting, const Outcomes& o) {
                       {"four_heads_have_roles", share_of_four("with a role")},
                       {"four_heads_are_needed", share_of_four("needed")}};
     report.remark = fmt::format(
-        "In {} of {} models with two heads each relation has a head of its own: without it that "
-        "relation is lost and the other stays as it was; nobody told them. Of {} heads in models "
-        "of four, {} serve one relation alone, and {} cannot be removed without losing answers.",
+        "In {} of {} models with two heads each relation has its own head: without it that "
+        "relation is lost and the other stays as it was; no loss asks for that. Of {} heads in "
+        "models "
+        "of four, {} serve only one relation, and {} cannot be removed without losing answers.",
         total(2, "divided"), setting.seeds, 4 * setting.seeds, total(4, "with a role"),
         total(4, "needed"));
     return report;
@@ -203,7 +204,7 @@ std::vector<Claim> claims() {
              above(0.95)},
             {"two_heads_divide_the_work", "Two trained heads share out two relations.",
              "share of the models (Wilson's interval)", above(0.5)},
-            {"four_heads_have_roles", "Of four trained heads most serve one relation alone.",
+            {"four_heads_have_roles", "Of four trained heads most serve only one relation.",
              "share of the heads, a value for each model", above(0.5)},
             {"four_heads_are_needed", "Of four trained heads most are needed.",
              "share of the heads, a value for each model", above(0.5)}};
@@ -220,7 +221,7 @@ Experiment experiment() {
         "not depend on the others: leakage 0. That training finds such a division is an "
         "observation, not a theorem. The task here: records have a colour, a shape and a "
         "content; a query with a colour and a shape asks for the contents of two records. One "
-        "softmax can point at one record, so that two heads should share out the relations (with "
+        "softmax can point at one record, so two heads should share out the relations (with "
         "a feed-forward network behind it one head could tell two records apart by how much of "
         "its weight each gets).\n\n"
         "Sources: Vaswani et al. 2017, section 3.2.2; roles of trained heads: Clark et al. 2019, "

@@ -167,7 +167,7 @@ Experiment experiment() {
         "heads_cost",
         "Are h heads of d/h as cheap as one of d?",
         "The four matrices are d x d however many heads share them. The products of queries and "
-        "keys take h n^2 d/h = n^2 d multiplications, whatever h is. So \"due to the reduced "
+        "keys take h n^2 d/h = n^2 d multiplications, for any h. So \"due to the reduced "
         "dimension of each head, the total computational cost is similar to that of single-head "
         "attention with full dimensionality\". Left out of that: the h n^2 exponentials of "
         "softmax, which count for less the wider a head is, and vectors that a narrow head does "

@@ -347,7 +347,7 @@ Experiment experiment() {
         "sigmoid(1) = 0.73 with a bias of 1, and can learn to be 1, if anything of the gradient is "
         "left to learn from. Attention, Bahdanau's or the Transformer's, goes from any position to "
         "any other in one step. A new layer's attention treats all that is far nearly alike, so "
-        "that its flat line says little; what trained networks copy says more.\n\n"
+        "that its flat line shows little; what trained networks copy shows more.\n\n"
         "Sources: Bengio et al. 1994, \"Learning Long-Term Dependencies with Gradient Descent Is "
         "Difficult\"; Hochreiter and Schmidhuber 1997; forget bias: Gers et al. 2000, Jozefowicz "
         "et "

@@ -187,7 +187,7 @@ Experiment experiment() {
         "Nadaraya and Watson estimate a curve from observations (x_i, y_i) by\n"
         "    y(x) = sum_i K(x - x_i) y_i / sum_j K(x - x_j).\n"
         "With a Gaussian K of width h the weights are softmax(-(x - x_i)^2 / 2 h^2), and since "
-        "what depends on x alone cancels, that is attention with the query [x, -1/2] / h^2, the "
+        "what depends only on x cancels, that is attention with the query [x, -1/2] / h^2, the "
         "key "
         "[x_i, x_i^2] and the value y_i. Where all keys have the same length, their squares cancel "
         "too, and the dot product alone is the kernel; h^2 is the temperature. Weighting by "
@@ -200,7 +200,7 @@ Experiment experiment() {
           "largest difference, all seeds and sizes", below(1e-9)},
          {"near_counts_more", "To weigh what is near beats the mean of all.",
           "squared error over that of the mean, 128 observations", below(0.3)},
-         {"width_is_learnt", "Gradient descent finds a width as good as the best.",
+         {"width_is_learnt", "Gradient descent finds a width that is practically the best.",
           "squared error over that of the best width, 128 observations", below(1.25)},
          {"rate_of_kernels", "The squared error falls as n^(-4/5).",
           "exponent over the number of observations, from 128 on", between(-0.95, -0.65)}},

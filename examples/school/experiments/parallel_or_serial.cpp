@@ -264,7 +264,7 @@ Experiment experiment() {
         "however many processors there are. A Transformer's layer works on all positions at once, "
         "in a number of steps that does not grow with T; its work does, by T^2. How much faster "
         "that "
-        "makes the training depends on how many processors there are to fill: on thousands it is "
+        "makes the run depends on how many processors there are to fill: on thousands it is "
         "said to be orders of magnitude, on the two cores of this page it cannot be, unless small "
         "products leave even those idle.\n\n"
         "Source: Vaswani et al. 2017, section 4 and table 1.",

@@ -123,29 +123,29 @@ Report report(const Setting& s, const Outcomes& o) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "positions_unique",
-        "Has every position a code of its own?",
-        "The dim / 2 waves of sinusoidal positions are hands of a clock, the slowest of which "
-        "takes "
-        "some 10000 * 2 pi positions to go round. While it has not, no two positions have the same "
-        "code. The hands that are quick keep neighbours apart; a single one comes back to "
-        "where it was. Words and positions are added, not set side by side: in high dimension "
-        "random vectors are nearly orthogonal, so that both can be read from the sum; in very few "
-        "dimensions they cannot.\n\n"
-        "Source: Vaswani et al. 2017, section 3.5.",
-        {{"codes_differ", "No two positions have the same code, dim 64.",
-          "smallest distance of two, as a share of a code's length", above(0.1)},
-         {"neighbours_are_nearest", "The nearest codes are those of neighbours, dim 64.",
-          "positions between the nearest two", between(0.5, 1.5)},
-         {"one_wave_would_do", "One wave would do.",
-          "smallest distance of two, as a share of a code's length", above(0.01)},
-         {"sum_tells_both", "A sum of word and position tells both, dim 64.",
-          "share of sums of which both are the nearest", above(0.99)},
-         {"narrow_sum_tells_both", "And so it does with dim 8.",
-          "share of sums of which both are the nearest", above(0.99)}},
-        trials,
-        report};
+    return {"positions_unique",
+            "Does every position have its own code?",
+            "The dim / 2 waves of sinusoidal positions are hands of a clock, the slowest of which "
+            "takes "
+            "about 10000 * 2 pi positions to go round. While it has not, no two positions have the "
+            "same "
+            "code. The hands that are quick keep neighbours apart; a single one comes back to "
+            "where it was. Words and positions are added, not set side by side: in high dimension "
+            "random vectors are nearly orthogonal, so both can be read from the sum; in very few "
+            "dimensions they cannot.\n\n"
+            "Source: Vaswani et al. 2017, section 3.5.",
+            {{"codes_differ", "No two positions have the same code, dim 64.",
+              "smallest distance of two, as a share of a code's length", above(0.1)},
+             {"neighbours_are_nearest", "The nearest codes are those of neighbours, dim 64.",
+              "positions between the nearest two", between(0.5, 1.5)},
+             {"one_wave_would_do", "One wave would do.",
+              "smallest distance of two, as a share of a code's length", above(0.01)},
+             {"sum_tells_both", "A sum of word and position tells both, dim 64.",
+              "share of sums of which both are the nearest", above(0.99)},
+             {"narrow_sum_tells_both", "And so it does with dim 8.",
+              "share of sums of which both are the nearest", above(0.99)}},
+            trials,
+            report};
 }
 
 }  // namespace tapestry::experiments::positions_unique

@@ -189,7 +189,7 @@ Plot spectrum_plot(const Outcomes& o) {
 
 Plot removal_plot(const Outcomes& o) {
     Plot plot{.title = "Heads to spare while a model learns",
-              .x = {.label = "share of the training"},
+              .x = {.label = "share of the steps"},
               .y = {.label = "share of heads that cost less than 1 %", .low = 0, .high = 1}};
     for (const char* way : {"zeroed", "averaged"}) {
         Series s{.name = way, .mark = Mark::line_and_points};

@@ -1,5 +1,5 @@
-// The list of experiments. A new one needs its file, a declaration and a line in the list. Each has
-// its own namespace, because most use the same names for helpers: trials, report.
+// The list of experiments. A new experiment needs its file, a declaration and a line in the list.
+// Each has its own namespace, because most use the same names for helpers: trials, report.
 #include <tapestry/examples/school/experiments/registry.h>
 
 #include <tapestry/core/cpu.h>

@@ -141,7 +141,7 @@ std::string to_markdown(const Experiment& experiment, const Report& report,
 std::string to_page(const Results& results, const std::string& folder) {
     std::string page = fmt::format(
         "# Experiments\n\n"
-        "What is said of attention and of training, put to the test: the question, what theory "
+        "Claims about attention and training, put to the test: the question, what theory "
         "says, what\n"
         "was measured, and a verdict for each claim. A claim *holds* if the whole 95 % interval of "
         "the number\n"

@@ -334,7 +334,7 @@ Experiment experiment() {
         "rotary_filters",
         "Are rotary heads frequency filters?",
         "If all queries and keys are the same vector, the rotary score of two positions depends "
-        "on their distance d alone: each pair i of numbers adds a cosine of its own frequency, "
+        "only on their distance d: each pair i of numbers adds a cosine with its own frequency, "
         "theta_i = 10000^(-2 i / D). A head that uses one pair has the weights\n\n"
         "    w(d) ~ e^(s cos(theta d)), half of the largest at d = arccos(1 - ln 2 / s) / theta\n\n"
         "and what it does to a wave cos(omega j) of values follows from the Fourier series of "

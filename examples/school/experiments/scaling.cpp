@@ -157,13 +157,13 @@ Experiment experiment() {
     return {
         "scaling",
         "Do losses fall as powers of size?",
-        "Of large language models it is said that the loss falls as a power of the parameters, of "
+        "The loss of large language models is said to fall as a power of the parameters, of "
         "the data, and of the compute, as long as the other two do not hold it back: 0.076, 0.095 "
         "and 0.050 are the exponents over six and more orders of magnitude. Here are two orders, "
         "stories from "
-        "a grammar, and 300 steps: a text whose entropy is low, so that the loss comes near a "
+        "a grammar, and 300 steps: a text whose entropy is low, so the loss comes near a "
         "floor, "
-        "where no power law goes on.\n\n"
+        "where no power law continues.\n\n"
         "Sources: Kaplan et al. 2020, \"Scaling Laws for Neural Language Models\"; Hoffmann et al. "
         "2022, \"Training Compute-Optimal Large Language Models\", on the floor.",
         claims,

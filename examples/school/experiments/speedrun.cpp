@@ -166,7 +166,7 @@ const std::vector<Row>& ingredients() {
         {"no norms of queries and keys", [](C& c) { c.model.qk_norm = QKNorm::none; },
          "qk_norm_helps", "Norms of queries and keys help."},
         {"a head that is the token embedding", [](C& c) { c.model.tied_head = true; },
-         "own_head_helps", "A head of its own helps."},
+         "own_head_helps", "Its own head helps."},
         {"outputs that begin as usual", [](C& c) { c.model.zero_outputs = false; },
          "zero_outputs_help", "Outputs that begin as zeros help."},
         {"gelu instead of relu squared", [](C& c) { c.model.activation = Activation::gelu_tanh; },
@@ -305,7 +305,7 @@ std::vector<Claim> claims() {
     std::vector<Claim> all{
         {"as_good", "The fast recipe ends no higher than the standard one after all its steps.",
          "validation loss of the standard recipe less the fast one's", above(0)},
-        {"on_new_text", "So it does on text that nobody looked at while it was made.",
+        {"on_new_text", "So it does on text that was never looked at while it was made.",
          "test loss of the standard recipe less the fast one's", above(0)},
         {"below_1_88", "On Tiny Shakespeare it ends below 1.88.", "validation loss", below(1.88)}};
     for (const Row& row : ingredients()) {
@@ -335,8 +335,8 @@ Report report(const Setting& setting, const Outcomes& o) {
 Experiment experiment() {
     Experiment experiment{
         "speedrun",
-        "What makes a training fast?",
-        "What people wait for is a loss, not a step. A step can be made cheaper, or teach more: "
+        "What makes training fast?",
+        "People wait for a loss, not for a step. A step can be made cheaper, or teach more: "
         "by a rate as high as the model bears, by directions that are all used (Muon), by a "
         "model that is told what it would first have to find out (where a token stands, what "
         "stood before it), and by one that begins as if its layers were not there, so that "

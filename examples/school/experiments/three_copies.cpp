@@ -119,7 +119,7 @@ std::vector<Trial> trials(const Setting& s) {
 }
 
 Report report(const Setting&, const Outcomes& o) {
-    Table table{"Eight records, each pointing to another: what stands there?",
+    Table table{"Eight records, each pointing to another: what is there?",
                 {"matrices", "parameters", "right", "weight on itself"},
                 {}};
     Plot plot{.title = "Which matrices may be tied?",
@@ -159,7 +159,7 @@ Experiment experiment() {
         "better "
         "than x_i itself. A relation with a direction, as from a verb to its object, is then out "
         "of reach for one head. To tie W_V to one of them is another matter: the content may live "
-        "in a subspace that the other side's queries or keys do not look at, so that there is "
+        "in a subspace that the other side's queries or keys do not look at, so there is "
         "a solution with two matrices. \"Three roles\" does not say that three matrices are "
         "needed.\n\n"
         "Sources: Vaswani et al. 2017; Kitaev et al. 2020, \"Reformer\", section 2, where queries "

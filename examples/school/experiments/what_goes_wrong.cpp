@@ -204,7 +204,7 @@ Report report(const Setting& setting, const Outcomes& o) {
     const double high = rates(setting).back();
     return {
         .tables = {mistakes_table(setting, o), sweep_table(setting, o)},
-        .figures = {{"losses", "the loss of five trainings, smoothed", svg(plot_of(setting, o))}},
+        .figures = {{"losses", "the loss of five runs, smoothed", svg(plot_of(setting, o))}},
         .decided = {
             {"rate_too_high", more("rate 100 times as high", "right", "trained")},
             {"cold_start_high_rate", more(sweep_name(deep(setting), high, false),
@@ -226,14 +226,14 @@ std::vector<Claim> claims() {
         {"cold_start_high_rate", "A deep model with the norm after needs a warm-up at a high rate.",
          cold, above(0.3)},
         {"cold_start_tuned",
-         "A deep model with the norm after needs a warm-up at its best rate, too.",
+         "A deep model with the norm after also needs a warm-up at its best rate.",
          cold + ", each at its best rate", above(0.1)},
         {"norm_before_needs_none", "A deep model with the norm before needs no warm-up.",
          cold + ", at the high rate", below(0.1)},
         {"no_mask_cheats", "Without a mask the loss in training is lower.", more, below(-0.3)},
         {"no_mask_cannot_write", "Without a mask the model cannot write.",
          "loss where later words are hidden, less the right training's", above(0.5)},
-        {"no_zero_grad", "A forgotten zero_grad spoils the training.", more, above(0.3)}};
+        {"no_zero_grad", "A forgotten zero_grad spoils the run.", more, above(0.3)}};
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ std::vector<double> best(const Setting& s, const Outcomes& o, const Way& way, st
 }
 
 Report report(const Setting& s, const Outcomes& o) {
-    Table table{"Loss at the end of the training", {"stack"}, {}};
+    Table table{"Loss at the end of the run", {"stack"}, {}};
     for (const double rate : rates(s)) table.columns.push_back(fmt::format("rate {}", rate));
     table.columns.emplace_back("best rate");
     const std::int64_t deep = depths(s).back(), shallow = depths(s).front();
@@ -150,8 +150,9 @@ Experiment experiment() {
         "without_norm",
         "What does LayerNorm do for training?",
         "A residual stream to which every part adds grows with depth, and the gradients with what "
-        "it is multiplied by; a norm gives each part inputs of one size, whatever the layers "
-        "before it do. So a deep stack without norms should learn less, or want a lower rate, and "
+        "it is multiplied by; a norm gives each part inputs of one size, no matter what the "
+        "layers before it do. So a deep stack without norms should learn less, or want a lower "
+        "rate, and "
         "at a high rate break down; with norms before the parts, where the stream itself is left "
         "alone, the highest rates are borne.\n\n"
         "Sources: Ba et al. 2016, \"Layer Normalization\"; Xiong et al. 2020, \"On Layer "

@@ -93,7 +93,7 @@ const std::vector<Way>& ways() {
 }
 
 Plot similarity_plot() {
-    Plot plot{.title = "P(pos) . P(pos + k) depends on k alone",
+    Plot plot{.title = "P(pos) . P(pos + k) depends only on k",
               .x = {.label = "distance k"},
               .y = {.label = "dot product"}};
     const Tensor table = sinusoidal_positions(164, kDim, 0, DType::f64);
@@ -169,10 +169,10 @@ Experiment experiment() {
     return {"word_order",
             "\"dog bites man\" or \"man bites dog\"?",
             "Let P reorder the words. Then softmax(P Q K^T P^T) P V = P softmax(Q K^T) V, and the "
-            "rest of a Transformer works on each word alone: without positions the outputs are "
+            "rest of a Transformer works on each word by itself: without positions the outputs are "
             "reordered as the inputs were, and who bit whom is lost. With positions they differ. "
             "Sinusoidal ones have a further property, for which they were chosen: P(pos + k) = M_k "
-            "P(pos) with a rotation M_k that depends on k alone.\n\n"
+            "P(pos) with a rotation M_k that depends only on k.\n\n"
             "Source: Vaswani et al. 2017, \"Attention Is All You Need\", section 3.5.",
             {{"order_is_lost",
               "Without positions \"dog bites man\" and \"man bites dog\" have the same vectors.",

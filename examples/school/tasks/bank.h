@@ -25,7 +25,7 @@ Words draw_sentence(Generator& generator);
 
 /// How well a word's vectors separate its meanings.
 struct Separation {
-    Score told;  ///< held-out sentences nearer to the mean of their own meaning, taken over
+    Score told;  ///< held-out sentences nearer to the mean of their meaning, taken over
                  ///< training sentences
     double same = 0, different = 0;  ///< mean cosine of held-out pairs, by equal meaning
 };

@@ -1,6 +1,6 @@
 // 狗咬人 and 人咬狗: a dog bites a man, or a man bites a dog, in the same three characters. Two
 // BERT-like models learn who was hurt and who did it; one of them gets no positions. Attention
-// without positions sees a set of words, so this one can only guess.
+// without positions sees a set of words and can only guess.
 #pragma once
 
 #include <tapestry/examples/school/tasks/sentences.h>

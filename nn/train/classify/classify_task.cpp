@@ -178,8 +178,9 @@ std::int64_t ClassifyTask::validation_batches() const {
 Batch ClassifyTask::validation_batch(std::int64_t i, Generator&) const {
     const auto& all = examples().held_out;
     std::vector<const Example*> rows;
-    for (std::int64_t k = i * kAtOnce; k < std::min((i + 1) * kAtOnce, std::ssize(all)); ++k) {
-        rows.push_back(&all[static_cast<std::size_t>(k)]);
+    const auto first = static_cast<std::size_t>(i * kAtOnce);
+    for (std::size_t k = first; k < std::min<std::size_t>(first + kAtOnce, all.size()); ++k) {
+        rows.push_back(&all[k]);
     }
     return batch_from(rows);
 }
@@ -230,7 +231,8 @@ ClassificationScores ClassifyTask::score(const LabelledTexts& texts) const {
     ClassificationScores scores(labels_);
     for (std::size_t begin = 0; begin < texts.texts.size(); begin += kAtOnce) {
         std::vector<Example> some;
-        for (std::size_t i = begin; i < std::min(begin + kAtOnce, texts.texts.size()); ++i) {
+        for (std::size_t i = begin; i < std::min<std::size_t>(begin + kAtOnce, texts.texts.size());
+             ++i) {
             some.push_back({text_features(texts.texts[i], model_->config()), texts.targets[i], i});
         }
         std::vector<const Example*> rows;
