@@ -45,7 +45,7 @@ int run_classify(const ClassifySettings& s) {
     catch_interrupts();
     std::int64_t number = 0;
     for (std::string text; !interrupted() && std::getline(from, text);) {
-        ++number;
+        if (++number == 1 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // its mark
         try {
             print("{}\n", line_of(task->classify({text}, s.top_k)[0]));
         } catch (const ValueError& error) {

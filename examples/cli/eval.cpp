@@ -22,6 +22,9 @@ struct EvalSettings {
 
 int eval_classifier(const EvalSettings& s) {
     require(!s.config.text.empty(), "eval: a classifier needs --text, a file with labels");
+    require(
+        s.split == Split::all,
+        "eval: --split is for language models; a classifier is measured on all texts of --text");
     const std::unique_ptr<ClassifyTask> task = load_classify_task(s.config.start);
     const ClassificationScores scores =
         task->score(read_labelled_texts(s.config.text, task->labels()));

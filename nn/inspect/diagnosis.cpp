@@ -82,12 +82,17 @@ bool is_repeatable(const std::string& command) {
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-// The run again, in another directory, with other options; an option without a value is a flag.
+// The run again, in another directory, with other options; an option without a value is a flag. It
+// replaces nothing: the other directory may hold a run, too.
 std::string again(const RunFacts& f, const Options& options) {
     if (!is_repeatable(f.command)) return {};
-    std::string command = f.command;
+    std::string command;
+    for (const std::string& word : words_of(f.command)) {
+        if (word != "--overwrite") command += (command.empty() ? "" : " ") + word;
+    }
     for (const auto& [name, value] : options) command = with_option(command, name, value);
-    const std::string out = option_in(command, "--out");
+    std::string out = option_in(command, "--out");
+    while (out.size() > 1 && out.ends_with('/')) out.pop_back();
     return out.empty() ? command : with_option(command, "--out", out + "-2");
 }
 
@@ -98,6 +103,12 @@ std::string at_rate(const RunFacts& f, double lr) {
     const bool has_end = !option_in(f.command, "--min-lr").empty();
     if (has_end) options.emplace_back("--min-lr", rate_text(lr / 10));
     return again(f, options);
+}
+
+// The rate that the run was to reach; it may have ended within the warm-up.
+std::string chosen_rate(const RunFacts& f) {
+    const std::string option = option_in(f.command, "--lr");
+    return option.empty() ? rate_text(std::max(f.lr, f.usual_lr)) : option;
 }
 
 double lower_rate(const RunFacts& f) {
@@ -154,6 +165,8 @@ std::string loss_name(const RunFacts& f) {
 bool is_far_above(const RunFacts& f) { return f.usual_lr > 0 && f.lr > kFarAbove * f.usual_lr; }
 bool is_far_below(const RunFacts& f) { return f.usual_lr > 0 && f.lr < kFarBelow * f.usual_lr; }
 
+double higher_rate(const RunFacts& f) { return is_far_below(f) ? f.usual_lr : 100 * f.lr; }
+
 // A loss that rose far above guessing, updates as large as the values, or an absurd rate.
 bool rate_hurts(const RunFacts& f) {
     return f.above.step > 0 || is_far_above(f) || f.ratio > kLargeUpdate;
@@ -176,6 +189,8 @@ bool has_risen(const RunFacts& f) {
     if (f.lowest.step == 0 || f.lowest.value > f.guessing - kNoise) return false;
     return f.recent - f.lowest.value > std::max(2 * kNoise, 0.25 * (f.guessing - f.lowest.value));
 }
+
+bool was_better(const RunFacts& f) { return f.lowest_val.step < f.val.step; }
 
 bool memorises(const RunFacts& f) {
     if (f.val.step == 0 || !known(f.recent)) return false;
@@ -211,7 +226,7 @@ std::string high_text(const RunFacts& f) {
             ? fmt::format(": a step changes the weights by {:.2g} of their size, and {}", f.ratio,
                           now)
             : fmt::format(": {:.3g} is usual for this optimiser, and {}", f.usual_lr, now);
-    return fmt::format("the learning rate of {} is too high{}{}", rate_text(f.lr), sign,
+    return fmt::format("the learning rate of {} is too high{}{}", chosen_rate(f), sign,
                        clipped_text(f));
 }
 
@@ -277,19 +292,23 @@ const std::array kRules{
                                          rate_text(f.lr / 3));
                   },
                   [](const RunFacts& f) { return at_rate(f, f.lr / 3); }},
-    DiagnosisRule{"memorises", DiagnosisVerdict::bad, memorises,
-                  [](const RunFacts& f) {
-                      return fmt::format(
-                          "the model memorises its text: the validation loss is "
-                          "{:.4f}, after {:.4f} at step {}, while the training loss "
-                          "is {:.4f}",
-                          f.val.value, f.lowest_val.value, f.lowest_val.step, f.recent);
-                  },
-                  [](const RunFacts& f) {
-                      return fmt::format("use more text or dropout, or stop at step {}",
-                                         f.lowest_val.step);
-                  },
-                  [](const RunFacts& f) { return f.running ? "" : fewer_steps(f); }},
+    DiagnosisRule{
+        "memorises", DiagnosisVerdict::bad, memorises,
+        [](const RunFacts& f) {
+            const std::string lowest = was_better(f)
+                                           ? fmt::format(", after {:.4f} at step {}",
+                                                         f.lowest_val.value, f.lowest_val.step)
+                                           : "";
+            return fmt::format(
+                "the model memorises its text: the validation loss is "
+                "{:.4f}{}, while the training loss is {:.4f}",
+                f.val.value, lowest, f.recent);
+        },
+        [](const RunFacts& f) {
+            return "use more text or dropout" +
+                   (was_better(f) ? fmt::format(", or stop at step {}", f.lowest_val.step) : "");
+        },
+        [](const RunFacts& f) { return f.running || !was_better(f) ? "" : fewer_steps(f); }},
     DiagnosisRule{"no_pattern", DiagnosisVerdict::bad,
                   [](const RunFacts& f) {
                       return !f.running && f.last.step >= 5 * kEarly && !is_far_below(f) &&
@@ -310,7 +329,7 @@ const std::array kRules{
         [](const RunFacts& f) {
             const bool slow = is_far_below(f) || f.ratio < kSmallUpdate;
             return has_ended_or_shown(f) && f.last.step >= kEarly && slow && !rate_hurts(f) &&
-                   !has_learned(f);
+                   !has_learned(f) && rate_text(higher_rate(f)) != chosen_rate(f);
         },
         [](const RunFacts& f) {
             const std::string sign =
@@ -322,14 +341,12 @@ const std::array kRules{
                 "went from {:.4f} to {:.4f} only",
                 rate_text(f.lr), sign, f.first.value, f.recent);
         },
-        [](const RunFacts& f) {
-            return fmt::format("try {}", rate_text(is_far_below(f) ? f.usual_lr : 100 * f.lr));
-        },
-        [](const RunFacts& f) { return at_rate(f, is_far_below(f) ? f.usual_lr : 100 * f.lr); }},
+        [](const RunFacts& f) { return fmt::format("try {}", rate_text(higher_rate(f))); },
+        [](const RunFacts& f) { return at_rate(f, higher_rate(f)); }},
     DiagnosisRule{"good", DiagnosisVerdict::good,
                   [](const RunFacts& f) {
                       const double least = known(f.pairs) ? f.pairs : 0.9 * f.counting;
-                      return !f.running && loss_of(f) < least - 0.01;
+                      return !f.running && f.val.step > 0 && loss_of(f) < least - 0.01;
                   },
                   [](const RunFacts& f) {
                       const bool pairs = known(f.pairs);
@@ -343,7 +360,8 @@ const std::array kRules{
     DiagnosisRule{"needs_steps", DiagnosisVerdict::open,
                   [](const RunFacts& f) {
                       return !f.running && f.last.step >= 5 * kEarly && known(f.pairs) &&
-                             has_learned(f) && f.before - f.recent > 0.02;
+                             has_learned(f) && f.before - f.recent > 0.02 &&
+                             (f.val.step == 0 || f.val.value <= f.lowest_val.value);
                   },
                   [](const RunFacts& f) {
                       return fmt::format(

@@ -103,6 +103,9 @@ def main(arguments=None):
     except WrongUse as error:
         print(f"python -m tapestry: {error}", file=sys.stderr)
         return _NO_VERDICT
+    except SystemExit as end:  # its status would be taken for a verdict
+        print(f"python -m tapestry: {options.target} called sys.exit({end.code!r})", file=sys.stderr)
+        return _NO_VERDICT
     except Exception:
         traceback.print_exc()
         return _NO_VERDICT

@@ -63,7 +63,8 @@ TEST_CASE("positions: each form learns an order that a model without them cannot
     CHECK(none > 0.5);  // ln 2 of two that may follow, less where two of the symbols are the same
     for (const auto& [positions, name] : NamesOf<Positions>::list) {
         if (positions == Positions::none) continue;
-        INFO(std::string(name));
+        const std::string form(name);  // a binding cannot be captured
+        INFO(form);
         // Of two heads ALiBi's slopes are 1/16 and 1/256: too flat to tell neighbours apart.
         const std::int64_t heads = positions == Positions::alibi ? 8 : 2;
         CHECK(learned(GPTConfig{.positions = positions}, heads) < none / 2);
