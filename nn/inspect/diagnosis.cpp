@@ -108,7 +108,8 @@ std::string at_rate(const RunFacts& f, double lr) {
 // The rate that the run was to reach; it may have ended within the warm-up.
 std::string chosen_rate(const RunFacts& f) {
     const std::string option = option_in(f.command, "--lr");
-    return option.empty() ? rate_text(std::max(f.lr, f.usual_lr)) : option;
+    const double chosen = option.empty() ? f.usual_lr : std::strtod(option.c_str(), nullptr);
+    return rate_text(std::isnan(f.lr) ? chosen : std::max(f.lr, chosen));
 }
 
 double lower_rate(const RunFacts& f) {

@@ -111,8 +111,11 @@ TEST_CASE("diagnosis: other ruins") {
     RunFacts low = facts(300, [](double) { return 4.19; });
     low.ratio = 1e-6;
     CHECK_EQ(rule_of(low), "rate_too_low");
-    low.lr = 1e-7;
+    low.lr = 1e-7;  // a warm-up that the run has not left: the same rate again would not help
+    CHECK_NE(rule_of(low), "rate_too_low");
+    low.command = "tapestry train --text a --lr 1e-07 --out m/ --overwrite";
     CHECK_EQ(diagnose(low).advice, "try 0.001");
+    CHECK_EQ(diagnose(low).command, "tapestry train --text a --lr 0.001 --out m-2");
     const RunFacts risen = facts(1000, [](double t) { return t < 0.6 ? falling(t) : 3.0; });
     CHECK_EQ(rule_of(risen), "unstable");
     RunFacts heart = facts(

@@ -18,8 +18,8 @@ async function digestInNode() {
   const module = await moduleFactory(directory)();
   const call = (name, result, types, ...args) => module.cwrap(`playground_${name}`, result, types)(...args);
   const text = call('stories', 'string', ['number', 'number'], 1, 300000);
-  assert.ok(call('start', 'number', ['string', ...Array(10).fill('number')], text, 2, 2, 64, 32, 8,
-    STEPS, 6, 1e-3, 0, 1337));
+  assert.ok(call('start', 'number', ['string', ...Array(11).fill('number')], text,
+    Buffer.byteLength(text), 2, 2, 64, 32, 8, STEPS, 6, 1e-3, 0, 1337));
   while (!call('is_finished', 'number', [])) assert.ok(call('step', 'number', []));
   return call('digest', 'string', []);
 }

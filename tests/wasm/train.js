@@ -25,8 +25,9 @@ async function train(factory, name, steps, { text, lr = 1e-3, evaluateEvery = 0,
   const words = text ?? call('stories', 'string', 2, 1000000);
   const began = performance.now();
   const seconds = () => (performance.now() - began) / 1000;
-  if (!call('start', 'number', words, layers, heads, dim, context, batch, steps, evaluateEvery, lr, 0,
-    1337)) {
+  const bytes = new TextEncoder().encode(words).length;
+  if (!call('start', 'number', words, bytes, layers, heads, dim, context, batch, steps, evaluateEvery,
+    lr, 0, 1337)) {
     throw new Error(call('error', 'string'));
   }
   let reached = null;

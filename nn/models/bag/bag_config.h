@@ -42,7 +42,7 @@ struct FieldsOf<BagConfig> {
     static constexpr void list(const Visitor& field) {
         field("classes", &C::classes, "Number of labels", {.low = 1, .required = true});
         field("buckets", &C::buckets, "Rows of the table that hashed words and n-grams share",
-              {.low = 2, .high = 1 << 30, .required = true});
+              {.low = 2, .high = 1 << 27, .required = true});
         field("dim", &C::dim, "Width of the model", {.low = 1, .required = true});
         field("words", &C::words, "Words of a text that are read, from its beginning",
               {.low = 1, .required = true});
