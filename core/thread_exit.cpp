@@ -8,17 +8,17 @@
 namespace tapestry {
 namespace {
 
-struct Task {
+struct ExitCall {
     void (*f)(void*);
     void* context;
-    Task* before;
+    ExitCall* before;
 };
 
-thread_local Task* latest = nullptr;
+thread_local ExitCall* latest = nullptr;
 
 void run_tasks() {
     while (latest != nullptr) {
-        const std::unique_ptr<Task> task(std::exchange(latest, latest->before));
+        const std::unique_ptr<ExitCall> task(std::exchange(latest, latest->before));
         task->f(task->context);
     }
 }
@@ -45,7 +45,7 @@ private:
 
 void at_thread_exit(void (*f)(void*), void* context) {
     static const Exits exits;
-    auto task = std::make_unique<Task>(Task{f, context, latest});
+    auto task = std::make_unique<ExitCall>(ExitCall{f, context, latest});
     exits.watch_this_thread();
     latest = task.release();
 }
