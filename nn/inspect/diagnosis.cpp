@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <vector>
 
 namespace tapestry {
@@ -108,7 +109,8 @@ std::string at_rate(const RunFacts& f, double lr) {
 // The rate that the run was to reach; it may have ended within the warm-up.
 std::string chosen_rate(const RunFacts& f) {
     const std::string option = option_in(f.command, "--lr");
-    const double chosen = option.empty() ? f.usual_lr : std::strtod(option.c_str(), nullptr);
+    double chosen = f.usual_lr;
+    if (!option.empty()) std::from_chars(option.data(), option.data() + option.size(), chosen);
     return rate_text(std::isnan(f.lr) ? chosen : std::max(f.lr, chosen));
 }
 
