@@ -52,6 +52,12 @@ const TaskRow& task_row(std::string_view name) {
     return *found;
 }
 
+void copy_parameters(const Module& from, Module& to) {
+    const Tensors values = from.parameters();
+    Tensors parameters = to.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].copy_(values[i]);
+}
+
 void check_memory(const TrainingConfig& config) {
     const auto moments = optimizer_row(config.optimizer).moments(optimizer_options(config));
     check_memory(config.model_config(), config.micro_batch_size(),

@@ -27,7 +27,7 @@ namespace tapestry {
 
 struct TextCache;
 
-/// What a run learns, see above. A task loaded from a model's directory has no examples: only
+/// The task of a run, see above. A task loaded from a model's directory has no examples: only
 /// those functions may be called that do not need any.
 class Task {
 public:
@@ -55,8 +55,8 @@ public:
 
     /// Hash of the examples and of what turns them into ids: a resumed run needs the same.
     virtual const std::string& data_hash() const = 0;
-    /// The next batch to learn from; rows of inputs and targets belong together. The generator's
-    /// state alone decides which.
+    /// The next batch to learn from; rows of inputs and targets belong together. Only the
+    /// generator's state decides which.
     virtual Batch next_batch(Generator& generator) const = 0;
     /// Number of batches of held-out examples in an evaluation.
     virtual std::int64_t validation_batches() const = 0;
@@ -82,13 +82,13 @@ public:
     virtual std::string amounts() const = 0;
     /// The model's size: "4 layers, 4 heads, dim 128, context 64".
     virtual std::string shape_text() const = 0;
-    /// What the run's speed counts, "tokens": config.tokens_per_step() of them in a step.
+    /// Unit of the run's speed, "tokens": config.tokens_per_step() of them in a step.
     virtual std::string unit() const { return "tokens"; }
-    /// What the model reads one by one: "token", "character".
+    /// One prediction: "token", "character", "label".
     virtual std::string_view symbol() const { return "token"; }
     /// Losses to compare the model's with: of guessing, of counting.
     virtual std::vector<ExpectedLoss> expected_losses() const = 0;
-    /// What the model makes of its task now, as text of about `length` tokens. The model is in
+    /// The model's work now as a text of about `length` tokens. The model is in
     /// evaluation mode.
     virtual std::string sample(std::int64_t length, Generator& generator) const = 0;
     /// The tokens of the sequence that a report watches; empty if there is none.
@@ -127,6 +127,9 @@ const TaskRow& task_row(std::string_view name);
 
 /// For help: each task in a line.
 std::string tasks_text();
+
+/// Gives a model the parameters of another of the same configuration.
+void copy_parameters(const Module& from, Module& to);
 
 /// Throws ValueError for a configuration whose steps need more memory than there is
 /// (nn/models/model_registry.h). A row's `begin` calls it before it makes the model.

@@ -86,10 +86,7 @@ void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t v
 std::unique_ptr<LanguageModel> made_model(const ModelConfig& config, const LanguageModel* start,
                                           Generator& generator) {
     std::unique_ptr<LanguageModel> model = make_model(config, generator);
-    if (start == nullptr) return model;
-    const Tensors from = start->parameters();
-    Tensors to = model->parameters();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+    if (start != nullptr) copy_parameters(*start, *model);
     return model;
 }
 

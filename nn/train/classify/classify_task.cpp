@@ -47,7 +47,7 @@ constexpr std::int64_t kAtOnce = 64;  // texts
 
 // ---- made ---------------------------------------------------------------------------------------
 
-// Which texts are held out depends on their order alone, and each label has its share.
+// Only the order of the texts decides which are held out, and each label has its share.
 ClassifyTask::Examples ClassifyTask::split(const TrainingConfig& config, LabelledTexts texts) {
     constexpr std::int64_t kOneOf = 10;
     Examples all{.config = config,
@@ -96,11 +96,7 @@ std::unique_ptr<Task> ClassifyTask::begin(TrainingConfig& config, TaskStart star
     config.set_model(bag);
     check_memory(config);
     auto model = std::make_unique<BagClassifier>(bag, weights);
-    if (from.model) {
-        const Tensors known = from.model->parameters();
-        Tensors to = model->parameters();
-        for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(known[i]);
-    }
+    if (from.model) copy_parameters(*from.model, *model);
     auto task = std::make_unique<ClassifyTask>(std::move(model), texts.labels);
     task->examples_ = split(config, std::move(texts));
     return task;
@@ -242,8 +238,8 @@ ClassificationScores ClassifyTask::score(const LabelledTexts& texts) const {
         for (std::size_t r = 0; r < some.size(); ++r) {
             const auto row = p.begin() + static_cast<std::ptrdiff_t>(r) * classes;
             const auto predicted = std::max_element(row, row + classes) - row;
-            const auto right = static_cast<std::size_t>(some[r].label);
-            ++scores.confusion[right][static_cast<std::size_t>(predicted)];
+            scores.add(static_cast<std::size_t>(some[r].label),
+                       static_cast<std::size_t>(predicted));
             scores.loss -= std::log(std::max(row[some[r].label], 1e-38));
         }
     }

@@ -8,21 +8,13 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 #include <utility>
 
 namespace tapestry {
 namespace {
 
-std::int64_t row_sum(const ClassificationScores& scores, std::size_t right) {
-    const auto& row = scores.confusion[right];
-    return std::accumulate(row.begin(), row.end(), std::int64_t{0});
-}
-
-std::int64_t column_sum(const ClassificationScores& scores, std::size_t predicted) {
-    std::int64_t sum = 0;
-    for (const auto& row : scores.confusion) sum += row[predicted];
-    return sum;
+std::int64_t sum(const std::vector<std::int64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
 // Right label by row, predicted by column.
@@ -31,7 +23,10 @@ std::string confusion_text(const ClassificationScores& scores) {
     for (const std::string& label : scores.labels) rows[0].push_back(utf8::printable(label));
     for (std::size_t r = 0; r < scores.labels.size(); ++r) {
         auto& row = rows.emplace_back(std::vector{utf8::printable(scores.labels[r])});
-        for (const std::int64_t n : scores.confusion[r]) row.push_back(fmt::format("{}", n));
+        for (std::size_t p = 0; p < scores.labels.size(); ++p) {
+            const auto found = scores.confusion.find({r, p});
+            row.push_back(fmt::format("{}", found == scores.confusion.end() ? 0 : found->second));
+        }
         row.push_back(fmt::format("F1 {:.4f}", scores.f1(r)));
     }
     rows[0].emplace_back();
@@ -53,35 +48,36 @@ std::string confusion_text(const ClassificationScores& scores) {
 
 ClassificationScores::ClassificationScores(std::vector<std::string> names)
     : labels(std::move(names)),
-      confusion(labels.size(), std::vector<std::int64_t>(labels.size(), 0)) {}
+      right(labels.size(), 0),
+      occurring(labels.size(), 0),
+      predicted(labels.size(), 0) {}
 
-std::int64_t ClassificationScores::count() const {
-    std::int64_t sum = 0;
-    for (std::size_t r = 0; r < labels.size(); ++r) sum += row_sum(*this, r);
-    return sum;
+void ClassificationScores::add(std::size_t label, std::size_t found, std::int64_t texts) {
+    confusion[{label, found}] += texts;
+    occurring[label] += texts;
+    predicted[found] += texts;
+    if (label == found) right[label] += texts;
 }
 
+std::int64_t ClassificationScores::count() const { return sum(occurring); }
+
 double ClassificationScores::accuracy() const {
-    std::int64_t right = 0;
-    for (std::size_t r = 0; r < labels.size(); ++r) right += confusion[r][r];
-    return static_cast<double>(right) / static_cast<double>(count());
+    return static_cast<double>(sum(right)) / static_cast<double>(count());
 }
 
 double ClassificationScores::f1(std::size_t label) const {
-    const std::int64_t both = row_sum(*this, label) + column_sum(*this, label);
-    if (both == 0) return 0;
-    return 2 * static_cast<double>(confusion[label][label]) / static_cast<double>(both);
+    const std::int64_t both = occurring[label] + predicted[label];
+    return both == 0 ? 0 : 2 * static_cast<double>(right[label]) / static_cast<double>(both);
 }
 
 double ClassificationScores::macro_f1() const {
-    double sum = 0;
+    double total = 0;
     std::int64_t found = 0;
     for (std::size_t i = 0; i < labels.size(); ++i) {
-        if (row_sum(*this, i) + column_sum(*this, i) == 0) continue;
-        sum += f1(i);
-        ++found;
+        total += f1(i);
+        found += occurring[i] + predicted[i] > 0;
     }
-    return sum / static_cast<double>(found);
+    return total / static_cast<double>(found);
 }
 
 std::string to_text(const ClassificationScores& scores, const std::string& of) {
@@ -103,8 +99,11 @@ std::string to_json(const ClassificationScores& scores) {
         std::vector<double> f1;
         for (std::size_t i = 0; i < scores.labels.size(); ++i) f1.push_back(scores.f1(i));
         json.member("f1", f1);
-        json.list("confusion", scores.confusion,
-                  [&](const std::vector<std::int64_t>& row) { json.value(std::span(row)); });
+        json.list("confusion", scores.confusion, [&](const auto& entry) {
+            const auto& [pair, texts] = entry;
+            json.value(std::vector{static_cast<std::int64_t>(pair.first),
+                                   static_cast<std::int64_t>(pair.second), texts});
+        });
     });
     return json.text();
 }

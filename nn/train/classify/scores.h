@@ -2,8 +2,11 @@
 // classify_task.h, which predicts them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -11,16 +14,22 @@ namespace tapestry {
 /// Counts of predictions, by their right label.
 struct ClassificationScores {
     std::vector<std::string> labels;  ///< names, by id
-    /// confusion[r][p]: texts with label r for which p was predicted
-    std::vector<std::vector<std::int64_t>> confusion;
-    double loss = 0;  ///< mean cross-entropy in nats
+    /// confusion[{r, p}]: texts with label r for which p was predicted, where there are any.
+    std::map<std::pair<std::size_t, std::size_t>, std::int64_t> confusion;
+    std::vector<std::int64_t> right;      ///< texts of a label for which it was predicted, by id
+    std::vector<std::int64_t> occurring;  ///< texts of a label, by id
+    std::vector<std::int64_t> predicted;  ///< texts for which a label was predicted, by id
+    double loss = 0;                      ///< mean cross-entropy in nats
 
     /// No predictions yet.
     explicit ClassificationScores(std::vector<std::string> names = {});
 
+    /// Counts texts with this label, for which `found` was predicted.
+    void add(std::size_t label, std::size_t found, std::int64_t texts = 1);
+
     std::int64_t count() const;  ///< texts
     double accuracy() const;     ///< share of the texts whose label was predicted; NaN of none
-    /// Of a label: 2 TP / (2 TP + FP + FN); 0 if it neither occurs nor is predicted.
+    /// A label's 2 TP / (2 TP + FP + FN); 0 if it neither occurs nor is predicted.
     double f1(std::size_t label) const;
     /// Mean of the labels' F1, of those that occur or were predicted, each counting the same.
     double macro_f1() const;
@@ -30,7 +39,7 @@ struct ClassificationScores {
 /// confusion of at most 20 labels.
 std::string to_text(const ClassificationScores& scores, const std::string& of);
 
-/// One JSON object.
+/// One JSON object; "confusion" lists [label, predicted, texts] by ids.
 std::string to_json(const ClassificationScores& scores);
 
 }  // namespace tapestry
