@@ -113,7 +113,7 @@ private:
         }
     }
 
-    // Twice through the text, so that every list has its size from the beginning.
+    // Two passes through the text: the first determines the size of every list.
     void count_pairs() {
         struct Tally {
             std::int64_t count = 0;

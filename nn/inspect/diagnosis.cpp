@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNoise = 0.1;  // nats by which a mean of losses may fluctuate
 
-// A loss that no sound model has after its first step: an untrained one's is near guessing.
+// A loss that no sound model has after its first step: an untrained model's is near guessing.
 double clearly_above(double guessing) { return guessing + std::max(1.0, 0.25 * guessing); }
 
 }  // namespace
@@ -32,13 +32,10 @@ void RunWatch::add(const StepMetrics& m) {
     if (++seen_ == 1) {
         f.first = {m.step, m.loss};
         f.recent = m.loss;
-        f.norm = m.grad_norm;
     }
     const double weight = 1 / static_cast<double>(std::min(seen_, window_));
     f.last = {m.step, m.loss};
     f.recent += weight * (m.loss - f.recent);
-    f.norm += weight * (m.grad_norm - f.norm);
-    if (f.highest.step == 0 || m.loss > f.highest.value) f.highest = f.last;
     if (seen_ >= window_ && (f.lowest.step == 0 || f.recent < f.lowest.value)) {
         f.lowest = {m.step, f.recent};
     }
@@ -84,7 +81,7 @@ bool is_repeatable(const std::string& command) {
 using Options = std::vector<std::pair<std::string, std::string>>;
 
 // The run again, in another directory, with other options; an option without a value is a flag. It
-// replaces nothing: the other directory may hold a run, too.
+// replaces nothing: the other directory may also hold a run.
 std::string again(const RunFacts& f, const Options& options) {
     if (!is_repeatable(f.command)) return {};
     std::string command;
@@ -107,11 +104,11 @@ std::string at_rate(const RunFacts& f, double lr) {
 }
 
 // The rate that the run was to reach; it may have ended within the warm-up.
-std::string chosen_rate(const RunFacts& f) {
+double chosen_rate(const RunFacts& f) {
     const std::string option = option_in(f.command, "--lr");
-    double chosen = f.usual_lr;
+    double chosen = f.command.empty() ? f.lr : f.usual_lr;
     if (!option.empty()) std::from_chars(option.data(), option.data() + option.size(), chosen);
-    return rate_text(std::isnan(f.lr) ? chosen : std::max(f.lr, chosen));
+    return std::fmax(f.lr, chosen);  // either may be NaN
 }
 
 double lower_rate(const RunFacts& f) {
@@ -123,8 +120,7 @@ std::string sampling(const RunFacts& f) {
     return out.empty() ? "" : "tapestry sample --model " + out;
 }
 
-std::string no_command(const RunFacts&) { return {}; }
-std::string no_advice(const RunFacts&) { return {}; }
+std::string nothing(const RunFacts&) { return {}; }
 
 }  // namespace
 
@@ -184,9 +180,7 @@ bool has_learned(const RunFacts& f) {
     return loss_of(f) < f.guessing - std::max(0.02, std::min(kNoise, 0.5 * gain));
 }
 
-bool uses_nothing(const RunFacts& f) {
-    return known(f.counting) && loss_of(f) > f.counting - 0.03 * f.counting;
-}
+bool uses_nothing(const RunFacts& f) { return known(f.counting) && loss_of(f) > 0.97 * f.counting; }
 
 bool has_risen(const RunFacts& f) {
     if (f.lowest.step == 0 || f.lowest.value > f.guessing - kNoise) return false;
@@ -218,6 +212,16 @@ std::string rise_text(const RunFacts& f) {
 
 // ---- rules --------------------------------------------------------------------------------------
 
+// A rule: its name, when it holds, and what it says.
+struct DiagnosisRule {
+    const char* name;
+    DiagnosisVerdict verdict;  // if it holds
+    bool (*holds)(const RunFacts&);
+    std::string (*text)(const RunFacts&);     // one sentence with the run's numbers
+    std::string (*advice)(const RunFacts&);   // what to change, in words
+    std::string (*command)(const RunFacts&);  // next command; may be empty
+};
+
 std::string high_text(const RunFacts& f) {
     const std::string rise = rise_text(f);
     const std::string now = f.diverged
@@ -229,7 +233,7 @@ std::string high_text(const RunFacts& f) {
             ? fmt::format(": a step changes the weights by {:.2g} of their size, and {}", f.ratio,
                           now)
             : fmt::format(": {:.3g} is usual for this optimiser, and {}", f.usual_lr, now);
-    return fmt::format("the learning rate of {} is too high{}{}", chosen_rate(f), sign,
+    return fmt::format("the learning rate of {} is too high{}{}", rate_text(chosen_rate(f)), sign,
                        clipped_text(f));
 }
 
@@ -238,6 +242,8 @@ std::string high_advice(const RunFacts& f) {
 }
 
 std::string high_command(const RunFacts& f) { return at_rate(f, lower_rate(f)); }
+
+std::string trap_advice(const RunFacts&) { return "find the operation"; }
 
 std::string trap_command(const RunFacts& f) { return again(f, {{"--trap-nan", ""}}); }
 
@@ -254,8 +260,7 @@ const std::array kRules{
                       return "the first step was not finite, before any update: the initial "
                              "weights hold NaN or infinity, or overflow";
                   },
-                  [](const RunFacts&) -> std::string { return "find the operation"; },
-                  trap_command},
+                  trap_advice, trap_command},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) { return f.diverged && rate_hurts(f); }, high_text,
                   high_advice, high_command},
@@ -266,8 +271,7 @@ const std::array kRules{
                           "not risen",
                           f.last.step + 1, f.last.value);
                   },
-                  [](const RunFacts&) -> std::string { return "find the operation"; },
-                  trap_command},
+                  trap_advice, trap_command},
     DiagnosisRule{"constant_text", DiagnosisVerdict::bad, is_constant,
                   [](const RunFacts& f) {
                       return fmt::format(
@@ -275,8 +279,7 @@ const std::array kRules{
                           "reaches a loss of {:.3g}, so there is nothing to learn",
                           f.unit, f.unit, f.counting);
                   },
-                  [](const RunFacts&) -> std::string { return "train on another text"; },
-                  no_command},
+                  [](const RunFacts&) -> std::string { return "train on another text"; }, nothing},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) {
                       return f.last.step >= kEarly && rate_hurts(f) &&
@@ -326,17 +329,17 @@ const std::array kRules{
                           loss_name(f), loss_of(f), f.guessing, f.pairs);
                   },
                   [](const RunFacts&) -> std::string { return "train on more or other text"; },
-                  no_command},
+                  nothing},
     DiagnosisRule{
         "rate_too_low", DiagnosisVerdict::bad,
         [](const RunFacts& f) {
             const bool slow = is_far_below(f) || f.ratio < kSmallUpdate;
             return has_ended_or_shown(f) && f.last.step >= kEarly && slow && !rate_hurts(f) &&
-                   !has_learned(f) && rate_text(higher_rate(f)) != chosen_rate(f);
+                   !has_learned(f) && f.lr >= 0.5 * chosen_rate(f);
         },
         [](const RunFacts& f) {
             const std::string sign =
-                known(f.ratio)
+                f.ratio < kSmallUpdate
                     ? fmt::format("a step changes the weights by {:.2g} of their size", f.ratio)
                     : fmt::format("{:.3g} is usual for this optimiser", f.usual_lr);
             return fmt::format(
@@ -359,7 +362,7 @@ const std::array kRules{
                           loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
                           pairs ? f.pairs : f.counting);
                   },
-                  no_advice, sampling},
+                  nothing, sampling},
     DiagnosisRule{"needs_steps", DiagnosisVerdict::open,
                   [](const RunFacts& f) {
                       return !f.running && f.last.step >= 5 * kEarly && known(f.pairs) &&
@@ -379,8 +382,6 @@ const std::array kRules{
 };
 
 }  // namespace
-
-std::span<const DiagnosisRule> diagnosis_rules() { return kRules; }
 
 Diagnosis diagnose(const RunFacts& facts) {
     if (!known(facts.guessing) && !facts.diverged) return {};

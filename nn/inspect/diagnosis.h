@@ -2,7 +2,7 @@
 // norms, updates and learning rate with losses that need no model; the first rule that holds gives
 // one sentence and the next command. Without a clear sign the rules are silent.
 //
-//     RunWatch watch(1000, 1);                        // steps, clip
+//     RunWatch watch(1000, 1, std::log(65));          // steps, clip, loss of guessing
 //     ... watch.add(metrics) ...
 //     const Diagnosis d = diagnose(watch.facts());    // d.text, d.command
 //
@@ -13,8 +13,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 
 namespace tapestry {
@@ -38,20 +36,13 @@ struct Diagnosis {
     std::string command = {};  ///< shell command to run next; may be empty
 };
 
-/// A value and its step; step 0: there is none.
-struct StepValue {
-    std::int64_t step = 0;  ///< counted from 1
-    double value = NAN;     ///< at that step
-};
-
-/// What the rules know about a run. Unknown numbers are NaN, unknown counts 0.
+/// A run's numbers, as the rules read them. Unknown numbers are NaN, unknown counts 0.
 struct RunFacts {
     bool diverged = false;       ///< it ended with a loss, gradient or weight that is not finite
     bool running = false;        ///< steps follow
     std::int64_t planned = 0;    ///< steps in all
     StepValue first = {};        ///< training loss of the first step
     StepValue last = {};         ///< of the last step
-    StepValue highest = {};      ///< largest loss
     double recent = NAN;         ///< mean of the latest training losses
     double before = NAN;         ///< the same mean when three quarters of the steps were taken
     StepValue lowest = {};       ///< smallest such mean
@@ -60,7 +51,6 @@ struct RunFacts {
     StepValue lowest_val = {};   ///< smallest validation loss
     double clipped = 0;          ///< share of the steps whose gradient was clipped
     double clip = 0;             ///< largest norm; 0: not clipped
-    double norm = NAN;           ///< mean gradient norm of the latest steps
     double lr = NAN;             ///< highest learning rate so far
     double usual_lr = 0;         ///< that of the optimiser's defaults; 0: unknown
     double ratio = NAN;          ///< median of ||update|| / ||value||, where the rate was highest
@@ -87,20 +77,7 @@ private:
     std::int64_t seen_ = 0, clipped_ = 0;
 };
 
-/// A rule: its name, when it holds, and what it says.
-struct DiagnosisRule {
-    const char* name;                         ///< "rate_too_high"
-    DiagnosisVerdict verdict;                 ///< if it holds
-    bool (*holds)(const RunFacts&);           ///< whether it holds
-    std::string (*text)(const RunFacts&);     ///< one sentence with the run's numbers
-    std::string (*advice)(const RunFacts&);   ///< what to change, in words
-    std::string (*command)(const RunFacts&);  ///< next command; may be empty
-};
-
-/// All rules about runs, in the order in which they are tried.
-std::span<const DiagnosisRule> diagnosis_rules();
-
-/// The first rule that holds.
+/// What the first rule that holds (diagnosis.cpp) says.
 Diagnosis diagnose(const RunFacts& facts);
 
 /// About one step of a model: where NaN arose, a loss above guessing, a gradient that vanishes,

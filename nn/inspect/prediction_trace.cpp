@@ -19,7 +19,10 @@ bool is_number(std::string_view part) {
                                         [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// "decoder.3.attention.qkv" -> "decoder.3"; empty for a path outside layers.
+std::string_view stack_of(std::string_view layer) { return layer.substr(0, layer.rfind('.') + 1); }
+
+}  // namespace
+
 std::string layer_of(const std::string& path) {
     for (std::size_t at = 0; at < path.size();) {
         const std::size_t end = std::min(path.find('.', at), path.size());
@@ -28,10 +31,6 @@ std::string layer_of(const std::string& path) {
     }
     return {};
 }
-
-std::string_view stack_of(std::string_view layer) { return layer.substr(0, layer.rfind('.') + 1); }
-
-}  // namespace
 
 void LogitLens::recorded(const Op& op, const Tensors& inputs) {
     const std::string layer = layer_of(op.module_path());

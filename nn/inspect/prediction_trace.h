@@ -14,6 +14,9 @@
 
 namespace tapestry {
 
+/// "decoder.3" of "decoder.3.attention.qkv"; empty for a path outside layers.
+std::string layer_of(const std::string& path);
+
 // ---- the logit lens -----------------------------------------------------------------------------
 
 // The logit lens: predictions of each layer by itself. A stack of layers passes a stream of vectors

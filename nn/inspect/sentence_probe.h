@@ -1,5 +1,5 @@
-// What a model makes of one sequence at one point of a run: where its heads look, what it predicts.
-// The sequence is the same every time, so that heads can be seen to form. Read next:
+// A model's attention and predictions for one sequence at one point of a run. The sequence is the
+// same every time, which shows how heads form. Read next:
 // nn/pages/report.h, which shows it.
 #pragma once
 

@@ -1,53 +1,34 @@
 #include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/inspect/inspector.h>
+#include <tapestry/nn/inspect/prediction_trace.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
-#include <map>
-#include <string_view>
 #include <vector>
 
 namespace tapestry {
 namespace {
 
-// "blocks.3" of "blocks.3.attention.qkv.weight"; empty if no module is numbered.
-std::string layer_path(const std::string& name) {
-    std::size_t from = 0;
-    while (from < name.size()) {
-        const std::size_t end = std::min(name.find('.', from), name.size());
-        const std::string_view part(name.data() + from, end - from);
-        const bool numbered =
-            !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-        if (numbered) return name.substr(0, end);
-        from = end + 1;
-    }
-    return {};
-}
-
 struct LayerGradient {
     std::string layer;
-    double rms = 0;
+    double squares = 0, count = 0;
+
+    double rms() const { return std::sqrt(squares / count); }
 };
 
-// Root mean square of the gradient of each layer's matrices, in the model's order.
+// The gradient of each layer's matrices, in the model's order.
 std::vector<LayerGradient> gradients_of(const Inspector& step) {
-    std::vector<std::string> order;
-    std::map<std::string, std::pair<double, double>> sums;  // of squares, and counts
-    for (const InspectedParameter& p : step.parameters()) {
-        const std::string layer = layer_path(p.name);
-        if (layer.empty() || p.shape.rank() < 2 || !p.gradient) continue;
-        if (!sums.contains(layer)) order.push_back(layer);
-        const double square =
-            p.gradient->mean * p.gradient->mean + p.gradient->deviation * p.gradient->deviation;
-        const auto count = static_cast<double>(p.gradient->count);
-        sums[layer].first += count * square;
-        sums[layer].second += count;
-    }
     std::vector<LayerGradient> all;
-    for (const std::string& layer : order) {
-        all.push_back({layer, std::sqrt(sums[layer].first / sums[layer].second)});
+    for (const InspectedParameter& p : step.parameters()) {
+        const std::string layer = layer_of(p.name);
+        if (layer.empty() || p.shape.rank() < 2 || !p.gradient) continue;
+        if (all.empty() || all.back().layer != layer) all.push_back({.layer = layer});
+        const auto count = static_cast<double>(p.gradient->count);
+        all.back().squares += count * p.gradient->rms() * p.gradient->rms();
+        all.back().count += count;
     }
     return all;
 }
@@ -62,10 +43,13 @@ std::string overflow_text(const Inspector& step, const NonFinite& finding) {
             for (const float each : x) most = std::max(most, std::abs(double{each}));
             return most;
         };
+        const double q = largest(a.q), k = largest(a.k);
+        const bool overflows = q * k * static_cast<double>(a.dim) > FLT_MAX;
+        if (a.dtype == DType::f64 || !overflows) return {};
         return fmt::format(
             ": its queries reach {:.2g} and its keys {:.2g}, so their products "
             "exceed the largest f32 (3.4e38)",
-            largest(a.q), largest(a.k));
+            q, k);
     }
     return {};
 }
@@ -90,14 +74,16 @@ Answers answers_of(const PredictionTrace& trace) {
 Diagnosis vanishing(const std::vector<LayerGradient>& layers) {
     constexpr double kFar = 1e-4;
     if (layers.size() < 2) return {};
-    const auto less = [](const LayerGradient& a, const LayerGradient& b) { return a.rms < b.rms; };
+    const auto less = [](const LayerGradient& a, const LayerGradient& b) {
+        return a.rms() < b.rms();
+    };
     const auto [low, high] = std::minmax_element(layers.begin(), layers.end(), less);
-    if (!(low->rms < kFar * high->rms)) return {};
+    if (!(low->rms() < kFar * high->rms())) return {};
     return {
         DiagnosisVerdict::bad,
         "vanishing",
         fmt::format("the gradient vanishes: its root mean square is {:.2g} in {} and {:.2g} in {}",
-                    low->rms, low->layer, high->rms, high->layer),
+                    low->rms(), low->layer, high->rms(), high->layer),
         "check the initialisation and the norms",
         {}};
 }
@@ -136,7 +122,7 @@ Diagnosis predicting(const Inspector& step, const std::vector<LayerGradient>& la
     std::string reach;
     if (layers.size() >= 2) {
         reach = fmt::format("; the gradient reaches every layer ({:.2g} in {}, {:.2g} in {})",
-                            layers.front().rms, layers.front().layer, layers.back().rms,
+                            layers.front().rms(), layers.front().layer, layers.back().rms(),
                             layers.back().layer);
     }
     return {DiagnosisVerdict::good,

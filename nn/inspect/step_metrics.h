@@ -3,11 +3,18 @@
 // nn/pages/report.h, which draws them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace tapestry {
+
+/// A value and its step; step 0: there is none.
+struct StepValue {
+    std::int64_t step = 0;  ///< counted from 1
+    double value = NAN;     ///< at that step
+};
 
 /// Results of one step.
 struct StepMetrics {

@@ -25,12 +25,6 @@ struct TrainingPoint {
     double square = 0;       ///< mean of (value - mean)^2
 };
 
-/// A value that was added, and its step; step 0: there is none.
-struct CurveValue {
-    std::int64_t step = 0;  ///< counted from 1
-    double value = 0;       ///< as it was added
-};
-
 /// At most `most` points of equally many values each (the latest may have fewer): when there would
 /// be more, pairs of neighbours are merged. So there are at least most / 2 points once that many
 /// were reached, every value is in exactly one point, and adding one takes constant time on
@@ -47,10 +41,10 @@ public:
     void add(std::int64_t step, double value);
 
     std::span<const TrainingPoint> points() const { return points_; }  ///< in the order of steps
-    const CurveValue& latest() const { return latest_; }               ///< of the finite values
-    const CurveValue& lowest() const { return lowest_; }               ///< of the finite values
+    const StepValue& latest() const { return latest_; }                ///< of the finite values
+    const StepValue& lowest() const { return lowest_; }                ///< of the finite values
     /// The first kMostNotFinite values that are not finite, in the order of steps.
-    const std::vector<CurveValue>& not_finite() const { return not_finite_; }
+    const std::vector<StepValue>& not_finite() const { return not_finite_; }
     static constexpr std::size_t kMostNotFinite = 32;  ///< number of them kept
 
 private:
@@ -59,8 +53,8 @@ private:
     std::size_t most_;
     std::int64_t width_ = 1;  // values per point
     std::vector<TrainingPoint> points_;
-    CurveValue latest_, lowest_;
-    std::vector<CurveValue> not_finite_;
+    StepValue latest_, lowest_;
+    std::vector<StepValue> not_finite_;
 };
 
 // ---- spikes -------------------------------------------------------------------------------------
@@ -73,7 +67,7 @@ struct Spike {
     std::string what = {};  ///< "loss" or "grad_norm"
     double value = 0;       ///< the value itself
     double mean = 0;        ///< of the steps before, from RunningMean
-    double deviations = 0;  ///< number of standard deviations above it, or early the factor
+    double deviations = 0;  ///< standard deviations above it; early: the factor, or infinity
 };
 
 /// Exponentially weighted mean and deviation: after n numbers the next has weight

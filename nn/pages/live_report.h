@@ -46,7 +46,7 @@ public:
 
     /// Total time spent on the report.
     double seconds() const { return spent_; }
-    /// What the run's numbers show, as of its latest step.
+    /// The diagnosis as of the latest step.
     Diagnosis diagnosis() const { return diagnose(report_.facts(state_)); }
     /// The diagnosis if nothing is wrong, the next command, and a line "report in m/report.html; it
     /// took 0.4% of the time"; the last is missing if the report could not be written.

@@ -108,16 +108,15 @@ std::string not_finite_text(double x) {
 
 // What points merge: the exact latest and lowest value, and those that no point has.
 void write_exact(JsonWriter& json, const TrainingCurve& curve) {
+    const auto write_value = [&](const char* name, const StepValue& v) {
+        json.member(name, [&] { json.object("step", v.step, "value", six_digits(v.value)); });
+    };
     if (curve.latest().step > 0) {
-        json.member("latest", [&] {
-            json.object("step", curve.latest().step, "value", six_digits(curve.latest().value));
-        });
-        json.member("lowest", [&] {
-            json.object("step", curve.lowest().step, "value", six_digits(curve.lowest().value));
-        });
+        write_value("latest", curve.latest());
+        write_value("lowest", curve.lowest());
     }
     if (curve.not_finite().empty()) return;
-    json.list("notFinite", curve.not_finite(), [&](const CurveValue& v) {
+    json.list("notFinite", curve.not_finite(), [&](const StepValue& v) {
         json.object("step", v.step, "value", not_finite_text(v.value));
     });
 }

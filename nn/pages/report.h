@@ -106,7 +106,7 @@ public:
     /// By rank; empty for a single process.
     const std::vector<ProcessAccount>& processes() const { return processes_; }
     const StepMetrics& latest() const { return latest_; }  ///< step 0 before the first
-    /// What the rules of a diagnosis read, for a run in this state.
+    /// The facts for a diagnosis, if the run is in this state.
     RunFacts facts(TrainingState state) const;
 
 private:

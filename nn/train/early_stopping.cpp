@@ -38,26 +38,15 @@ constexpr double kLostAgain = 0.25;  // fraction of the gain
 
 LossWatch::LossWatch(const TrainingConfig& config)
     : vocab_(common_settings(config.model_config()).vocab),
-      steps_(config.steps),
       warmup_(config.warmup),
       lr_(config.lr),
-      guessing_(std::log(static_cast<double>(vocab_))),
-      window_(std::clamp<std::int64_t>(config.steps / 20, 10, 100)) {}
-
-void LossWatch::add(const StepMetrics& metrics) {
-    ++seen_;
-    mean_ += (metrics.loss - mean_) / static_cast<double>(std::min(seen_, window_));
-    if (seen_ >= window_ && mean_ < lowest_) {
-        lowest_ = mean_;
-        lowest_step_ = metrics.step;
-    }
-    if (metrics.val_loss) val_loss_ = metrics.val_loss;
-}
-
-bool LossWatch::has_fallen() const { return lowest_ < guessing_ - kNoise; }
+      watch_(config.steps, config.clip, std::log(static_cast<double>(vocab_))) {}
 
 bool LossWatch::has_risen() const {
-    return has_fallen() && mean_ - lowest_ > std::max(kNoise, kLostAgain * (guessing_ - lowest_));
+    const RunFacts& f = watch_.facts();
+    if (f.lowest.step == 0 || f.lowest.value >= f.guessing - kNoise) return false;
+    const double gain = f.guessing - f.lowest.value;
+    return f.recent - f.lowest.value > std::max(kNoise, kLostAgain * gain);
 }
 
 std::string LossWatch::remedy() const {
@@ -66,28 +55,30 @@ std::string LossWatch::remedy() const {
 }
 
 std::string LossWatch::concern() const {
-    if (seen_ == 0) return {};
-    const double loss = val_loss_.value_or(mean_);
-    if (loss <= guessing_) {
+    const RunFacts& f = watch_.facts();
+    if (f.last.step == 0) return {};
+    const bool evaluated = f.val.step > 0;
+    const double loss = evaluated ? f.val.value : f.recent;
+    if (loss <= f.guessing) {
         if (!has_risen()) return {};
-        return fmt::format("the loss fell to {:.4f} by step {}, but is {:.4f} again: {}", lowest_,
-                           lowest_step_, mean_, remedy());
+        return fmt::format("the loss fell to {:.4f} by step {}, but is {:.4f} again: {}",
+                           f.lowest.value, f.lowest.step, f.recent, remedy());
     }
     const std::string text =
         fmt::format("the {} is {:.4f}, while guessing one of {} tokens would give {:.4f}",
-                    val_loss_ ? "validation loss" : "loss", loss, vocab_, guessing_);
+                    evaluated ? "validation loss" : "loss", loss, vocab_, f.guessing);
     if (has_risen()) {
-        return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, lowest_,
-                           lowest_step_, remedy());
+        return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, f.lowest.value,
+                           f.lowest.step, remedy());
     }
-    if (val_loss_ && mean_ < guessing_ - kNoise) {
+    if (evaluated && f.recent < f.guessing - kNoise) {
         return fmt::format(
             "{}; on the text it learns from it is {:.4f}: more text, fewer steps or dropout may "
             "help",
-            text, mean_);
+            text, f.recent);
     }
     return fmt::format("{}: more than {} steps, or another learning rate than {}, may help", text,
-                       steps_, lr_);
+                       f.planned, lr_);
 }
 
 }  // namespace tapestry

@@ -9,12 +9,11 @@
 // Read next: loop.h, which calls EarlyStopping; training_run.h, which asks LossWatch.
 #pragma once
 
-#include <tapestry/nn/inspect/step_metrics.h>
+#include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/module/module.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <limits>
-#include <optional>
 #include <string>
 
 namespace tapestry {
@@ -64,7 +63,7 @@ public:
     explicit LossWatch(const TrainingConfig& config);
 
     /// Call after each step.
-    void add(const StepMetrics& metrics);
+    void add(const StepMetrics& metrics) { watch_.add(metrics); }
 
     /// One line on why the result may be of no use, with numbers and possible remedies: the loss
     /// (on held-out text, if it was evaluated) is above ln(vocabulary), or the training loss rose
@@ -72,19 +71,12 @@ public:
     std::string concern() const;
 
 private:
-    bool has_fallen() const;
     bool has_risen() const;
     std::string remedy() const;
 
-    std::int64_t vocab_, steps_, warmup_;
+    std::int64_t vocab_, warmup_;
     double lr_;
-    double guessing_;      // ln(vocabulary)
-    std::int64_t window_;  // steps that the mean covers
-    std::int64_t seen_ = 0;
-    double mean_ = 0;                                          // of about the last `window_` losses
-    double lowest_ = std::numeric_limits<double>::infinity();  // smallest mean so far
-    std::int64_t lowest_step_ = 0;                             // its step
-    std::optional<double> val_loss_;                           // the latest
+    RunWatch watch_;
 };
 
 }  // namespace tapestry

@@ -104,8 +104,8 @@ void Session::before_update(std::int64_t step) {
     if (watchers_.before_update) watchers_.before_update(step);
 }
 
-// A batch is drawn whole even if only parts of it are computed here: the generator then stands at
-// the same place in every process. A part's dropout does not depend on that of earlier parts, so
+// A batch is drawn whole even if only parts of it are computed here: the generator then has
+// the same state in every process. A part's dropout does not depend on that of earlier parts, so
 // any process can compute it.
 void Session::draw_batch() {
     batch_ = task_->next_batch(batches_);

@@ -117,8 +117,8 @@ public:
     /// the same every time.
     double evaluate();
 
-    /// What the model makes of its task. Of a text: what it writes after the first token, that one
-    /// and `tokens` more, with U+FFFD for what is no UTF-8. The same random numbers every time.
+    /// The model's work as text. For a text: the first token and `tokens` more that it writes, with
+    /// U+FFFD for what is no UTF-8. The same random numbers every time.
     std::string sample(std::int64_t tokens);
 
     /// What look() looks at, as text: the first tokens of the validation part, at most 24, and the

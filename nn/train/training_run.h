@@ -65,7 +65,7 @@ struct TrainingResult {
     bool interrupted = false;        ///< `stepped` returned false
     std::string plan = {};           ///< plan_text(), if memory was planned
     std::string report = {};         ///< the report's path and cost; empty: none
-    std::string concern = {};        ///< LossWatch::concern()
+    std::string concern = {};        ///< the diagnosis if it is bad, else LossWatch::concern()
 };
 
 /// Takes the steps of a session and writes its directory. See above.

@@ -87,17 +87,19 @@ export function helpFor(name) {
   const course = document.documentElement.dataset.course;
   const chapter = `chapter ${help.chapter}, ${title}`;
   const line = (kind, text) => h('p', {}, h('b', {}, `${kind}: `), text);
-  const help_ = h('details', { class: 'help', 'data-help': name, onkeydown: (event) => {
-    if (event.key !== 'Escape' || !help_.open) return;
-    help_.open = false;
-    help_.querySelector('summary').focus();
+  const details = h('details', { class: 'help', 'data-help': name, onkeydown: (event) => {
+    if (event.key !== 'Escape' || !details.open) return;
+    details.open = false;
+    details.querySelector('summary').focus();
   } },
     h('summary', { 'aria-label': 'What this shows' }, '?'),
     h('div', {}, h('p', {}, help.shows), line('Good', help.good), line('Bad', help.bad),
       h('p', { class: 'quiet' }, 'In the course: ', course ? h('a', { href: `${course}${file}.html` }, chapter)
         : `${chapter} (docs/course/${file}.md)`)));
-  document.addEventListener('pointerdown', ({ target }) => {
-    if (help_.open && !help_.contains(target)) help_.open = false;
-  });
-  return help_;
+  return details;
 }
+
+// A click elsewhere closes an open help.
+document.addEventListener('pointerdown', ({ target }) => {
+  for (const open of document.querySelectorAll('.help[open]')) if (!open.contains(target)) open.open = false;
+});
