@@ -70,8 +70,10 @@ class Probe {
 public:
     Probe(const Callbacks& callbacks, const Values& x, std::size_t m)
         : callbacks_(callbacks), x_(x), m_(m) {
-        for (std::size_t i = 0; i < m; ++i) {  // of either sign, none alike
-            w_.push_back((i % 2 == 0 ? 1 : -1) * (1 + 1 / static_cast<double>(i + 3)));
+        for (std::size_t i = 0; i < m;
+             ++i) {  // of either sign, none alike; 1 first, as for a single output
+            w_.push_back((i % 2 == 0 ? 1 : -1) *
+                         (1 + static_cast<double>(i) / static_cast<double>(i + 3)));
         }
     }
 

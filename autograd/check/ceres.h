@@ -1,7 +1,8 @@
 // Checks Jacobians of cost functions with the interface of Ceres: blocks of parameters behind
 // `double const* const*`, and the manifolds on which the blocks lie.
 //
-//     const GradcheckReport report = check_cost_function(cost, {pose, point}, {&se3, nullptr});
+//     const std::vector<const ceres::Manifold*> manifolds{&se3, nullptr};
+//     const GradcheckReport report = check_cost_function(cost, {pose, point}, manifolds);
 //
 // Header-only, and without Ceres' headers: any type with the interface of ceres::CostFunction and
 // ceres::Manifold will do.
@@ -10,6 +11,7 @@
 
 #include <tapestry/autograd/check/plain.h>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -74,7 +76,7 @@ std::vector<double> plus_jacobian(const M& manifold, const std::vector<double>& 
     return jacobian;
 }
 
-// What a cost function says of its blocks at one place.
+// A cost function's residuals and Jacobians at one place.
 template <CostFunctionLike C>
 class CostFunctionCalls {
 public:
@@ -203,6 +205,11 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
         require<ShapeError>(size == blocks[i].size(),
                             "check_cost_function: block {} has {} numbers, got {}", i, size,
                             blocks[i].size());
+        if (const M* const on = manifold(i)) {
+            require<ShapeError>(static_cast<std::size_t>(on->AmbientSize()) == size,
+                                "check_cost_function: block {} has {} numbers, its manifold {}", i,
+                                size, on->AmbientSize());
+        }
         x.push_back(manifold(i) == nullptr ? blocks[i]
                                            : std::vector<double>(static_cast<std::size_t>(
                                                  manifold(i)->TangentSize())));
@@ -233,6 +240,7 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
         x, options);
     for (std::string& wrong : detail::wrong_calls(calls, blocks)) {
         report.verdict = Verdict::fail;
+        report.reason = Reason::none;
         report.complaints.push_back(std::move(wrong));
     }
     report.subject = "cost function";

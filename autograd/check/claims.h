@@ -19,8 +19,8 @@ public:
            const Neighbourhood& around)
         : subject_(subject), options_(options), weights_(weights), around_(around) {}
 
-    /// Calls the rules. `each`: also for every single output; `classes`: for a plain function, also
-    /// for every class of outputs. `complain` is called for a fault of the rule itself.
+    /// Calls the rules. `each`: also for every single output; `classes`: also for every class of
+    /// outputs of a plain function. `complain` is called for a fault of the rule itself.
     void collect(bool each, bool classes, const std::function<void(const Complaint&)>& complain);
 
     const ClaimedGradient& of_all_outputs(std::size_t leaf) const { return claims_[leaf][0]; }

@@ -1,7 +1,7 @@
 // How a gradient is called is part of it. The tape hands a rule views of any strides, no gradient
-// where none arrived, operands that share memory, and asks it again. A rule that is right for a
-// contiguous incoming gradient alone passes every comparison with differences, and is wrong in a
-// training run. Internal to autograd/check. Read next: layouts.h.
+// where none arrived, operands that share memory, and asks it again. A rule that is right
+// only for a contiguous incoming gradient passes every comparison with differences, and is wrong in
+// a training run. Internal to autograd/check. Read next: layouts.h.
 #pragma once
 
 #include <tapestry/autograd/check/report.h>
@@ -18,7 +18,7 @@ namespace tapestry::checker {
 ///   - twice for the same incoming gradient;
 ///   - with the incoming gradient, and with its operands, in every layout (layouts.h);
 ///   - without a gradient of one of several outputs;
-///   - with the gradients of some operands only needed;
+///   - with gradients needed for only some operands;
 ///   - with one tensor as two operands of the same shape;
 ///
 /// and must leave what it is given as it was. Entries that only repeat what they are given as plain

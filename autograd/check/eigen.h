@@ -2,8 +2,8 @@
 //
 //     const auto f = [](const Eigen::MatrixXd& a) { return a.squaredNorm(); };
 //     const auto gradient = [](const Eigen::MatrixXd& a) -> Eigen::MatrixXd { return 2 * a; };
-//     const GradcheckReport report = check_gradient(f, gradient, Eigen::MatrixXd::Random(3,
-//     2).eval());
+//     const Eigen::MatrixXd a = Eigen::MatrixXd::Random(3, 2);
+//     const GradcheckReport report = check_gradient(f, gradient, a);
 //
 // Header-only, and without Eigen's headers: any type with Eigen's interface will do. Reports show
 // entries as [row, column] for any order in memory.
@@ -73,15 +73,6 @@ Shape shape_of_matrix(const Matrix& matrix) {
     const auto rows = static_cast<std::int64_t>(matrix.rows());
     const auto columns = static_cast<std::int64_t>(matrix.cols());
     return Matrix::IsVectorAtCompileTime ? Shape{rows * columns} : Shape{rows, columns};
-}
-
-template <class Result>
-Shape shape_of_result(const Result& result) {
-    if constexpr (std::is_arithmetic_v<Result>) {
-        return {1};
-    } else {
-        return shape_of_matrix(typename Result::PlainObject(result));
-    }
 }
 
 template <class... X, std::size_t... I>

@@ -58,8 +58,11 @@ EntryCaller::EntryCaller(Op& op, Tensors inputs, Tensors outputs, std::uint64_t 
 }
 
 std::optional<WrongOp> EntryCaller::find() {
+    const Values incoming = numbers_of(incoming_), inputs = numbers_of(inputs_),
+                 outputs = numbers_of(outputs_);
     usual_ = asked(incoming_);
     if (usual_.empty() || !all_finite(usual_)) return {};
+    if (auto wrong = overwriting(incoming, inputs, outputs)) return wrong;
     for (const auto ask : {&EntryCaller::twice, &EntryCaller::incoming_layouts,
                            &EntryCaller::without_one_output, &EntryCaller::operand_layouts,
                            &EntryCaller::some_needed, &EntryCaller::one_tensor_twice}) {
@@ -112,20 +115,11 @@ WrongOp EntryCaller::refused(const std::string& how, const char* hint, const Err
                  hint);
 }
 
-std::optional<WrongOp> EntryCaller::twice() {
+std::optional<WrongOp> EntryCaller::overwriting(const Values& incoming, const Values& inputs,
+                                                const Values& outputs) const {
     static const char* const kOwns =
         "the rule works in place in memory that it does not own: where a value is used twice, the "
         "other use has been handed the same tensor";
-    const Values incoming = numbers_of(incoming_), inputs = numbers_of(inputs_),
-                 outputs = numbers_of(outputs_);
-    std::optional<Answers> second;
-    try {
-        second = asked(incoming_);
-    } catch (const Error& error) {
-        return named(Mistake::stale,
-                     fmt::format("the rule fails when it is called again: {}", error.what()),
-                     "it changes what it has saved; a tape may walk an entry several times");
-    }
     for (const auto& [what, before, now] :
          {std::tuple{"the incoming gradient's", incoming, numbers_of(incoming_)},
           std::tuple{"an operand's", inputs, numbers_of(inputs_)},
@@ -133,10 +127,27 @@ std::optional<WrongOp> EntryCaller::twice() {
         const auto at = std::mismatch(before.begin(), before.end(), now.begin(),
                                       [](double a, double b) { return same_bits({a}, {b}); });
         if (at.first == before.end()) continue;
-        return named(Mistake::overwrites,
-                     fmt::format("{} element {} was {:.6g}, and is {:.6g} after the rule has run",
-                                 what, at.first - before.begin(), *at.first, *at.second),
-                     kOwns);
+        WrongOp wrong =
+            named(Mistake::overwrites,
+                  fmt::format("{} element {} was {:.6g}, and is {:.6g} after the rule has run",
+                              what, at.first - before.begin(), *at.first, *at.second),
+                  kOwns);
+        wrong.slope.where = fmt::format("{} element {}", what, at.first - before.begin());
+        wrong.slope.claimed = *at.second;
+        wrong.slope.judgement.numeric = *at.first;
+        return wrong;
+    }
+    return {};
+}
+
+std::optional<WrongOp> EntryCaller::twice() {
+    std::optional<Answers> second;
+    try {
+        second = asked(incoming_);
+    } catch (const Error& error) {
+        return named(Mistake::stale,
+                     fmt::format("the rule fails when it is called again: {}", error.what()),
+                     "it changes what it has saved; a tape may walk an entry several times");
     }
     const auto found = gap_between(usual_, *second);
     if (!found) return {};

@@ -14,7 +14,7 @@
 
 namespace tapestry::checker {
 
-/// What an entry gives back, by operand; those that are not asked for are missing.
+/// An entry's gradients by operand; those that are not asked for are missing.
 using Answers = std::map<std::size_t, Values>;
 
 bool all_finite(const Answers& answers);
@@ -47,6 +47,9 @@ private:
     WrongOp other_result(const std::string& how, const char* hint, const Gap& gap) const;
     WrongOp refused(const std::string& how, const char* hint, const Error& error) const;
 
+    // Given the numbers before the first call: a second may write the same again.
+    std::optional<WrongOp> overwriting(const Values& incoming, const Values& inputs,
+                                       const Values& outputs) const;
     std::optional<WrongOp> twice();
     std::optional<WrongOp> incoming_layouts();
     std::optional<WrongOp> without_one_output();
@@ -56,8 +59,8 @@ private:
     std::optional<WrongOp> some_needed();
     std::optional<WrongOp> one_tensor_twice();
 
-    // The entry recorded again for other operands, of which the chosen ones require a gradient;
-    // nullopt if its forward pass records nothing, or not for these.
+    // The entry recorded again for other operands; only the chosen ones require a gradient. nullopt
+    // if its forward pass records nothing, or not for these.
     struct Again {
         Values values;
         Answers answers;

@@ -17,7 +17,7 @@ std::vector<std::size_t> EntryCaller::needed() const {
     return chosen;
 }
 
-// The operands in memory of their own: two may be one tensor.
+// Copies of the operands: two may share memory.
 Tensors EntryCaller::separate() const {
     Tensors operands = inputs_;
     for (const std::size_t i : needed()) operands[i] = inputs_[i].clone();
@@ -99,14 +99,14 @@ std::optional<WrongOp> EntryCaller::some_needed() {
     const Tensors operands = separate();
     const auto usual = all.size() > 1 ? again(operands, all) : std::nullopt;
     if (!usual) return {};
-    constexpr std::size_t kMany = 4;  // from here on: each alone, and all but each
-    const std::size_t sets = std::size_t{1} << std::min(all.size(), std::size_t{16});
-    for (std::size_t set = 1; set + 1 < sets; ++set) {
-        std::vector<std::size_t> chosen;
-        for (std::size_t i = 0; i < all.size() && i < 16; ++i) {
-            if ((set >> i & 1U) != 0) chosen.push_back(all[i]);
-        }
-        if (all.size() >= kMany && chosen.size() > 1 && chosen.size() + 1 < all.size()) continue;
+    std::vector<std::vector<std::size_t>> sets;
+    for (const std::size_t one : all) {
+        sets.push_back({one});
+        if (all.size() == 2) continue;  // all but this one is the other one
+        sets.push_back(all);
+        std::erase(sets.back(), one);
+    }
+    for (const auto& chosen : sets) {
         const auto other = again(operands, chosen);
         const auto found = other ? gap_between(usual->answers, other->answers) : std::nullopt;
         if (!found) continue;
@@ -121,9 +121,16 @@ std::optional<WrongOp> EntryCaller::some_needed() {
 
 std::optional<WrongOp> EntryCaller::one_tensor_twice() {
     const std::vector<std::size_t> all = needed();
-    for (std::size_t k = 0; k + 1 < all.size(); ++k) {
-        const std::size_t a = all[k], b = all[k + 1];
-        if (!(inputs_[a].shape() == inputs_[b].shape())) continue;
+    constexpr std::size_t kMost = 28;  // pairs that are tried
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t k = i + 1; k < all.size() && pairs.size() < kMost; ++k) {
+            if (inputs_[all[i]].shape() == inputs_[all[k]].shape()) {
+                pairs.emplace_back(all[i], all[k]);
+            }
+        }
+    }
+    for (const auto& [a, b] : pairs) {
         Tensors apart_in_memory = inputs_, together = inputs_;
         apart_in_memory[b] = inputs_[a].clone();
         together[b] = inputs_[a];

@@ -238,7 +238,7 @@ private:
         for (const InputReport& input : report_.inputs) {
             if (input.verdict == Verdict::fail && input.worst.judgement.constant) return;
         }
-        // An op that breaks a convention misleads the search: it is right when it is tried alone.
+        // An op that breaks a convention misleads the search: it passes when tested by itself.
         const auto broken =
             std::find_if(conventions_.begin(), conventions_.end(), [](const WrongOp& wrong) {
                 return wrong.cause.mistake == Mistake::convention ||
@@ -256,7 +256,7 @@ private:
             return;
         const auto i = static_cast<std::size_t>(wrong - report_.inputs.begin());
         report_.cause = find_cause(subject_, i, weights_, claims_.of_all_outputs(i).gradient,
-                                   wrong->first_wrong);
+                                   wrong->first_wrong, options_.limits.format);
     }
 
     Subject& subject_;

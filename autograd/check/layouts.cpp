@@ -14,7 +14,7 @@ struct Placement {
     Strides strides;
     std::int64_t offset = 0;
 
-    // Of the element that is number `flat` in row-major order
+    // Of element number `flat` in row-major order
     std::int64_t place(const Shape& shape, std::int64_t flat) const {
         std::int64_t at = offset;
         for (int axis = shape.rank() - 1; axis >= 0; --axis) {

@@ -355,7 +355,7 @@ std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputRe
 }
 
 Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>& weights,
-                 const std::vector<double>& claimed, std::size_t first_wrong) {
+                 const std::vector<double>& claimed, std::size_t first_wrong, Format format) {
     if (!reaches_tape(subject)) {
         return {Mistake::detached, "the result is a constant to the tape: nothing was recorded",
                 "a detach(), item() or NoGradGuard over all of it"};
@@ -372,7 +372,7 @@ Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>&
                           ? subject.output_shapes()[0]
                           : Shape{static_cast<std::int64_t>(weights.size())};
     symptoms.places = chosen_places(claimed.size(), weights.size(), first_wrong);
-    measure_slopes(subject, which, Format::f64, symptoms);
+    measure_slopes(subject, which, format, symptoms);
     return find_cause(symptoms);
 }
 

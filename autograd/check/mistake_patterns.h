@@ -43,7 +43,7 @@ Values gradient_for(const Symptoms& symptoms, const Values& cotangent);
 /// leaves uncertain is a larger part of a small difference.
 double same_difference(const Wrong& w, const Values& difference);
 
-/// Whether each output depends on its own element alone.
+/// Whether each output depends only on its own element.
 bool is_diagonal(const Wrong& w);
 
 /// Whether the operand and the output have the same shape.
@@ -56,6 +56,7 @@ using Match = std::optional<Cause>;
 
 // Values (mistakes_in_values.cpp).
 Match looks_not_finite(const Wrong& w);         ///< infinite or NaN
+Match looks_steep_where_flat(const Wrong& w);   ///< as far as can be seen, f is constant
 Match looks_zero(const Wrong& w);               ///< all of it, or that of one of two uses
 Match looks_negated(const Wrong& w);            ///< times -1
 Match looks_scaled_by_a_count(const Wrong& w);  ///< times 2, n, sqrt(n), or divided by it

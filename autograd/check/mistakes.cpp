@@ -50,14 +50,9 @@ Cause find_cause(const Symptoms& symptoms) {
     Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places), numeric_gradient(symptoms)};
     w.off = distance(w.claimed, w.right);
     w.same = std::max(kSame, symptoms.blur);
-    constexpr double kClearly = 4;
-    if (norm(w.right) <= kClearly * norm(symptoms.doubts) && norm(w.claimed) > norm(w.right)) {
-        return {Mistake::unknown, "numeric is 0 everywhere, as far as can be seen",
-                "f does not depend on this here, or only in steps: a straight-through estimator, "
-                "a clamp or mask whose rule lets everything through"};
-    }
     // From the unambiguous patterns to those that need a fit.
     for (const auto pattern : {looks_not_finite,
+                               looks_steep_where_flat,
                                looks_zero,
                                looks_negated,
                                looks_unsummed,
@@ -160,8 +155,8 @@ Values fitted_along(Line& line, const Sample& base, Format format, Values& doubt
         }
         return slopes;
     }
-    doubts.assign(base.values.size(), 0.0);
-    return doubts;
+    doubts.assign(base.values.size(), HUGE_VAL);  // nothing is known of them
+    return Values(base.values.size(), 0.0);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::int64_t size_along(const Shape& output, int axis) {
     return axis == kEach ? numel(output) : output[axis];
 }
 
-// What each index along an axis of the output contributes to the gradient at the places:
+// Contribution of each index along an axis of the output to the gradient at the places:
 // [index][place].
 std::vector<Values> contributions(const Wrong& w, const Values& cotangent, int axis) {
     const Shape& output = w.symptoms.output;
@@ -79,8 +79,9 @@ Values sum_of(const std::vector<Values>& all, const std::vector<std::size_t>& in
     return sum;
 }
 
-Cause cause_of(const Shape& output, int axis, const OutputPart& part, double c) {
-    const bool dropped = std::abs(c + 1) < 1e-3;
+Cause cause_of(const Wrong& w, int axis, const OutputPart& part, double c) {
+    const Shape& output = w.symptoms.output;
+    const bool dropped = std::abs(c + 1) < std::max(1e-3, w.same);
     const std::string whose =
         fmt::format("{} of {} {}", part.words, size_along(output, axis),
                     axis == kEach ? "elements of the output"
@@ -118,8 +119,8 @@ Match looks_off_in_outputs(const Wrong& w) {
             if (!c) continue;
             const auto again = multiple(w, other_error, sum_of(there, part.indices));
             // The same multiple for another incoming gradient: no accident of a few numbers
-            if (again && std::abs(*c - *again) <= 0.01 * std::abs(*c)) {
-                return cause_of(s.output, axis, part, *c);
+            if (again && std::abs(*c - *again) <= std::max(0.01, w.same) * std::abs(*c)) {
+                return cause_of(w, axis, part, *c);
             }
         }
     }

@@ -76,7 +76,7 @@ std::vector<std::int64_t> possible_shifts(const Wrong& w, const Run& run) {
         for (std::int64_t by = 1; by < run.size; ++by) {
             const std::int64_t to = run.with(place, (run.along(place) + by) % run.size);
             const double there = w.symptoms.claimed[static_cast<std::size_t>(to)];
-            if (std::abs(there - value) <= 1e-4 * std::abs(value)) {
+            if (std::abs(there - value) <= std::max(1e-4, w.same) * std::abs(value)) {
                 shifts.push_back(2 * by > run.size ? by - run.size : by);
                 shifts.push_back(2 * by > run.size ? by : by - run.size);
             }
@@ -118,7 +118,7 @@ Match shift_with_new_numbers(const Wrong& w, const Run& run, std::int64_t by) {
         sizes.push_back(std::abs(w.right[k]));
     }
     if (right.size() < 2 || !explains(w, undone, right)) return {};
-    // Equal numbers look shifted wherever they are.
+    // Equal numbers look shifted at any distance.
     const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
     if (!zeros && !(*most - *least > 0.01 * *most)) return {};
     return shifted(run, by, zeros,

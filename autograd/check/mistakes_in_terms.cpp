@@ -2,7 +2,7 @@
 // factor of, follows x, the output or a constant.
 //
 // An inner number held constant (a norm, a mean, a threshold t) leaves out g^T dy/dt dt/dx: an
-// error along dt/dx, whatever the incoming gradient is.
+// error along dt/dx for any incoming gradient.
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 // Enough numbers to tell a pattern: two of them fit any.
 constexpr std::size_t kTelling = 3;
 
-// Numbers that count beside the largest, of at least two sizes: a constant shows no pattern of x.
+// Numbers that count next to the largest, of at least two sizes: a constant shows no pattern of x.
 bool varies(const Values& values) {
     const double most = largest(values);
     const auto close = [&](double value) {

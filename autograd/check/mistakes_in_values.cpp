@@ -70,6 +70,16 @@ Match looks_not_finite(const Wrong& w) {
                  "before the formula, not after it"};
 }
 
+Match looks_steep_where_flat(const Wrong& w) {
+    constexpr double kClearly = 4;
+    const double doubt = norm(w.symptoms.doubts);
+    const bool flat = std::isfinite(doubt) && norm(w.right) <= kClearly * doubt;
+    if (!flat || norm(w.claimed) <= norm(w.right)) return {};
+    return Cause{Mistake::unknown, "numeric is 0 everywhere, as far as can be seen",
+                 "f does not depend on this here, or only in steps: a straight-through estimator, "
+                 "a clamp or mask whose rule lets everything through"};
+}
+
 Match looks_zero(const Wrong& w) {
     if (norm(w.claimed) > 1e-9 * norm(w.right) || norm(w.right) == 0) return {};
     if (w.symptoms.used_twice) {

@@ -49,7 +49,7 @@ std::string_view to_string(Mistake mistake) {
         case Mistake::detached: return "detached from the tape";
         case Mistake::missing_term: return "a term is missing: a sum or mean along an axis";
         case Mistake::partial: return "some elements only";
-        case Mistake::overwrites: return "overwrites its incoming gradient";
+        case Mistake::overwrites: return "writes into memory that it does not own";
         case Mistake::extra_term: return "a term too many: a sum or mean along an axis";
         case Mistake::held: return "off along x or y: an inner norm held constant, or decay";
         case Mistake::convention: return "breaks a calling convention";

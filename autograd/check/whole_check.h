@@ -113,7 +113,7 @@ std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputRe
 /// For a leaf whose gradient is wrong although no entry is: what the gradient looks like, and
 /// whether f bypasses the tape. `first_wrong`: an element known to be wrong.
 Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>& weights,
-                 const std::vector<double>& claimed, std::size_t first_wrong);
+                 const std::vector<double>& claimed, std::size_t first_wrong, Format format);
 
 // ---- further points (whole_check.cpp) -----------------------------------------------------------
 // A rule that is wrong elsewhere may be right at x, where numbers are equal, or 0, or on one side

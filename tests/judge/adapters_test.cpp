@@ -32,6 +32,14 @@ struct Matrix {
     std::vector<double> values_;
 };
 
+// Of its interface for a column vector.
+struct Vector : Matrix {
+    using PlainObject = Vector;
+    static constexpr int IsVectorAtCompileTime = 1;
+
+    explicit Vector(int size) : Matrix(size, 1) {}
+};
+
 Matrix filled(int rows, int columns, double start) {
     Matrix matrix(rows, columns);
     for (int r = 0; r < rows; ++r) {
@@ -57,7 +65,8 @@ Matrix times(const Matrix& a, const Matrix& b, bool a_transposed = false,
 // The unit circle: x = (cos a, sin a), moved by an angle.
 struct Circle {
     double sign = 1, factor = 1;
-    int AmbientSize() const { return 2; }
+    int ambient = 2;
+    int AmbientSize() const { return ambient; }
     int TangentSize() const { return 1; }
     bool Plus(const double* x, const double* delta, double* moved) const {
         const double c = std::cos(*delta), s = std::sin(*delta);
@@ -167,6 +176,28 @@ TEST_CASE("Eigen: one matrix, a number or a matrix") {
     CHECK(check_pullback(gradient, doubled, a));
 }
 
+TEST_CASE("Eigen: the Jacobian of a vector") {
+    Vector x(2);
+    x(0, 0) = 0.5, x(1, 0) = -1.2;
+    const auto f = [](const Vector& v) {
+        Vector y(3);
+        y(0, 0) = v(0, 0) * v(1, 0), y(1, 0) = v(0, 0) * v(0, 0), y(2, 0) = v(1, 0);
+        return y;
+    };
+    const auto jacobian = [](const Vector& v) {
+        Matrix j(3, 2);
+        j(0, 0) = v(1, 0), j(0, 1) = v(0, 0), j(1, 0) = 2 * v(0, 0), j(2, 1) = 1;
+        return j;
+    };
+    CHECK(check_jacobian(f, jacobian, x).verdict == Verdict::pass);
+    const auto wrong = [&](const Vector& v) {
+        Matrix j = jacobian(v);
+        j(0, 1) *= 2;
+        return j;
+    };
+    CHECK(check_jacobian(f, wrong, x).verdict == Verdict::fail);
+}
+
 TEST_CASE("Ceres: Jacobians of blocks, with and without a manifold") {
     const Circle circle;
     const std::vector<const Circle*> manifolds{&circle, nullptr};
@@ -208,6 +239,11 @@ TEST_CASE("Ceres: sizes that do not fit") {
     const std::vector<const Circle*> one{&circle};
     CHECK_THROWS_AS(check_cost_function(Cost(), kBlocks, one), ShapeError);
     CHECK_THROWS_AS(check_manifold(circle, {1, 0, 0}), ShapeError);
+    Circle sphere;
+    sphere.ambient = 3;
+    const std::vector<const Circle*> two{&sphere, nullptr};
+    CHECK_THROWS_WITH_AS(check_cost_function(Cost(), kBlocks, two),
+                         "check_cost_function: block 0 has 2 numbers, its manifold 3", ShapeError);
 }
 
 TEST_CASE("Ceres: a manifold's own Jacobians") {

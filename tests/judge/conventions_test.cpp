@@ -114,6 +114,17 @@ TEST_CASE("conventions: a right rule keeps all of them") {
         {random({3, 4})}));
 }
 
+TEST_CASE("conventions: an overwritten gradient that a second call leaves as it is") {
+    check_sine(
+        [](const Tensor& g, const Tensor& x) {
+            Tensor mine = g;  // the same memory
+            double* const numbers = mine.mutable_data<double>();
+            for (std::int64_t i = 0; i < mine.numel(); ++i) numbers[i] = std::max(numbers[i], -0.5);
+            return Tensors{g * cos(x)};
+        },
+        "incoming gradient", Mistake::overwrites);
+}
+
 TEST_CASE("conventions: how the incoming gradient lies in memory") {
     check_sine([](const Tensor& g, const Tensor& x) { return Tensors{by_pointer(g) * cos(x)}; },
                "if the incoming gradient is a transposed view");

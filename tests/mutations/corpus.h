@@ -26,7 +26,7 @@ CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed, Format format = 
 std::vector<std::vector<double>> cotangents(std::size_t outputs);
 
 /// The maximum relative error of each entry. An entry that cancels to rounding noise has no size.
-/// In a narrow format, where small entries are lost beside large ones, a tenth of the largest is
+/// In a narrow format, where small entries are lost among large ones, a tenth of the largest is
 /// the least size.
 std::vector<double> errors(const CorpusCase& one);
 

@@ -52,7 +52,7 @@ bool print_corpus(int cases, std::uint64_t seed, bool verbose, Format format) {
     const Found found = [verbose](const std::string& line) {
         if (verbose) fmt::print("{}\n", line);
     };
-    // The right ones have formats of their own.
+    // The right ones have their own formats.
     const auto right = try_right(format == Format::f64 ? cases : 0, seed, found);
     const auto wrong = try_wrong(cases, seed, found, format);
     fmt::print("{:<24} {:>7} {:>7} {:>13} {:>6} {:>7} {:>10} {:>13}\n", "right, by template",

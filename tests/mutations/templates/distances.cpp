@@ -173,7 +173,7 @@ PlainCase chosen_steps(Draw& draw) {
         },
         draw.values(2, 0.2, 1));
     one.noise = 1e-6;
-    one.hidden = true;  // the error of its steps has a slope of its own
+    one.hidden = true;  // the error of its steps has its own slope
     one.note = fmt::format("tolerance {:.0e}", tolerance);
     return one;
 }
