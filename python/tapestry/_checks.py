@@ -80,9 +80,12 @@ class ArrayFunction:
         return self.inputs.join((gradient,) if self.alone else _several(gradient))
 
 
+def _with_seed(options):
+    return options if _default_seed.get() is None else {"seed": _default_seed.get(), **options}
+
+
 def _json(subject, options):
-    if _default_seed.get() is not None:
-        options = {"seed": _default_seed.get(), **options}
+    options = _with_seed(options)
     options = {name: _plain(option) for name, option in options.items() if option is not None}
     shapes = subject.inputs.shapes()
     options.setdefault(*("shape", shapes[0]) if len(shapes) == 1 else ("inputs", shapes))
@@ -172,10 +175,8 @@ def check_gradient(f, df, x, *, dtype=None, **options):
 
     def vjp(*x_and_g):
         *x, g = x_and_g
-        gradient = df(*x)
-        return map_leaves(
-            lambda d: g * as_array(d, "gradient", bits), gradient if is_tuple else (gradient,)
-        )
+        gradients = _several(df(*x)) if is_tuple else (df(*x),)
+        return [map_leaves(lambda d: g * as_array(d, "gradient", bits), d) for d in gradients]
 
     bits = dtype == "bf16"
     is_tuple = isinstance(x, tuple)
@@ -277,13 +278,13 @@ def check_torch(
 
     if order not in (1, 2):
         raise ValueError(f"check_torch: order must be 1 or 2, got {order}")
-    inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    inputs = _several(inputs)
     flat = FlatCall(callable_of(function), inputs)
     reset = reset or (lambda: None)
     call, arguments = flat.call, flat.arguments
     if order == 2:
         reset()
-        call, arguments = gradient_of(call, arguments, options.get("seed", 1))
+        call, arguments = gradient_of(call, arguments, _with_seed(options).get("seed", 1))
         options.setdefault("subject", "order 2")
     subject = TorchFunction(call, arguments, reset)
     names = flat.names_of(subject.checked) if order == 1 else None

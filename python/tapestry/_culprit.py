@@ -9,7 +9,7 @@ _MOST = 64  # calls that are judged
 
 
 def functions_of(results):
-    """The classes of all torch.autograd.Functions in the graph behind these tensors, in order of use."""
+    """The classes of all torch.autograd.Functions in the graph behind these tensors."""
     seen, found = set(), {}
     remaining = [y.grad_fn for y in results if y.grad_fn is not None]
     while remaining:
@@ -101,7 +101,7 @@ def _description(call, number, of_class):
 
 
 class Culprit:
-    """The first Function that is wrong alone: `name`, and its own `report`. `others`: further ones."""
+    """The first Function that is wrong by itself: `name`, and its own `report`. `others`: further ones."""
 
     def __init__(self, name, report):
         self.name, self.report, self.others = name, report, []
@@ -137,7 +137,7 @@ def find(subject, check, module=None):
             culprit.others.append(name)
     if culprit is None and right:
         lines.append(
-            f"{right} of {len(calls)} calls of {', '.join(f.__name__ for f in functions)} are right alone: "
+            f"{right} of {len(calls)} calls of {', '.join(f.__name__ for f in functions)} are right by themselves: "
             "look for a detach(), .data, a hook, or a change in place between them"
         )
     return culprit, lines, lost

@@ -6,7 +6,6 @@ import itertools
 import numpy as np
 import torch
 
-from ._arrays import as_array
 from ._conventions import Conventions, described
 
 _COMBINATIONS = 14  # of inputs that need a gradient, at most
@@ -208,11 +207,3 @@ class TorchConventions(Conventions):
             if wrong:
                 self.found.add(f"batched by vmap, {wrong}")
                 return
-
-
-def widened(tensor):
-    return tensor if tensor.is_complex() else tensor.detach().double()
-
-
-def as_arrays(tensors, what):
-    return [as_array(widened(t), what) for t in tensors]

@@ -19,12 +19,16 @@ def is_container(value):
     return isinstance(value, (dict, list, tuple)) or _is_dataclass(value)
 
 
+def _field_names(value):
+    return [f.name for f in dataclasses.fields(value) if f.init]
+
+
 def children(value):
     """(suffix of the path, child) of each child of a container."""
     if isinstance(value, dict):
         return [(f"[{key!r}]" if not str(key).isidentifier() else f".{key}", v) for key, v in value.items()]
     if _is_dataclass(value):
-        return [(f".{f.name}", getattr(value, f.name)) for f in dataclasses.fields(value)]
+        return [(f".{name}", getattr(value, name)) for name in _field_names(value)]
     if _is_namedtuple(value):
         return [(f".{name}", getattr(value, name)) for name in value._fields]
     return [(f"[{i}]", child) for i, child in enumerate(value)]
@@ -33,10 +37,9 @@ def children(value):
 def rebuilt(value, new):
     """A container like `value` with these children."""
     if isinstance(value, dict):
-        return type(value)(zip(value, new)) if type(value) is dict else dict(zip(value, new))
+        return dict(zip(value, new))
     if _is_dataclass(value):
-        names = [f.name for f in dataclasses.fields(value) if f.init]
-        return type(value)(**dict(zip(names, new)))
+        return dataclasses.replace(value, **dict(zip(_field_names(value), new)))
     if _is_namedtuple(value):
         return type(value)(*new)
     return type(value)(new)
@@ -75,12 +78,9 @@ class Tree:
         keys may be in any order. Raises TypeError if the structures differ."""
         found = []
 
-        def fill(value, count_of):
-            found.extend([value] * len(Tree(count_of, is_leaf=self.is_leaf).leaves))
-
         def collect(value, like, path):
             if value is None:
-                fill(None, like)
+                found.extend([None] * len(Tree(like, is_leaf=self.is_leaf).leaves))
             elif self.is_leaf(like) or not is_container(like):
                 found.append(value)
             elif isinstance(like, dict) and isinstance(value, dict):
@@ -99,14 +99,10 @@ class Tree:
         return found
 
 
-def _holds_only_numbers(value):
-    return not is_container(value) or (isinstance(value, list) and all(map(_holds_only_numbers, value)))
-
-
 def is_array_like(value):
-    """A list of numbers, or of such lists, is an array."""
-    return isinstance(value, list) and _holds_only_numbers(value) and not any(
-        hasattr(v, "shape") for v in value
+    """A list of numbers, or of such lists, is an array; a list of arrays is not."""
+    return isinstance(value, list) and all(
+        is_array_like(v) if is_container(v) else not getattr(v, "shape", ()) for v in value
     )
 
 

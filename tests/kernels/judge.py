@@ -75,7 +75,7 @@ def of_torch(kernel, wrong):
 
 @dataclass
 class Verdict:
-    """What was said of one kernel."""
+    """The verdicts on one kernel."""
 
     kernel: object
     wrong: bool
@@ -156,7 +156,7 @@ def peer_verdict(function, inputs):
 
     try:
         torch.autograd.gradcheck(function.apply, inputs)
-    except Exception:  # GradcheckError, and whatever the function raises
+    except Exception:  # GradcheckError, any exception of the function
         return "FAIL"
     return "PASS"
 

@@ -41,7 +41,7 @@ class Kernel:
         return given if isinstance(given, tuple) else (given,)
 
     def namespace(self, wrong, **names):
-        """What the source defines."""
+        """The names that the source defines."""
         names = dict(names)
         exec(compile(self.text(wrong), f"<{self.name}>", "exec"), names)
         return names

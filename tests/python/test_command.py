@@ -158,7 +158,7 @@ class Plugin(InADirectory):
         self.assertEqual(done.returncode, 1)
         self.assertIn("2 failed, 2 passed", done.stdout)
         self.assertIn("looks like     constant factor", done.stdout)
-        self.assertNotIn("def test_wrong", done.stdout)  # no traceback beside it
+        self.assertNotIn("def test_wrong", done.stdout)  # without a traceback
         cases = xml.etree.ElementTree.parse(self.path / "found.xml").iter("testcase")
         failures = {case.get("name"): case.find("failure") for case in cases}
         self.assertIn("FAIL  cubes & <squares>", failures["test_wrong"].text)

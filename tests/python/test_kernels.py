@@ -39,7 +39,7 @@ class Corpus(unittest.TestCase):
     def test_torch(self):
         verdicts = self.kinds("torch")
         self.assertEqual(len(verdicts), 100)
-        for v in verdicts:  # what is broken besides the numbers is named
+        for v in verdicts:  # faults in how the gradient is called are named
             if v.wrong and v.kernel.cause in judge.CONVENTIONS:
                 self.assertTrue(judge.is_named(v), f"{v.name()}\n{v.report}")
 

@@ -173,7 +173,7 @@ class Culprits(WithTorch):
 
     def test_between_them(self):
         sine, _ = self.functions()
-        report = self.fails(lambda x: sine(x) * sine(x).detach(), self.x, "are right alone: look for a detach()")
+        report = self.fails(lambda x: sine(x) * sine(x).detach(), self.x, "are right by themselves: look for a detach()")
         self.assertIn("2 of 2 calls of Sine", str(report))
         self.fails(lambda x: sine(x.detach() + 0 * x.detach()) + self.x, self.x.clone(), "detached")
 
