@@ -43,7 +43,7 @@ using ElementTypes = TypeList<float, double, std::int64_t, bool, Bf16, F16>;
 /// Those that are computed in a wider type.
 using NarrowTypes = TypeList<Bf16, F16>;
 
-/// What is known of a type.
+/// Properties of a type.
 struct DTypeRow {
     std::string_view name;         ///< in messages, options and files
     std::size_t size;              ///< bytes of one element

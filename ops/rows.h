@@ -86,7 +86,7 @@ inline auto number(double value) {
 }
 
 namespace detail {
-/// What a kernel gets of a part: its memory, if it is staged.
+/// The kernel's argument for a part: its memory, if it is staged.
 template <class Part>
 auto given(const Part& part) {
     if constexpr (requires { part.data(); }) {

@@ -27,8 +27,8 @@ std::string to_text(const ReplayedStep& step, const RunHistory& history, const R
 std::string to_text(const RecordedStep& step, const ReplayedGradients& replayed,
                     const RecordedOutcome& then);
 
-/// The step's page, of which the task must outlive the result. `directory`: where the step comes
-/// from. Shows the first row's attention.
+/// The step's page, with the first row's attention. `directory`: the source of the step. The task
+/// must outlive the page.
 PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const Task& task,
                     const std::string& directory);
 /// The same for a language model and its tokenizer.

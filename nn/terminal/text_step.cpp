@@ -101,10 +101,11 @@ std::string text_step(const Inspector& inspector, const PageOptions& page,
                       const StepTextOptions& options) {
     std::string text =
         fmt::format("{}\n{}\n\n", utf8::printable(page.title), utf8::printable(page.subtitle));
-    if (const auto& found = inspector.non_finite()) text += to_text(*found) + "\n\n";
-    const Diagnosis diagnosis = diagnose(inspector, page.next);
-    if (!options.layer && !inspector.non_finite() && !diagnosis.text.empty()) {
-        text += to_text(diagnosis) + "\n\n";
+    if (const auto& found = inspector.non_finite()) {
+        text += to_text(*found) + "\n\n";
+    } else if (!options.layer) {
+        const Diagnosis diagnosis = diagnose(inspector, page.next);
+        if (!diagnosis.text.empty()) text += to_text(diagnosis) + "\n\n";
     }
     if (!options.layer) text += text_tape(inspector) + "\n";
     if (options.layer) {

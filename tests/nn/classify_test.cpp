@@ -128,11 +128,15 @@ TEST_CASE("labelled texts: what is wrong, with file and line") {
     refused("a.csv", "a,x\nb,\"two\nlines\",more\n", ":2: has 3 fields, expected 2");
     refused("a.csv", "a,x\nb,\"y\nc,z\n", ":2: a quote is not closed");
     refused("a.csv", "label,text\n,x\n", ":2: the label is empty");
+    refused("a.csv", "id, Label ,TEXT\n1,,x\n", ":2: the label is empty");
 }
 
 TEST_CASE("classification scores: accuracy, F1 and what was taken for what") {
     ClassificationScores scores({"a", "b", "c"});
-    scores.confusion = {{3, 1, 0}, {2, 4, 0}, {0, 0, 0}};
+    scores.add(0, 0, 3);
+    scores.add(0, 1);
+    scores.add(1, 0, 2);
+    scores.add(1, 1, 4);
     CHECK_EQ(scores.count(), 10);
     CHECK_EQ(scores.accuracy(), Approx(0.7));
     CHECK_EQ(scores.f1(0), Approx(2 * 3 / 9.0));  // 2 TP / (2 TP + FP + FN)
@@ -142,7 +146,8 @@ TEST_CASE("classification scores: accuracy, F1 and what was taken for what") {
     const std::string text = to_text(scores, "mail.txt");
     CHECK(text.starts_with("accuracy 0.7000, macro F1 0.6970, loss 0.0000 over 10 texts of mail"));
     CHECK(text.find("b                  2  4  0  F1 0.7273\n") != std::string::npos);
-    CHECK(to_json(scores).find(R"("confusion":[[3,1,0],[2,4,0],[0,0,0]])") != std::string::npos);
+    CHECK(to_json(scores).find(R"("confusion":[[0,0,3],[0,1,1],[1,0,2],[1,1,4]])") !=
+          std::string::npos);
 }
 
 namespace {

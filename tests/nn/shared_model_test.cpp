@@ -1,5 +1,5 @@
 // Several threads and one model: steps are refused or taken in turns, gradients add up, values may
-// be read. `.ci/long threads` runs these under ThreadSanitizer, too.
+// be read. `.ci/long threads` also runs these under ThreadSanitizer.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/models/gpt.h>

@@ -66,7 +66,7 @@ TrainingRunOptions options() {
             .checkpoints = {.every_steps = 3, .keep = 4, .rewind_budget = 0}};
 }
 
-// What a run leaves, without times.
+// The results of a run, without times.
 std::string left_in(const std::filesystem::path& directory) {
     return test::slurp(directory / "model.safetensors") + test::slurp(directory / "config.json") +
            test::without_times(test::slurp(directory / "metrics.jsonl"));

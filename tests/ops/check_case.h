@@ -12,7 +12,7 @@
 
 namespace tapestry::test {
 
-/// f32, f64, bf16, f16, and whatever is added.
+/// f32, f64, bf16, f16, and any that is added.
 inline std::vector<DType> floating_dtypes() {
     std::vector<DType> dtypes;
     for_each_floating([&](auto zero) { dtypes.push_back(dtype_of<decltype(zero)>()); });

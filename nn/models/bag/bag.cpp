@@ -73,7 +73,7 @@ void add_characters(std::string_view word, const BagConfig& config,
     const auto count = std::ssize(starts) - 1;
     for (std::int64_t i = 0; i < count; ++i) {
         for (std::int64_t n = config.shortest; n <= config.longest && i + n <= count; ++n) {
-            if (n == 1 && (i == 0 || i + 1 == count)) continue;  // a mark alone
+            if (n == 1 && (i == 0 || i + 1 == count)) continue;  // only a mark
             const std::size_t from = starts[static_cast<std::size_t>(i)];
             const std::size_t to = starts[static_cast<std::size_t>(i + n)];
             hashes.push_back(hash_of('c', std::string_view(marked).substr(from, to - from)));
