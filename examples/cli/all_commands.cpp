@@ -10,6 +10,7 @@ void add_commands(Options& app) {
     add_sample(app);
     add_eval(app);
     add_classify(app);
+    add_translate(app);
     add_export(app);
     add_gradcheck(app);
     add_bench(app);

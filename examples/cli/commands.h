@@ -15,6 +15,7 @@ void add_curve(Options& app);
 void add_sample(Options& app);
 void add_eval(Options& app);
 void add_classify(Options& app);
+void add_translate(Options& app);
 void add_export(Options& app);
 void add_gradcheck(Options& app);
 void add_bench(Options& app);

@@ -7,6 +7,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/translate/translate_task.h>
 
 namespace tapestry::cli {
 namespace {
@@ -16,6 +17,8 @@ struct EvalSettings {
     std::string tokens;
     Split split = Split::all;
     EvaluateOptions options{.batches = 200, .batch = 12};
+    TranslateOptions translate;
+    BleuTokens bleu = BleuTokens::words;
     int threads = num_threads();
     bool json = false;
 };
@@ -32,10 +35,24 @@ int eval_classifier(const EvalSettings& s) {
     return kSuccess;
 }
 
+int eval_translator(const EvalSettings& s) {
+    require(!s.config.text.empty(), "eval: an encoder-decoder needs --text, a file of pairs");
+    require(s.split == Split::all,
+            "eval: --split is for language models; an encoder-decoder is measured on all pairs of "
+            "--text");
+    const std::unique_ptr<TranslateTask> task = load_translate_task(s.config.start);
+    const TranslationScores scores =
+        task->score(read_text_pairs(s.config.text), s.translate, s.bleu);
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.text));
+    return kSuccess;
+}
+
 int run_eval(const EvalSettings& s) {
     set_num_threads(s.threads);
-    if (s.tokens.empty() && model_kind(s.config.start) == ModelKind::classifier) {
-        return eval_classifier(s);
+    if (s.tokens.empty()) {
+        const ModelKind kind = model_kind(s.config.start);
+        if (kind == ModelKind::classifier) return eval_classifier(s);
+        if (kind == ModelKind::transformer) return eval_translator(s);
     }
     const Evaluation one = s.tokens.empty()
                                ? evaluate_on_text(s.config, s.split, s.options, s.config.seed)
@@ -49,11 +66,15 @@ int run_eval(const EvalSettings& s) {
 void add_eval(Options& app) {
     auto s = std::make_shared<EvalSettings>();
     Options& o = app.subcommand(
-        "eval", "Measure a trained model on a text: its loss, a classifier's accuracy");
+        "eval",
+        "Measure a trained model: its loss on a text, a classifier's accuracy, translations");
     o.example("--model runs/book --text other.txt");
     add_model_directory(o, s->config.start);
     Option text =
-        o.text("--text", s->config.text, "UTF-8 text; for a classifier a file with labels");
+        o.text("--text", s->config.text,
+               "UTF-8 text; for a classifier a file with labels, for an encoder-decoder of pairs");
+    Option pairs = o.text("--pairs", s->config.text,
+                          "For an encoder-decoder: file of pairs, as for `tapestry train`");
     const Option data =
         o.text("--data", s->config.data, "Data made by `tapestry tokenize`, instead of a text");
     Option tokens = o.text("--tokens", s->tokens,
@@ -66,9 +87,15 @@ void add_eval(Options& app) {
         "Part of the text: for training, for validation, kept for testing, or all of it");
     o.number("--test-fraction", s->config.test_fraction, 0, 0.1,
              "--test-fraction of the training run");
+    o.count("--beam", s->translate.beams, "For an encoder-decoder: beams of the search; 1: greedy",
+            {1, 1000});
+    add_choice(o, "--bleu-tokens", s->bleu,
+               "For an encoder-decoder: BLEU's tokens: words (13a), or characters (char), for "
+               "languages without spaces");
     text.excludes(data);
-    tokens.excludes(text).excludes(data).excludes(batches).excludes(split);
-    o.require_any({"--text", "--data", "--tokens"});
+    pairs.excludes(text).excludes(data);
+    tokens.excludes(text).excludes(pairs).excludes(data).excludes(batches).excludes(split);
+    o.require_any({"--text", "--data", "--pairs", "--tokens"});
     o.seed(s->config.seed, "Seed for choosing the sequences");
     o.threads(s->threads);
     add_json(o, s->json);

@@ -5,6 +5,11 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/catalog/check_gradients.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/task.h>
+
+#include <memory>
+#include <utility>
 
 namespace tapestry::cli {
 namespace {
@@ -17,12 +22,29 @@ struct GradcheckSettings {
     bool json = false;
 };
 
-catalog::ModelOnText model_of(const GradcheckSettings& s) {
-    return catalog::model_on_text(s.model, s.text, s.batch, s.options.seed);
+// A trained model's loss, and what it needs to live.
+struct LossOfModel {
+    std::shared_ptr<void> model;
+    TwoPrecisions loss;
+};
+
+LossOfModel model_of(const GradcheckSettings& s) {
+    if (model_kind(s.model) == ModelKind::language_model) {
+        catalog::ModelOnText on = catalog::model_on_text(s.model, s.text, s.batch, s.options.seed);
+        return {std::move(on.model), std::move(on.loss)};
+    }
+    const std::shared_ptr<Task> task = task_on_examples(s.model, s.text, s.batch);
+    Generator generator(s.options.seed);
+    const Batch batch = task->next_batch(generator);
+    return {task,
+            catalog::loss_on(task->model(), [&on = *task, batch] { return on.loss(batch).mean; })};
 }
 
 catalog::CheckedGradients check(const GradcheckSettings& s) {
-    if (!s.model.empty()) return catalog::check_loss(s.model, model_of(s).loss, s.options);
+    if (!s.model.empty()) {
+        const LossOfModel on = model_of(s);
+        return catalog::check_loss(s.model, on.loss, s.options);
+    }
     if (!s.module.empty()) return catalog::check_module(s.module, s.options);
     return s.op.empty() ? catalog::check_catalog(s.options) : catalog::check_op(s.op, s.options);
 }
@@ -31,7 +53,7 @@ std::vector<ErrorCurve> curves(const GradcheckSettings& s) {
     const std::uint64_t seed = s.options.seed;
     if (!s.op.empty()) return catalog::curves_of_op(s.op, seed);
     if (!s.module.empty()) return catalog::curves_of_module(s.module, seed);
-    const catalog::ModelOnText on = model_of(s);
+    const LossOfModel on = model_of(s);
     return catalog::curves_of(on.loss.value, on.loss.leaves(DType::f64), seed);
 }
 
@@ -66,7 +88,8 @@ void add_gradcheck(Options& app) {
     Option op = o.text("--op", s->op, "Only this op");
     Option module = o.text("--module", s->module, "Only this module: gpt, transformer, lstm, ...");
     const Option model = o.text("--model", s->model, "Directory written by `tapestry train`");
-    o.text("--text", s->text, "Text to check --model on");
+    o.text("--text", s->text,
+           "Text to check --model on; for another model than a language model its examples");
     op.excludes(module).excludes(model);
     module.excludes(model);
     o.choice("--dtype", s->dtype, {"f64", "f32", "bf16", "f16"},
@@ -77,7 +100,7 @@ void add_gradcheck(Options& app) {
         .without_default();
     o.number("--certainty", s->options.certainty, 0.5, 0.999999999,
              "Probability of detecting an error in parameters too large to check every entry");
-    o.count("--batch", s->batch, "Text sequences for --model");
+    o.count("--batch", s->batch, "Text sequences, or examples, for --model");
     o.seed(s->options.seed, "Seed for weights, directions and text sequences");
     o.text("--plot", s->plot, "Plot error against step size to this file, as SVG");
     add_json(o, s->json);

@@ -66,7 +66,8 @@ void add_profile(Options& app) {
                                 "Where a training step's time goes, per operation and per module");
     Option model =
         o.text("--model", s->directory, "Directory written by `tapestry train`, or a GPT-2");
-    o.text("--text", s->text, "Text to run --model on");
+    o.text("--text", s->text,
+           "Text to run --model on; for another model than a language model its examples");
     add_model_options(o, s->model, s->batch);
     o.count("--vocab", s->model.vocab, "Vocabulary size");
     for (const char* shape : {"--layers", "--heads", "--dim", "--context", "--vocab"}) {

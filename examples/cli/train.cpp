@@ -2,10 +2,12 @@
 // mpirun, several processes train it together. This file has the options and the messages; the work
 // is in nn/train/begin_run.h and training_run.h.
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/nn/data/text_pairs.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/distributed/mpi.h>
 #include <tapestry/nn/terminal/run_text.h>
@@ -34,6 +36,7 @@ struct TrainSettings {
     TrainingRunOptions options;
     std::string kind = model_rows().front().name;
     std::vector<ModelConfig> models;  ///< of each kind, with the options that it declared first
+    std::string pairs;
     std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 400;
@@ -254,6 +257,28 @@ void add_models(Options& o, TrainSettings& s) {
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
 }
 
+// What is learned, if the files say so.
+void read_task(const Options& o, TrainSettings& s) {
+    RunRequest& run = s.run;
+    if (!s.pairs.empty()) {
+        require(!o.given("--task") || run.config.task == "translate",
+                "train: --pairs is for --task translate, got {}", run.config.task);
+        run.config.text = s.pairs;
+        run.config.task = "translate";
+        run.given.emplace_back("text");
+        if (!o.given("--task")) run.given.emplace_back("task");
+        return;
+    }
+    if (o.given("--task") || o.given("--kind") || !names_source_and_target(run.config.text)) return;
+    run.config.task = "translate";
+    run.given.emplace_back("task");
+    if (launched_rank() > 0) return;
+    say(
+        fmt::format("{} has the columns source and target: --task translate (--task text reads it "
+                    "as a text)\n",
+                    utf8::printable(run.config.text)));
+}
+
 // The model's configuration, and what was given on the command line.
 void read_models(const Options& o, TrainSettings& s) {
     RunRequest& run = s.run;
@@ -283,14 +308,19 @@ void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
-    Options& o = app.subcommand("train", "Train a language model on a text, or a classifier");
+    Options& o =
+        app.subcommand("train", "Train a language model on a text, a classifier, or a translator");
     o.example("--text book.txt --out runs/book --steps 2000",
               "Tasks:\n" + tasks_text() + "Optimisers, their options and defaults:\n" +
                   optimizers_text() + "Kinds of model, their options and defaults:\n" +
                   models_text());
     add_fields(o, config, {"recipe", "task", "text", "data"});
+    o.text("--pairs", s->pairs,
+           "File of pairs to learn from, SOURCE<tab>TARGET in each line, or .jsonl with \"source\" "
+           "and \"target\"; means --task translate");
     o.option("--text").excludes(o.option("--data"));
-    o.require_any({"--text", "--data", "--resume", "--fork"});
+    o.option("--pairs").excludes(o.option("--text")).excludes(o.option("--data"));
+    o.require_any({"--text", "--data", "--pairs", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();
     add_fields(o, config, {"start", "train_only"});
     add_models(o, *s);
@@ -312,6 +342,7 @@ void add_train(Options& app) {
     o.run([s, &o] {
         RunRequest& run = s->run;
         run.given = given_fields<TrainingConfig>(o);
+        read_task(o, *s);
         read_models(o, *s);
         fill_in_recipe(run.config, run.given);
         s->options.report = !s->no_report;

@@ -8,6 +8,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/train/task.h>
 #include <tapestry/ops/machine_peak.h>
 
 #include <algorithm>
@@ -153,12 +154,17 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
     return profile;
 }
 
+namespace {
+
+constexpr double kTinyRate = 1e-9;  // the time is the same
+
+}  // namespace
+
 ModelProfile profile_model(const std::string& what, LanguageModel& model, std::int64_t batch,
                            const std::function<Batch()>& next, const ProfileOptions& options) {
-    constexpr double kRate = 1e-9;  // tiny; the time is the same
     require(batch % options.micro_batches == 0,
             "profile: micro_batches {} does not divide batch {}", options.micro_batches, batch);
-    AdamW optimizer(decay_groups(model, 0.1), {.lr = kRate});
+    AdamW optimizer(decay_groups(model, 0.1), {.lr = kTinyRate});
     ProfileOptions of_model = options;
     of_model.products = product_dtype(model.model_config());
     Batch b;
@@ -166,8 +172,9 @@ ModelProfile profile_model(const std::string& what, LanguageModel& model, std::i
             .config = model.model_config(),
             .batch = batch,
             .parameters = model.parameter_count(),
+            .flops = step_flops(model.model_config(), batch),
             .profile = profile_step(
-                optimizer, kRate, [&] { b = next(); },
+                optimizer, kTinyRate, [&] { b = next(); },
                 [&] { return model.loss(b.inputs, b.targets); }, of_model)};
 }
 
@@ -187,8 +194,36 @@ ModelProfile profile_on_random_tokens(const ModelConfig& config, std::int64_t ba
                          next, options);
 }
 
+namespace {
+
+ModelProfile profile_on_examples(const std::string& model, const std::string& file,
+                                 std::int64_t batch, const ProfileOptions& options,
+                                 std::uint64_t seed) {
+    require(batch % options.micro_batches == 0,
+            "profile: micro_batches {} does not divide batch {}", options.micro_batches, batch);
+    const auto task = task_on_examples(model, file, batch / options.micro_batches);
+    AdamW optimizer(decay_groups(task->model(), 0.1), {.lr = kTinyRate});
+    ProfileOptions of_model = options;
+    of_model.products = product_dtype(task->model_config());
+    Generator generator(seed);
+    Batch b;
+    return {.what = model,
+            .config = task->model_config(),
+            .batch = batch,
+            .parameters = task->model().parameter_count(),
+            .flops = task->step_flops(batch),
+            .profile = profile_step(
+                optimizer, kTinyRate, [&] { b = task->next_batch(generator); },
+                [&] { return task->loss(b); }, of_model)};
+}
+
+}  // namespace
+
 ModelProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
                              const ProfileOptions& options, std::uint64_t seed) {
+    if (model_kind(model) != ModelKind::language_model) {
+        return profile_on_examples(model, text, batch, options, seed);
+    }
     const ModelWithText loaded = load_model_with_text(model, text);
     const std::int64_t context = common_settings(loaded.model->model_config()).context;
     loaded.data.check_context(context);

@@ -106,12 +106,13 @@ struct StepProfile {
 StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<void()>& draw,
                          const BatchLoss& loss, const ProfileOptions& options = {});
 
-/// A language model's profile, with what a report needs.
+/// A model's profile, with what a report needs.
 struct ModelProfile {
     std::string what;             ///< "GPT on random tokens"
     ModelConfig config;           ///< of the model
     std::int64_t batch = 0;       ///< sequences per step
     std::int64_t parameters = 0;  ///< number of the model's parameters
+    double flops = 0;             ///< of a step's matrix products, by their sizes
     StepProfile profile = {};     ///< what was measured
 };
 
@@ -128,9 +129,9 @@ ModelProfile profile_model(const std::string& what, LanguageModel& model, std::i
 ModelProfile profile_on_random_tokens(const ModelConfig& config, std::int64_t batch,
                                       const ProfileOptions& options = {}, std::uint64_t seed = 1);
 
-/// Profiles a trained model from its directory, on random pieces of a text's training split. Throws
-/// as load_model_with_text does, and ValueError for a text shorter than the model's context or too
-/// little memory.
+/// Profiles a trained model from its directory, on random pieces of a text's training split, or on
+/// a file of its task's examples. Throws as load_model_with_text and task_on_examples do, and
+/// ValueError for a text shorter than the model's context or too little memory.
 ModelProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
                              const ProfileOptions& options = {}, std::uint64_t seed = 1);
 
@@ -140,7 +141,7 @@ struct ProfileTotals {
         outside,        ///< all else
         all;            ///< both
     Times step;         ///< seconds of a step
-    double flops;       ///< of the model's products, by its sizes
+    double flops;       ///< ModelProfile::flops
     double of_peak;     ///< counted by these and the median step
 
     /// Sums up the rows of the profile.
@@ -149,7 +150,7 @@ struct ProfileTotals {
           outside(sum_of(p.profile.outside).total()),
           all(tape),
           step(times_of(p.profile.step_seconds)),
-          flops(step_flops(p.config, p.batch)),
+          flops(p.flops),
           of_peak(p.profile.peak.least_seconds(flops, 0) / step.median) {
         all += outside;
     }

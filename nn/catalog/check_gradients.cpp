@@ -225,14 +225,18 @@ std::string to_json(const CheckedGradients& checked) {
     return json.text();
 }
 
-TwoPrecisions loss_on(LanguageModel& model, const Batch& batch) {
+TwoPrecisions loss_on(Module& model, std::function<Tensor()> loss) {
     model.to(DType::f64);
     return {.leaves =
                 [&model](DType dtype) {
                     model.to(dtype);
                     return model.named_parameters();
                 },
-            .value = [&model, batch] { return model.loss(batch.inputs, batch.targets); }};
+            .value = std::move(loss)};
+}
+
+TwoPrecisions loss_on(LanguageModel& model, const Batch& batch) {
+    return loss_on(model, [&model, batch] { return model.loss(batch.inputs, batch.targets); });
 }
 
 ModelOnText model_on_text(const std::string& model, const std::string& text, std::int64_t batch,

@@ -10,6 +10,7 @@
 #include <tapestry/nn/models/language_model.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,6 +72,8 @@ std::string to_json(const CheckedGradients& checked);
 /// The model's loss on a batch, and its parameters, in either type. The model is left in f64. It
 /// must live as long.
 TwoPrecisions loss_on(LanguageModel& model, const Batch& batch);
+/// The same for a model of any kind and its loss.
+TwoPrecisions loss_on(Module& model, std::function<Tensor()> loss);
 
 struct ModelOnText {
     std::unique_ptr<LanguageModel> model;

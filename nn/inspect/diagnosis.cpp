@@ -117,7 +117,7 @@ double lower_rate(const RunFacts& f) {
 
 std::string sampling(const RunFacts& f) {
     const std::string out = option_in(f.command, "--out");
-    return out.empty() ? "" : "tapestry sample --model " + out;
+    return out.empty() ? "" : "tapestry " + f.use + " --model " + out;
 }
 
 std::string nothing(const RunFacts&) { return {}; }

@@ -59,6 +59,7 @@ struct RunFacts {
     double pairs = NAN;          ///< loss of counting pairs
     std::string unit = "token";  ///< what is counted
     std::string command = {};    ///< shell command that began the run; may be empty
+    std::string use = "sample";  ///< subcommand that uses the model
 };
 
 /// Collects facts step by step, in constant memory.

@@ -89,19 +89,27 @@ NewFile weights_file(NamedTensors weights, std::string format) {
             }};
 }
 
+namespace {
+
+ModelKind kind_of(const ModelRow& row) {
+    if (row.make != nullptr) return ModelKind::language_model;
+    return std::holds_alternative<BagConfig>(row.defaults) ? ModelKind::classifier
+                                                           : ModelKind::transformer;
+}
+
+}  // namespace
+
 ModelKind kind_in(const ConfigFile& file) {
     if (is_hugging_face(file)) return ModelKind::language_model;
     const auto name = file.get<std::string>("model");
-    if (name == kTransformerKind) return ModelKind::transformer;
     std::string known;
     for (const ModelRow& row : model_rows()) {
-        if (row.name == name) {
-            return row.make != nullptr ? ModelKind::language_model : ModelKind::classifier;
-        }
-        known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", row.name);
+        if (row.name == name) return kind_of(row);
+        const bool is_last = &row == &model_rows().back();
+        known += fmt::format("{}\"{}\"", known.empty() ? "" : is_last ? " and " : ", ", row.name);
     }
-    fail<IoError>("{}: \"model\" is \"{}\"; must be one of {} and \"{}\"", file.path(),
-                  utf8::printable(name), known, kTransformerKind);
+    fail<IoError>("{}: \"model\" is \"{}\"; must be one of {}", file.path(), utf8::printable(name),
+                  known);
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {
@@ -109,20 +117,14 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
     require<IoError>(format == kModelFormat,
                      "{}: a model of format {}; this Tapestry reads format {}", file.path(), format,
                      kModelFormat);
-    const ModelKind kind = kind_in(file);
-    if (kind == needed) return;
-    const char* const transformer = "an encoder-decoder";
-    std::string phrases = needed == ModelKind::transformer ? transformer : "";
+    if (kind_in(file) == needed) return;
+    std::string phrases;
     for (const ModelRow& row : model_rows()) {
-        const bool fits =
-            (row.make != nullptr ? ModelKind::language_model : ModelKind::classifier) == needed;
-        if (fits) phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
+        if (kind_of(row) != needed) continue;
+        phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
     }
     fail<IoError>("{}: the model is {}, expected {}", file.path(),
-                  kind == ModelKind::transformer
-                      ? transformer
-                      : model_row(file.get<std::string>("model", "gpt")).phrase,
-                  phrases);
+                  model_row(file.get<std::string>("model", "gpt")).phrase, phrases);
 }
 
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {

@@ -55,12 +55,18 @@ MarkedCharacters read_vocabulary(const ConfigFile& file, const SavedFiles& files
             .first = file.get<std::int64_t>("first_character_id")};
 }
 
-std::vector<NewFile> files_of(const Transformer& model, const MarkedCharacters& vocabulary) {
-    const std::string wrong = mismatch(model.config(), vocabulary);
+std::vector<NewFile> description_of(const TransformerConfig& config,
+                                    const MarkedCharacters& vocabulary) {
+    const std::string wrong = mismatch(config, vocabulary);
     require(wrong.empty(), "save_model: {}", wrong);
     return {text_file(kTokenizerName, vocabulary.characters.to_json()),
-            text_file(kConfigName, config_json(model.config(), vocabulary)),
-            weights_file(saved_tensors(model), "tapestry-transformer")};
+            text_file(kConfigName, config_json(config, vocabulary))};
+}
+
+std::vector<NewFile> files_of(const Transformer& model, const MarkedCharacters& vocabulary) {
+    std::vector<NewFile> files = description_of(model.config(), vocabulary);
+    files.push_back(weights_file(saved_tensors(model), "tapestry-transformer"));
+    return files;
 }
 
 }  // namespace
@@ -73,6 +79,22 @@ void save_model(const fs::path& directory, const Transformer& model,
 void check_can_save(const fs::path& directory, const Transformer& model,
                     const MarkedCharacters& vocabulary) {
     check_can_put(directory, files_of(model, vocabulary));
+}
+
+void write_description(Commit& commit, const std::string& folder, const TransformerConfig& config,
+                       const MarkedCharacters& vocabulary) {
+    for (const NewFile& file : description_of(config, vocabulary)) {
+        commit.write(folder.empty() ? file.name : fmt::format("{}/{}", folder, file.name),
+                     file.write);
+    }
+}
+
+MarkedCharacters load_marked_characters(const fs::path& directory) {
+    return read_saved(directory, [](const SavedFiles& files) {
+        const ConfigFile file(files.path(kConfigName));
+        check_kind(file, ModelKind::transformer);
+        return read_vocabulary(file, files);
+    });
 }
 
 namespace {

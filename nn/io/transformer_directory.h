@@ -4,10 +4,12 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/models/transformer.h>
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace tapestry {
 
@@ -26,6 +28,14 @@ void save_model(const std::filesystem::path& directory, const Transformer& model
 /// Throws what save_model would throw now, and changes nothing: call it before training.
 void check_can_save(const std::filesystem::path& directory, const Transformer& model,
                     const MarkedCharacters& vocabulary);
+
+/// Writes everything but the weights (write_weights in model_directory.h) into a folder of the
+/// directory, "" for none. Throws ValueError as save_model does.
+void write_description(Commit& commit, const std::string& folder, const TransformerConfig& config,
+                       const MarkedCharacters& vocabulary);
+
+/// Only the vocabulary of a directory. Throws IoError.
+MarkedCharacters load_marked_characters(const std::filesystem::path& directory);
 
 /// Reads a model. Throws IoError, with the file and the reason, as load_model does; also for a
 /// directory that holds a language model (see model_kind).

@@ -97,7 +97,8 @@ struct FieldsOf<GPTConfig> {
               "embedding table",
               {.low = 0, .high = 64});
         field("pairs", &C::pairs,
-              "Rows of an embedding table for pairs of consecutive tokens; 0: none", {.low = 0});
+              "Rows of an embedding table for pairs of consecutive tokens; 0: none",
+              {.low = 0, .option = "--token-pairs"});
         field("softcap", &C::softcap, "Soft cap on the logits; 0: none", {.low = 0});
         field("recompute", &C::recompute,
               "Recompute blocks in backward instead of storing their activations",

@@ -21,14 +21,14 @@ CommonSettings common_settings(const ModelConfig& config) {
                                .dropout = c.dropout,
                                .compute = c.compute,
                                .weights = c.weights};
-            if constexpr (requires { c.vocab; }) {
-                all.vocab = c.vocab;
-                all.context = c.context;
+            if constexpr (requires { c.layers; }) {
                 all.layers = c.layers;
                 all.heads = c.heads;
-            } else {
-                all.vocab = c.classes;
             }
+            if constexpr (requires { c.context; }) all.context = c.context;
+            if constexpr (requires { c.vocab; }) all.vocab = c.vocab;
+            if constexpr (requires { c.classes; }) all.vocab = c.classes;
+            if constexpr (requires { c.target_vocab; }) all.vocab = c.target_vocab;
             return all;
         },
         config);
@@ -128,7 +128,21 @@ const std::vector<ModelRow>& model_rows() {
                     "fastText",
          .defaults = BagConfig{},
          .make = nullptr,
-         .task = "classify"}};
+         .task = "classify"},
+        {.name = "transformer",
+         .title = "Transformer",
+         .phrase = "an encoder-decoder",
+         .summary = "for --task translate: an encoder reads, a decoder that attends to it writes, "
+                    "as in \"Attention Is All You Need\"",
+         .defaults = TransformerConfig{.dim = 128,
+                                       .heads = 4,
+                                       .layers = 2,
+                                       .norm_first = true,
+                                       .max_length = 256,
+                                       .share_embeddings = true,
+                                       .label_smoothing = 0},
+         .make = nullptr,
+         .task = "translate"}};
     return rows;
 }
 

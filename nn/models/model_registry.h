@@ -13,6 +13,7 @@
 #include <tapestry/nn/models/bag/bag_config.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/models/llama/llama_config.h>
+#include <tapestry/nn/models/transformer_config.h>
 
 #include <memory>
 #include <string>
@@ -29,10 +30,10 @@ class LanguageModel;
 /// The configuration of a model of any kind that a task trains (nn/train/task.h). Each has the
 /// functions parameter_count, training_bytes and step_flops, and each language model's has the
 /// fields of CommonSettings.
-using ModelConfig = std::variant<GPTConfig, LlamaConfig, BagConfig>;
+using ModelConfig = std::variant<GPTConfig, LlamaConfig, BagConfig, TransformerConfig>;
 
 /// The settings that all language models have. Of another model, `context` is 1, what it has no
-/// field for is 0, and `vocab` is the number of its classes.
+/// field for is 0, and `vocab` is the number of its classes, or of the tokens that it writes.
 struct CommonSettings {
     std::int64_t vocab = 0;                  ///< V, tokens in the vocabulary
     std::int64_t context = 0;                ///< maximum number of tokens that it sees

@@ -1,35 +1,15 @@
 #include <tapestry/nn/models/transformer.h>
 
+#include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/models/attention_numbers.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/loss.h>
 
 #include <cmath>
 
 namespace tapestry {
-
-double parameter_count(const TransformerConfig& c) {
-    const auto dim = static_cast<double>(c.dim);
-    const auto layers = static_cast<double>(c.layers);
-    const double hidden = c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden);
-    const double bias = c.bias ? 1 : 0;
-    const double wide = c.activation == Activation::swiglu ? 2 : 1;
-    const double attention = (2 * dim + 2 * shared_width(c)) * (dim + bias) +  // q k v, output
-                             head_norm_numbers(c);
-    const double feed_forward = wide * hidden * (dim + bias) + dim * (hidden + bias);
-    const double norm = dim * (1 + bias);
-    const double self_attention = attention + relative_table_numbers(c);
-    const double encoder_layer = self_attention + feed_forward + 2 * norm;
-    const double decoder_layer = self_attention + attention + feed_forward + 3 * norm;
-    const double rows =
-        static_cast<double>(c.source_vocab) +
-        static_cast<double>(c.target_vocab) *
-            ((c.share_embeddings ? 0 : 1) + (c.tied_head ? 0 : 1)) +
-        (c.positions == Positions::learned ? 2 * static_cast<double>(c.max_length) : 0);
-    return rows * dim + layers * (encoder_layer + decoder_layer) + (c.norm_first ? 2 * norm : 0);
-}
 
 namespace {
 
@@ -89,6 +69,10 @@ Transformer::Transformer(const TransformerConfig& config, Generator& generator)
     if (config.share_embeddings) target_embedding.weight = source_embedding.weight;
     if (config.tied_head) head.weight = target_embedding.weight;
     initialise(generator);
+    if (config.weights == ComputeType::f32) return;
+    to(dtype_of(config.weights));
+    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
+    config_.compute = config.weights;
 }
 
 void Transformer::initialise(Generator& generator) {
@@ -108,8 +92,10 @@ void Transformer::initialise(Generator& generator) {
 Tensor Transformer::embed(const Embedding& table,
                           const std::optional<PositionalEncoding>& positions, const Tensor& ids,
                           std::int64_t first) const {
-    const Tensor x = table(ids) * std::sqrt(static_cast<double>(config_.dim));  // [B, T, C]
-    return embedding_dropout(positions ? (*positions)(x, first) : x);
+    Tensor x = table(ids) * std::sqrt(static_cast<double>(config_.dim));  // [B, T, C]
+    if (positions) x = (*positions)(x, first);
+    if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
+    return embedding_dropout(x);
 }
 
 // Masks the source's padding: [B, 1, 1, S]; undefined if there is none.

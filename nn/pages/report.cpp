@@ -52,6 +52,7 @@ RunFacts TrainingReport::facts(TrainingState state) const {
     facts.usual_lr = recipe_.usual_lr;
     facts.unit = recipe_.unit;
     facts.command = recipe_.command;
+    facts.use = recipe_.use;
     facts.ratio = typical_ratio(evaluations_);
     facts.counting = expected_loss(recipe_, "counting " + recipe_.unit + "s");
     facts.pairs = expected_loss(recipe_, "counting pairs");

@@ -42,6 +42,7 @@ struct TrainingRecipe {
     std::string title = {};                   ///< heading
     std::string subtitle = {};                ///< line below it
     std::string command = {};                 ///< a command line that reproduces the run
+    std::string use = "sample";               ///< subcommand that uses the model
     std::string rewind = {};                  ///< beginning of one that replays a step; empty: none
     std::vector<RecipeLine> options = {};     ///< all other settings needed for this
     std::vector<ExpectedLoss> expected = {};  ///< lines to compare the loss with

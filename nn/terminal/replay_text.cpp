@@ -158,6 +158,7 @@ PageOptions page_with(const RecordedStep& step, const ReplayedGradients& replaye
 PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed, const Task& task,
                     const std::string& directory) {
     PageOptions page = page_with(step, replayed, task.model(), texts_by(task), directory);
+    page.texts = task.page_texts(step.batches[replayed.batch].batch, 0);
     page.name_of = [&task](std::int64_t id) { return task.name_of(id); };
     return page;
 }

@@ -88,6 +88,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
         .title = "Training on " + last_name(data_name(config)),
         .subtitle = subtitle_of(session),
         .command = also.command,
+        .use = std::string(session.task().use()),
         .rewind = also.rewind,
         .options = recipe_lines(config),
         .expected = session.task().expected_losses(),

@@ -172,7 +172,7 @@ ProcessAccount Session::own_account(std::size_t moment_bytes) const {
     return {.host = OneProcess().host(),
             .threads = static_cast<double>(num_threads()),
             .tokens = leaves * static_cast<double>(rows * config_.context()),
-            .flops = leaves * step_flops(config_.model_config(), rows),
+            .flops = leaves * task_->step_flops(rows),
             .seconds = leaves_taken_ == 0 ? 0 : seconds_since(began_),
             .moment_bytes = static_cast<double>(moment_bytes)};
 }

@@ -8,6 +8,7 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/text_task.h>
+#include <tapestry/nn/train/translate/translate_task.h>
 
 #include <fmt/ranges.h>
 
@@ -25,7 +26,11 @@ const std::vector<TaskRow>& task_rows() {
         {.name = "classify",
          .summary = "a classifier predicts the label of a text",
          .begin = ClassifyTask::begin,
-         .load = ClassifyTask::load}};
+         .load = ClassifyTask::load},
+        {.name = "translate",
+         .summary = "an encoder-decoder reads a text and writes another",
+         .begin = TranslateTask::begin,
+         .load = TranslateTask::load}};
     return rows;
 }
 
@@ -38,7 +43,7 @@ std::vector<std::string> task_names() {
 std::string tasks_text() {
     std::string text;
     for (const TaskRow& row : task_rows()) {
-        text += fmt::format("  {:<9}{}\n", row.name, row.summary);
+        text += fmt::format("  {:<9} {}\n", row.name, row.summary);
     }
     return text;
 }
@@ -75,9 +80,24 @@ std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Genera
 
 std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
     const ModelKind kind = model_kind(directory);
-    require<IoError>(kind != ModelKind::transformer,
-                     "{}: the model is an encoder-decoder, which no task trains", shown(directory));
-    return task_row(kind == ModelKind::classifier ? "classify" : "text").load(directory);
+    const char* const name = kind == ModelKind::classifier    ? "classify"
+                             : kind == ModelKind::transformer ? "translate"
+                                                              : "text";
+    return task_row(name).load(directory);
+}
+
+std::unique_ptr<Task> task_on_examples(const std::filesystem::path& directory,
+                                       const std::string& file, std::int64_t batch) {
+    const ModelConfig model = load_task(directory)->model_config();
+    TrainingConfig config;
+    config.task = row_of(model).task;
+    config.text = file;
+    config.start = directory.string();
+    config.batch = batch;
+    config.set_model(model);
+    auto task = begin_task(config, {}, default_generator());  // dropout keeps a reference to it
+    task->model().train();
+    return task;
 }
 
 void save_task(const std::filesystem::path& directory, const Task& task) {

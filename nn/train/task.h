@@ -13,6 +13,7 @@
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/models/model_registry.h>
 #include <tapestry/nn/module/module.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/report.h>
 #include <tapestry/nn/train/counted_loss.h>
 #include <tapestry/nn/train/training_config.h>
@@ -46,6 +47,10 @@ public:
     virtual ModelConfig model_config() const = 0;
     /// Sets the type that the model computes in from now on; its parameters stay as they are.
     virtual void compute_in(ComputeType type) = 0;
+    /// Floating-point operations of the matrix products of a step on this many rows.
+    virtual double step_flops(std::int64_t rows) const {
+        return tapestry::step_flops(model_config(), rows);
+    }
     /// The loss of a batch, with the number of its targets if that differs between batches.
     virtual CountedLoss loss(const Batch& batch) const = 0;
     /// Throws ValueError for a batch, read from a file, that does not fit the model.
@@ -74,6 +79,10 @@ public:
 
     /// The tokens of a batch's input, in one of its rows.
     virtual std::vector<std::string> texts(const Batch& batch, std::int64_t row) const = 0;
+    /// The same for a page, by the attention modules that read them.
+    virtual std::vector<PageText> page_texts(const Batch& batch, std::int64_t row) const {
+        return {{.queries = texts(batch, row)}};
+    }
     /// The name of a predicted class.
     virtual std::string name_of(std::int64_t id) const = 0;
     /// One line about the examples: "input.txt: 1000 characters, ...".
@@ -86,6 +95,8 @@ public:
     virtual std::string unit() const { return "tokens"; }
     /// One prediction: "token", "character", "label".
     virtual std::string_view symbol() const { return "token"; }
+    /// The subcommand that uses a trained model: "sample".
+    virtual std::string_view use() const { return "sample"; }
     /// Losses to compare the model's with: of guessing, of counting.
     virtual std::vector<ExpectedLoss> expected_losses() const = 0;
     /// The model's work now as a text of about `length` tokens. The model is in
@@ -141,6 +152,11 @@ std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Genera
 
 /// The task of the model in a directory. Throws IoError.
 std::unique_ptr<Task> load_task(const std::filesystem::path& directory);
+
+/// The task of a trained model on a file of examples, in training mode: batches are drawn from it
+/// as in a run, `batch` rows each. Throws as load_task and the row's `begin` do.
+std::unique_ptr<Task> task_on_examples(const std::filesystem::path& directory,
+                                       const std::string& file, std::int64_t batch);
 
 /// Writes the model's directory in one Commit. Throws IoError; BusyError if a run is using it.
 void save_task(const std::filesystem::path& directory, const Task& task);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -205,8 +206,10 @@ void for_each_option(const ModelConfig& config, const F& f) {
 }  // namespace
 
 bool is_model_option(std::string_view field) {
-    return field != "vocab" && field != "classes" && field != "rotary_pairs" &&
-           field != "norm_eps" && field != "recompute";
+    static const std::set<std::string_view> others{"vocab",        "source_vocab", "target_vocab",
+                                                   "classes",      "padding_id",   "norm_eps",
+                                                   "rotary_pairs", "recompute"};
+    return !others.contains(field);
 }
 
 ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>& models,
@@ -254,7 +257,7 @@ std::string kind_for_task(std::string_view task) {
 std::string models_text() {
     std::string text;
     for (const ModelRow& row : model_rows()) {
-        text += fmt::format("  {:<9}{}\n          ", row.name, row.summary);
+        text += fmt::format("  {:<9} {}\n          ", row.name, row.summary);
         for_each_option(row.defaults, [&](const auto& one, const std::string& value) {
             text += fmt::format(" {} {}", option_name(one), value);
         });

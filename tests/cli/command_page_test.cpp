@@ -14,6 +14,7 @@
 #include <tapestry/tests/skip.h>
 #include <tapestry/tests/source_dir.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <set>
@@ -177,6 +178,14 @@ TEST_CASE("docs/command.md: every subcommand's help, and an example of each") {
     }
     spill(place / "mail.txt", mail);
     spill(place / "new.txt", "buy it now\nthanks for today\n");
+    std::string pairs;  // numbers, and their digits backwards
+    for (int i = 0; i < 400; ++i) {
+        std::string number = std::to_string(i * 7919 % 99991);
+        pairs += number + "\t";
+        std::reverse(number.begin(), number.end());
+        pairs += number + "\n";
+    }
+    spill(place / "numbers.tsv", pairs);
     if (place.run({"experiment", "--help"}).code != 0) return skip("a build without the school");
 
     std::string page;

@@ -1,6 +1,9 @@
 // Every row of the table of tasks: a run that is killed and resumed with other threads, replayed,
-// shared by processes, recorded by the trap, in bf16; its report, its directory. An added task is
-// tested by its row and its examples, below.
+// shared by processes, recorded by the trap, in bf16; its report, its directory, its gradients. An
+// added task is tested by its row and its examples, below. The table of docs/training.md has what
+// held: TAPESTRY_UPDATE=1 writes it.
+#include <tapestry/nn/bench/report.h>
+#include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/terminal/replay_text.h>
 #include <tapestry/nn/terminal/run_text.h>
@@ -9,8 +12,10 @@
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/small_run.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
 
@@ -42,10 +47,32 @@ TrainingConfig classify_config(const test::RunPlace& place) {
     return config;
 }
 
+// Numbers, and their digits in words' form: "27" is "2 7".
+TrainingConfig translate_config(const test::RunPlace& place) {
+    std::string lines;
+    for (int i = 0; i < 80; ++i) {
+        const std::string number = std::to_string(i * i * (i % 4 + 1));
+        std::string digits;
+        for (const char c : number) digits += fmt::format("{}{}", digits.empty() ? "" : " ", c);
+        lines += fmt::format("{}\t{}\n", number, digits);
+    }
+    test::spill(place.text, lines);
+    TrainingConfig config = place.config();
+    config.task = "translate";
+    config.set_model(TransformerConfig{.dim = 16,
+                                       .heads = 2,
+                                       .layers = 1,
+                                       .norm_first = true,
+                                       .max_length = 16,
+                                       .share_embeddings = true});
+    return config;
+}
+
 const std::map<std::string, SmallTask>& small_tasks() {
     static const std::map<std::string, SmallTask> all{
         {"text", {.config = text_config, .prompt = "abc d"}},
-        {"classify", {.config = classify_config, .prompt = "odd number", .target = "odd"}}};
+        {"classify", {.config = classify_config, .prompt = "odd number", .target = "odd"}},
+        {"translate", {.config = translate_config, .prompt = "27", .target = "2 7"}}};
     return all;
 }
 
@@ -72,6 +99,194 @@ std::string left_in(const std::filesystem::path& directory) {
            test::without_times(test::slurp(directory / "metrics.jsonl"));
 }
 
+// ---- the checks, a row of the table each --------------------------------------------------------
+
+int failures = 0;
+
+void hold(bool is_true, const char* what) {
+    if (!is_true) ++failures;
+    INFO(what);
+    CHECK(is_true);
+}
+#define HOLDS(...) hold(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__)
+
+void learns(const TaskRow& row) {
+    const test::RunPlace place;
+    Session session(config_of(row, place));
+    HOLDS(description_of(session).find(place.text.string()) != std::string::npos);
+    const double before = session.evaluate();
+    while (!session.is_finished()) session.take_step();
+    HOLDS(session.evaluate() < before);
+    HOLDS(session.evaluate() == session.evaluate());
+}
+
+void resumes(const TaskRow& row) {
+    const test::RunPlace place;
+    const TrainingConfig config = config_of(row, place);
+    const auto whole = place.scratch / "whole";
+    test::train_on(whole, config, options(), 100, {});
+    for (const std::int64_t last : {4, 7, 100}) {
+        const ThreadsGuard guard(last == 7 ? 3 : 1);
+        test::train_on(place.out, config, options(), last, {});
+    }
+    HOLDS(left_in(place.out) == left_in(whole));
+}
+
+void is_replayed(const TaskRow& row) {
+    const test::RunPlace place;
+    test::train_on(place.out, config_of(row, place), options(), 100, {});
+    const RunHistory history(place.out);
+    const Replayer replayer(history);
+    const RunComparison all = compare_all(history, replayer, [](auto step, const auto& what) {
+        hold(false, fmt::format("step {}: {}", step, what).c_str());
+    });
+    HOLDS(all.with_gradients == 12);
+    const auto session = replayer.session_before(5);
+    const ReplayedStep step = replay_step(*session, true);
+    const std::string said = to_text(step, history, replayer.start_of(5), session->task(), 80);
+    HOLDS(said.find("the same bits as metrics.jsonl") != std::string::npos);
+    const PageOptions page =
+        page_of(step.recorded, *step.watched, session->task(), place.out.string());
+    HOLDS(!to_html(*step.watched->inspector, page).empty());
+    HOLDS(find_first(history, replayer, parse_condition("update_ratio > 0")).step == 1);
+}
+
+void is_shared(const TaskRow& row) {
+    std::string alone;
+    for (const int processes : {1, 3}) {
+        const test::RunPlace place;
+        TrainingConfig config = config_of(row, place);
+        config.order = BatchOrder::epoch;
+        test::train_shared(place, config, {.processes = processes});
+        const std::string left = left_in(place.out);
+        if (alone.empty()) alone = left;
+        HOLDS(left == alone);
+    }
+}
+
+void computes_in_bf16(const TaskRow& row) {
+    const test::RunPlace place;
+    TrainingConfig config = config_of(row, place);
+    const double full = Session(config).take_step().grad_norm;
+    config.visit_model([](auto& model) { model.compute = ComputeType::bf16; });
+    const double half = Session(config).take_step().grad_norm;
+    HOLDS(half != full);
+    HOLDS(half == doctest::Approx(full).epsilon(0.05));
+}
+
+void reports(const TaskRow& row) {
+    const test::RunPlace place;
+    const TrainingConfig config = config_of(row, place);
+    test::train_on(place.out, config, options(), 100, {});
+    HOLDS(test::slurp(place.out / "report.html").size() > 1000);
+    Session session(config);
+    HOLDS(!session.sample(8).empty());
+    HOLDS(session.task().expected_losses().size() >= 2);
+    HOLDS(session.look().rows.empty() == session.sentence().empty());
+    HOLDS(session.sentence().empty() ||
+          session.look().rows.size() + 1 == session.sentence().size());
+}
+
+void opens(const TaskRow& row) {
+    const test::RunPlace place;
+    const TrainingConfig config = config_of(row, place);
+    test::train_on(place.out, config, options(), 100, {});
+    const std::unique_ptr<Task> task = load_task(place.out);
+    HOLDS(row_of(task->model_config()).task == std::string(row.name));
+    const SmallTask& small = small_tasks().at(row.name);
+    const StepOnText step = step_on_text(place.out.string(), small.prompt, small.target);
+    const WatchedStep watched(*step.model, step.loss);
+    HOLDS(std::isfinite(watched.loss()));
+    HOLDS(!to_html(watched.inspector(), step.page(watched.loss())).empty());
+
+    TrainingConfig again = config;
+    again.start = place.out.string();
+    Session session(again);
+    HOLDS(test::numbers_of(session.module()) == test::numbers_of(task->model()));
+}
+
+void is_trapped(const TaskRow& row) {
+    const test::RunPlace place;
+    Session session(config_of(row, place));
+    session.module().parameters().front().fill_(INFINITY);
+    TrainingRun run(session, {.out = place.out, .trap_nan = true});
+    test::message_of<DivergedError>([&] { run.to_the_end(); });
+    const std::unique_ptr<Task> task = load_task(place.out / "trap");
+    RecordedOutcome then;
+    const RecordedStep step = read_step(place.out / "trap", *task, then);
+    task->model().train();
+    const ReplayedGradients again = replay_gradients(*task, step, default_generator());
+    HOLDS(finding_text(step, again) == then.finding);
+    RecordedStep wrong = step;
+    wrong.batches[0].batch.inputs.fill_(1000000);
+    write_step(place.out / "trap", wrong, then);
+    check_message<IoError>([&] { read_step(place.out / "trap", *task, then); }, "1000000");
+}
+
+void is_checked(const TaskRow& row) {
+    const test::RunPlace place;
+    test::train_on(place.out, config_of(row, place), options(), 100, {});
+    const std::string model = place.out.string(), text = place.text.string();
+    if (std::string(row.name) == "text") {
+        const catalog::ModelOnText on = catalog::model_on_text(model, text, 2);
+        HOLDS(catalog::count_of(catalog::check_loss(model, on.loss, {.certainty = 0.5}),
+                                Verdict::pass) == 1);
+    } else {
+        const std::unique_ptr<Task> task = task_on_examples(model, text, 2);
+        Generator generator(1);
+        const Batch batch = task->next_batch(generator);
+        const TwoPrecisions loss =
+            catalog::loss_on(task->model(), [&] { return task->loss(batch).mean; });
+        HOLDS(catalog::count_of(catalog::check_loss(model, loss, {.certainty = 0.5}),
+                                Verdict::pass) == 1);
+    }
+    const bench::ModelProfile profile =
+        bench::profile_on_text(model, text, 4, {.steps = 2, .warm_up = 1, .micro_batches = 2});
+    HOLDS(profile.flops > 0);
+    HOLDS(!profile.profile.rows.empty());
+    HOLDS(bench::to_text(profile, 3).find("parameters") != std::string::npos);
+}
+
+struct TaskCheck {
+    const char* name;  ///< in the table
+    void (*run)(const TaskRow& row);
+};
+
+constexpr TaskCheck kChecks[] = {
+    {"learns, says what it is, evaluates to the same number every time", learns},
+    {"killed and resumed with other threads: the same bytes", resumes},
+    {"`rewind --all`: every step to the same bits; its page; `bisect`", is_replayed},
+    {"one process and three: the same bytes", is_shared},
+    {"`--compute bf16`", computes_in_bf16},
+    {"report, with samples of its work", reports},
+    {"a directory that opens, from whose weights a run begins; the page of `inspect`", opens},
+    {"`--trap-nan` and `replay`", is_trapped},
+    {"`gradcheck` and `profile` of the trained model", is_checked}};
+
+// The ticks of a check, run once: a cell per task.
+const std::string& cells_of(const TaskCheck& check) {
+    static std::map<std::string, std::string> all;
+    std::string& cells = all[check.name];
+    if (!cells.empty()) return cells;
+    for (const TaskRow& row : task_rows()) {
+        CAPTURE(row.name);
+        const int before = failures;
+        try {
+            check.run(row);
+        } catch (const std::exception& error) {
+            hold(false, error.what());
+        }
+        cells += failures == before ? " yes |" : " no |";
+    }
+    return cells;
+}
+
+void holds_for_all(void (*run)(const TaskRow& row)) {
+    for (const TaskCheck& check : kChecks) {
+        if (check.run == run) CHECK(cells_of(check).find("no") == std::string::npos);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("tasks: each is found by its name, and has a kind of model") {
@@ -89,121 +304,33 @@ TEST_CASE("tasks: each is found by its name, and has a kind of model") {
 }
 
 TEST_CASE("tasks: a run learns, says what it is, and evaluates to the same number every time") {
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
-        const test::RunPlace place;
-        Session session(config_of(row, place));
-        CHECK(description_of(session).find(place.text.string()) != std::string::npos);
-        const double before = session.evaluate();
-        while (!session.is_finished()) session.take_step();
-        CHECK(session.evaluate() < before);
-        CHECK_EQ(session.evaluate(), session.evaluate());
-        CHECK_FALSE(session.sample(8).empty());
-        CHECK(session.task().expected_losses().size() >= 2);
-        CHECK_EQ(session.look().rows.empty(), session.sentence().empty());
-    }
+    holds_for_all(learns);
 }
 
 TEST_CASE("tasks: a run that is killed and resumed with other threads leaves the same bytes") {
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
-        const test::RunPlace place;
-        const TrainingConfig config = config_of(row, place);
-        const auto whole = place.scratch / "whole";
-        test::train_on(whole, config, options(), 100, {});
-        for (const std::int64_t last : {4, 7, 100}) {
-            const ThreadsGuard guard(last == 7 ? 3 : 1);
-            test::train_on(place.out, config, options(), last, {});
-        }
-        CHECK(left_in(place.out) == left_in(whole));
-        CHECK(test::slurp(place.out / "report.html").size() > 1000);
-    }
+    holds_for_all(resumes);
 }
 
 TEST_CASE("tasks: every step is replayed to the same bits, and a page shows it") {
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
-        const test::RunPlace place;
-        test::train_on(place.out, config_of(row, place), options(), 100, {});
-        const RunHistory history(place.out);
-        const Replayer replayer(history);
-        const RunComparison all = compare_all(history, replayer, [](auto step, const auto& what) {
-            FAIL_CHECK("step " << step << ": " << what);
-        });
-        CHECK_EQ(all.with_gradients, 12);
-        const auto session = replayer.session_before(5);
-        const ReplayedStep step = replay_step(*session, true);
-        const std::string said = to_text(step, history, replayer.start_of(5), session->task(), 80);
-        CHECK(said.find("the same bits as metrics.jsonl") != std::string::npos);
-        const PageOptions page =
-            page_of(step.recorded, *step.watched, session->task(), place.out.string());
-        CHECK_FALSE(to_html(*step.watched->inspector, page).empty());
-        CHECK(find_first(history, replayer, parse_condition("update_ratio > 0")).step == 1);
-    }
+    holds_for_all(is_replayed);
 }
 
-TEST_CASE("tasks: processes take the steps of one") {
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
-        std::string alone;
-        for (const int processes : {1, 3}) {
-            const test::RunPlace place;
-            TrainingConfig config = config_of(row, place);
-            config.order = BatchOrder::epoch;
-            test::train_shared(place, config, {.processes = processes});
-            const std::string left = left_in(place.out);
-            if (alone.empty()) alone = left;
-            CHECK(left == alone);
-        }
-    }
-}
+TEST_CASE("tasks: processes take the steps of one") { holds_for_all(is_shared); }
 
-TEST_CASE("tasks: bf16 computes other numbers, and a directory gives back its model") {
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
-        const test::RunPlace place;
-        TrainingConfig config = config_of(row, place);
-        const double full = Session(config).take_step().grad_norm;
-        config.visit_model([](auto& model) { model.compute = ComputeType::bf16; });
-        const double half = Session(config).take_step().grad_norm;
-        CHECK(half != full);
-        CHECK(half == doctest::Approx(full).epsilon(0.05));
+TEST_CASE("tasks: bf16 computes other numbers") { holds_for_all(computes_in_bf16); }
 
-        test::train_on(place.out, config, options(), 100, {});
-        const std::unique_ptr<Task> task = load_task(place.out);
-        CHECK_EQ(row_of(task->model_config()).task, std::string(row.name));
-        const SmallTask& small = small_tasks().at(row.name);
-        const StepOnText step = step_on_text(place.out.string(), small.prompt, small.target);
-        const WatchedStep watched(*step.model, step.loss);
-        CHECK(std::isfinite(watched.loss()));
-        CHECK_FALSE(to_html(watched.inspector(), step.page(watched.loss())).empty());
+TEST_CASE("tasks: a report shows the work of the model") { holds_for_all(reports); }
 
-        TrainingConfig again = config;  // from its weights
-        again.start = place.out.string();
-        Session session(again);
-        CHECK(test::numbers_of(session.module()) == test::numbers_of(task->model()));
-    }
+TEST_CASE("tasks: a directory gives back its model, for inspect and for a run") {
+    holds_for_all(opens);
 }
 
 TEST_CASE("tasks: a trap records the step that diverged, and it is replayed to the same bits") {
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
-        const test::RunPlace place;
-        Session session(config_of(row, place));
-        session.module().parameters().front().fill_(INFINITY);
-        TrainingRun run(session, {.out = place.out, .trap_nan = true});
-        test::message_of<DivergedError>([&] { run.to_the_end(); });
-        const std::unique_ptr<Task> task = load_task(place.out / "trap");
-        RecordedOutcome then;
-        const RecordedStep step = read_step(place.out / "trap", *task, then);
-        task->model().train();
-        const ReplayedGradients again = replay_gradients(*task, step, default_generator());
-        CHECK_EQ(finding_text(step, again), then.finding);
-        RecordedStep wrong = step;
-        wrong.batches[0].batch.inputs.fill_(1000000);
-        write_step(place.out / "trap", wrong, then);
-        check_message<IoError>([&] { read_step(place.out / "trap", *task, then); }, "1000000");
-    }
+    holds_for_all(is_trapped);
+}
+
+TEST_CASE("tasks: the gradients of a trained model are right, and its step is profiled") {
+    holds_for_all(is_checked);
 }
 
 TEST_CASE("tasks: a run of one task is not resumed as another") {
@@ -216,4 +343,56 @@ TEST_CASE("tasks: a run of one task is not resumed as another") {
     check_message<ValueError>(
         [&] { directory.resume({.wanted = wanted, .given = {"task"}}); },
         "--task classify cannot continue from the state of a run whose task is text");
+}
+
+TEST_CASE("tasks: the table of docs/training.md has what holds") {
+    std::string table = "| |", line = "|---|";
+    for (const TaskRow& row : task_rows()) {
+        table += fmt::format(" `{}` |", row.name);
+        line += "---|";
+    }
+    table += "\n" + line + "\n";
+    for (const TaskCheck& check : kChecks) {
+        table += fmt::format("| {} |{}\n", check.name, cells_of(check));
+    }
+    const std::filesystem::path file = test::source_dir() / "docs/training.md";
+    std::string page = test::slurp(file);
+    const std::string begin = "<!-- tasks: made by tests/nn/tasks_test.cpp -->\n";
+    const auto from = page.find(begin);
+    const auto to = page.find("<!-- end -->", from);
+    REQUIRE(to != std::string::npos);
+    const std::string wanted = page.replace(from + begin.size(), to - from - begin.size(), table);
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) return test::spill(file, wanted);
+    INFO(
+        "docs/training.md is old: TAPESTRY_UPDATE=1 build/release/tests/test_nn "
+        "--test-case='tasks*'");
+    CHECK(test::slurp(file) == wanted);
+}
+
+TEST_CASE("tasks: the page on your own task names all functions and files") {
+    const std::string page = test::slurp(test::source_dir() / "docs/tutorials/6-your-own-task.md");
+    const std::string header = test::slurp(test::source_dir() / "nn/train/task.h");
+    int functions = 0;
+    for (auto at = header.find("    virtual "); at != header.npos;
+         at = header.find("    virtual ", at + 1)) {
+        const auto open = header.find('(', at);
+        const auto name = header.rfind(' ', open) + 1;
+        if (header[name] == '~') continue;
+        ++functions;
+        const std::string function = header.substr(name, open - name);
+        CAPTURE(function);
+        const bool is_named = page.find("`" + function + "`") != page.npos ||
+                              page.find("`" + function + "(") != page.npos ||
+                              page.find(" " + function + "`") != page.npos;
+        CHECK(is_named);
+    }
+    CHECK(functions > 20);
+    int files = 0;
+    for (auto at = page.find("| nn/"); at != page.npos; at = page.find("| nn/", at + 1)) {
+        const auto begin = at + 2, end = page.find_first_of(" ,|", begin);
+        CAPTURE(page.substr(begin, end - begin));
+        CHECK(std::filesystem::exists(test::source_dir() / page.substr(begin, end - begin)));
+        ++files;
+    }
+    CHECK(files >= 5);
 }

@@ -61,6 +61,7 @@ public:
     std::string shape_text() const override;
     std::string unit() const override { return "texts"; }
     std::string_view symbol() const override { return "label"; }
+    std::string_view use() const override { return "classify"; }
     std::vector<ExpectedLoss> expected_losses() const override;
     std::string sample(std::int64_t length, Generator& generator) const override;
 

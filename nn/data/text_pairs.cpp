@@ -1,0 +1,157 @@
+#include <tapestry/nn/data/text_pairs.h>
+
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/error.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/text.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using Fields = std::vector<std::string_view>;
+
+std::string_view without_blanks(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r";
+    const std::size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == text.npos) return {};
+    return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+Fields fields_of(std::string_view line) {
+    Fields fields;
+    for (;;) {
+        const std::size_t end = line.find('\t');
+        fields.push_back(without_blanks(line.substr(0, end)));
+        if (end == line.npos) return fields;
+        line.remove_prefix(end + 1);
+    }
+}
+
+struct PairColumns {
+    std::size_t source = 0, target = 1, count = 2;
+};
+
+// The columns that a first line names, if it does.
+std::optional<PairColumns> columns_named(const Fields& first) {
+    const auto place = [&first](std::string_view name) {
+        return static_cast<std::size_t>(std::find(first.begin(), first.end(), name) -
+                                        first.begin());
+    };
+    const PairColumns columns{place("source"), place("target"), first.size()};
+    if (columns.source == first.size() || columns.target == first.size()) return std::nullopt;
+    return columns;
+}
+
+// A place in a file, for messages.
+struct PlaceInFile {
+    std::string name;
+    std::int64_t line = 0;
+
+    template <class... Args>
+    [[noreturn]] void wrong(fmt::format_string<Args...> format, Args&&... args) const {
+        fail<IoError>("{}:{}: {}", name, line, fmt::format(format, std::forward<Args>(args)...));
+    }
+};
+
+TextPair pair_from_json(std::string_view line, const PlaceInFile& place) {
+    try {
+        check_names_once(line);
+        const JsonTree tree(line);
+        return {.source = std::string(without_blanks(tree.root().get<std::string>("source"))),
+                .target = std::string(without_blanks(tree.root().get<std::string>("target"))),
+                .line = place.line};
+    } catch (const JsonError& error) {
+        place.wrong(R"({}; expected an object with the texts "source" and "target")", error.what());
+    }
+}
+
+TextPair pair_from_fields(const Fields& fields, const PairColumns& columns,
+                          const PlaceInFile& place) {
+    if (fields.size() == 1) {
+        place.wrong(
+            "has no tab between source and target; a line is SOURCE<tab>TARGET (or name "
+            "the file .jsonl)");
+    }
+    if (fields.size() != columns.count) {
+        place.wrong(
+            "has {}, expected {}: a source and a target, or the columns of a first line "
+            "with the names source and target",
+            pluralize(std::ssize(fields), "field"), columns.count);
+    }
+    return {.source = std::string(fields[columns.source]),
+            .target = std::string(fields[columns.target]),
+            .line = place.line};
+}
+
+std::string hash_of_pairs(const std::vector<TextPair>& pairs) {
+    Checksum sum;
+    for (const TextPair& pair : pairs) {
+        sum.add(pair.source);
+        sum.add(std::string_view("\t", 1));
+        sum.add(pair.target);
+        sum.add(std::string_view("\n", 1));
+    }
+    return sum.hex();
+}
+
+}  // namespace
+
+TextPairs read_text_pairs(const std::filesystem::path& file) {
+    const std::string whole = read_text(file);
+    const bool is_json = file.extension() == ".jsonl";
+    PlaceInFile place{.name = utf8::printable(file.string())};
+    TextPairs all{.file = place.name, .pairs = {}, .hash = {}};
+    std::optional<PairColumns> columns;
+    for (std::string_view rest = whole; !rest.empty();) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        ++place.line;
+        if (without_blanks(line).empty()) continue;
+        if (is_json) {
+            all.pairs.push_back(pair_from_json(line, place));
+        } else {
+            const Fields fields = fields_of(line);
+            if (!columns) {
+                const auto named = columns_named(fields);
+                columns = named.value_or(PairColumns());
+                if (named) continue;
+            }
+            all.pairs.push_back(pair_from_fields(fields, *columns, place));
+        }
+        const TextPair& pair = all.pairs.back();
+        if (pair.source.empty()) place.wrong("the source is empty");
+        if (pair.target.empty()) place.wrong("the target is empty");
+    }
+    require<IoError>(!all.pairs.empty(), "{}: no pairs", place.name);
+    all.hash = hash_of_pairs(all.pairs);
+    return all;
+}
+
+bool names_source_and_target(const std::filesystem::path& file) {
+    const auto extension = file.extension();
+    if (extension != ".tsv" && extension != ".jsonl") return false;
+    std::ifstream from(file, std::ios::binary);
+    std::string line;
+    if (!std::getline(from, line)) return false;
+    if (line.starts_with(utf8::kByteOrderMark)) line.erase(0, utf8::kByteOrderMark.size());
+    if (extension == ".tsv") return columns_named(fields_of(line)).has_value();
+    try {
+        const JsonTree tree(line);
+        return tree.root().find("source").has_value() && tree.root().find("target").has_value();
+    } catch (const JsonError&) {
+        return false;
+    }
+}
+
+}  // namespace tapestry

@@ -1,0 +1,268 @@
+// What a TranslateTask writes, and what people see of it.
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/generate/search.h>
+#include <tapestry/nn/train/train_step.h>
+#include <tapestry/nn/train/translate/translate_task.h>
+#include <tapestry/ops/cast.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+std::vector<Ids> searched(const Transformer& model, const Tensor& source,
+                          const TranslateOptions& options, const BeamOptions& form) {
+    TransformerDecoding decoding(model, source);
+    const std::int64_t rows = source.size(0);
+    if (options.beams == 1) return greedy(decoding, rows, form);
+    std::vector<Ids> best;
+    for (auto& found : beam_search(decoding, rows, form)) best.push_back(std::move(found[0].ids));
+    return best;
+}
+
+Ids row_of(const Tensor& ids, std::int64_t row) {
+    return views::slice(ids, 0, row, row + 1).to_vector<std::int64_t>();
+}
+
+}  // namespace
+
+// ---- translations -------------------------------------------------------------------------------
+
+// Sources of similar length are read together: padding costs time.
+std::vector<std::string> TranslateTask::translations(const std::vector<const Ids*>& sources,
+                                                     const TranslateOptions& options) const {
+    const NoGradGuard no_grad;
+    std::vector<std::size_t> order(sources.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return sources[a]->size() < sources[b]->size();
+    });
+    std::vector<std::string> written(sources.size());
+    for (std::size_t begin = 0; begin < order.size(); begin += kAtOnce) {
+        const std::size_t end = std::min<std::size_t>(begin + kAtOnce, order.size());
+        const std::size_t longest = sources[order[end - 1]]->size();
+        Ids padded((end - begin) * longest, config().padding_id);
+        for (std::size_t i = begin; i < end; ++i) {
+            const Ids& one = *sources[order[i]];
+            std::copy(one.begin(), one.end(),
+                      padded.begin() + static_cast<std::ptrdiff_t>((i - begin) * longest));
+        }
+        const auto length = static_cast<std::int64_t>(longest);
+        BeamOptions form;
+        form.begin_id = vocabulary_.begin;
+        form.end_id = vocabulary_.end;
+        form.max_length = config().max_length > 0 ? config().max_length - 1 : 2 * length + 50;
+        form.beams = options.beams;
+        form.length_penalty = options.length_penalty;
+        const auto found =
+            searched(*model_, tensor(padded, {std::ssize(padded) / length, length}), options, form);
+        for (std::size_t i = begin; i < end; ++i) {
+            for (const std::int64_t id : found[i - begin]) {
+                if (id >= vocabulary_.first) written[order[i]] += vocabulary_.text_of(id);
+            }
+        }
+    }
+    return written;
+}
+
+std::vector<std::string> TranslateTask::translate(const std::vector<std::string>& sources,
+                                                  const TranslateOptions& options) const {
+    std::vector<Ids> all;
+    for (const std::string& text : sources) all.push_back(ids_of(text, "source", 0));
+    std::vector<const Ids*> rows;
+    for (const Ids& one : all) rows.push_back(&one);
+    return translations(rows, options);
+}
+
+TranslationMap TranslateTask::align(std::string_view source, std::string_view target) const {
+    const NoGradGuard no_grad;
+    const Example one{ids_of(source, "source", 0),
+                      target.empty() ? Ids() : ids_of(target, "target", 1), 0};
+    const Batch batch = batch_from({&one});
+    const Tensor read = slice(batch.targets, 1, 0, batch.targets.size(1) - 1);
+    std::vector<DecoderRecord> records;
+    model_->decode(read, model_->encode(batch.inputs), batch.inputs, {.records = &records});
+    const Tensor heads = tapestry::to(records.back().memory.weights, DType::f32);  // [1, H, T, S]
+    TranslationMap found{squeeze(mean(heads, {1}), 0), names_of(one.target), names_of(one.source)};
+    found.written.push_back(vocabulary_.name_of(vocabulary_.end));
+    return found;
+}
+
+TranslationScores TranslateTask::score(const TextPairs& pairs, const TranslateOptions& options,
+                                       BleuTokens tokens) const {
+    const std::vector<Example> all = examples_of(pairs);
+    std::vector<std::pair<std::int64_t, std::int64_t>> lengths;
+    std::vector<const Ids*> sources;
+    for (const Example& e : all) {
+        lengths.emplace_back(std::ssize(e.target), std::ssize(e.source));
+        sources.push_back(&e.source);
+    }
+    MeanLoss mean;
+    {
+        const NoGradGuard no_grad;
+        const std::vector<std::int64_t> order = LengthBuckets(std::move(lengths)).by_length();
+        for (std::size_t begin = 0; begin < order.size(); begin += kAtOnce) {
+            std::vector<const Example*> rows;
+            for (std::size_t i = begin; i < std::min<std::size_t>(begin + kAtOnce, order.size());
+                 ++i) {
+                rows.push_back(&all[static_cast<std::size_t>(order[i])]);
+            }
+            mean.add(loss(batch_from(rows)));
+        }
+    }
+    const std::vector<std::string> written = translations(sources, options);
+    std::vector<std::string> right;
+    for (const TextPair& pair : pairs.pairs) right.push_back(pair.target);
+    TranslationScores scores = score_translations(written, right, tokens);
+    require<DivergedError>(std::isfinite(mean.value()),
+                           "eval: the loss is {}: the model has "
+                           "diverged",
+                           std::abs(mean.value()));
+    scores.loss = mean.value();
+    scores.characters = static_cast<std::int64_t>(mean.count());
+    return scores;
+}
+
+// ---- what people see ----------------------------------------------------------------------------
+
+std::vector<std::string> TranslateTask::names_of(const Ids& ids) const {
+    std::vector<std::string> names;
+    for (const std::int64_t id : ids) names.push_back(vocabulary_.name_of(id));
+    return names;
+}
+
+// The source, an arrow, the target.
+std::vector<std::string> TranslateTask::texts(const Batch& batch, std::int64_t row) const {
+    std::vector<std::string> all;
+    const auto add = [&](const Tensor& side) {
+        for (const std::int64_t id : row_of(side, row)) {
+            if (id >= vocabulary_.first) all.push_back(vocabulary_.text_of(id));
+        }
+    };
+    add(batch.inputs);
+    all.emplace_back(" -> ");
+    add(batch.targets);
+    return all;
+}
+
+std::vector<PageText> TranslateTask::page_texts(const Batch& batch, std::int64_t row) const {
+    Ids written = row_of(batch.targets, row);
+    written.pop_back();
+    return texts_of_both(names_of(row_of(batch.inputs, row)), names_of(written));
+}
+
+std::string TranslateTask::data_text() const {
+    const Examples& e = examples();
+    return fmt::format(
+        "{}: {}, {} in the vocabulary of both sides; training on {}, validating on {} with other "
+        "sources",
+        utf8::printable(e.config.text), pluralize(std::ssize(e.pairs), "pair"),
+        pluralize(vocabulary_.characters.vocab_size(), "character"), e.train.size(),
+        e.held_out.size());
+}
+
+std::string TranslateTask::amounts() const {
+    return fmt::format("{} pairs to learn from, {} held out", examples().train.size(),
+                       examples().held_out.size());
+}
+
+std::string TranslateTask::shape_text() const {
+    const TransformerConfig& c = config();
+    const std::string most =
+        c.max_length == 0 ? "" : fmt::format(", texts of up to {} characters", c.max_length);
+    return fmt::format("{} + {} layers, {}, dim {}{}", c.layers, c.layers,
+                       pluralize(c.heads, "head"), c.dim, most);
+}
+
+std::vector<ExpectedLoss> TranslateTask::expected_losses() const {
+    const auto choices = static_cast<std::size_t>(vocabulary_.size());
+    std::vector<double> share(choices, 1);  // Laplace's: no character is impossible
+    double total = static_cast<double>(choices);
+    for (const Example& one : examples().train) {
+        for (const std::int64_t id : one.target) ++share[static_cast<std::size_t>(id)];
+        ++share[static_cast<std::size_t>(vocabulary_.end)];
+        total += static_cast<double>(one.target.size() + 1);
+    }
+    double loss = 0, count = 0;
+    const auto add = [&](std::int64_t id) {
+        loss -= std::log(share[static_cast<std::size_t>(id)] / total);
+        ++count;
+    };
+    for (const Example& one : examples().held_out) {
+        for (const std::int64_t id : one.target) add(id);
+        add(vocabulary_.end);
+    }
+    return {{"guessing", std::log(static_cast<double>(choices)),
+             fmt::format("Every one of the {} characters and marks is as likely as any other: "
+                         "ln({}).",
+                         choices, choices)},
+            {"counting characters", loss / count,
+             "Knows how often each character occurs in the targets of the training part, and does "
+             "not read the source."}};
+}
+
+std::string TranslateTask::sample(std::int64_t, Generator&) const {
+    constexpr std::size_t kMost = 8;
+    const auto& held_out = examples().held_out;
+    const std::size_t count = std::min(kMost, held_out.size());
+    std::vector<const Example*> chosen;
+    std::vector<const Ids*> sources;
+    for (std::size_t i = 0; i < count; ++i) {
+        chosen.push_back(&held_out[i * held_out.size() / count]);
+        sources.push_back(&chosen.back()->source);
+    }
+    const std::vector<std::string> written = translations(sources, {});
+    std::string lines;
+    for (std::size_t i = 0; i < count; ++i) {
+        const TextPair& pair = examples().pairs[chosen[i]->pair];
+        lines += fmt::format(
+            "{} -> {}{}\n", utf8::quoted(pair.source, 60), utf8::quoted(written[i], 60),
+            written[i] == pair.target ? ""
+                                      : fmt::format(", right: {}", utf8::quoted(pair.target, 60)));
+    }
+    return lines;
+}
+
+// The held-out pair whose target a report shows: the longest of at most 24 characters.
+const TranslateTask::Example& TranslateTask::watched() const {
+    constexpr std::size_t kMost = 24;
+    const Example* best = &examples().held_out.front();
+    for (const Example& one : examples().held_out) {
+        const bool fits = one.target.size() <= kMost;
+        const bool best_fits = best->target.size() <= kMost;
+        if (fits && (!best_fits || one.target.size() > best->target.size())) best = &one;
+    }
+    return *best;
+}
+
+std::vector<std::string> TranslateTask::sentence() const {
+    std::vector<std::string> tokens = names_of(watched().target);
+    tokens.insert(tokens.begin(), vocabulary_.name_of(vocabulary_.begin));
+    tokens.push_back(vocabulary_.name_of(vocabulary_.end));
+    return tokens;
+}
+
+// The decoder's view: its tokens are those of sentence().
+SentenceProbe TranslateTask::look() const {
+    const Batch batch = batch_from({&watched()});
+    SentenceProbe seen = probe_sentence(*model_, [&] { return loss(batch).mean; });
+    std::erase_if(seen.attention, [](const AttentionTrace& one) {
+        return !one.module.starts_with("decoder.") || !one.module.ends_with(".attention");
+    });
+    return seen;
+}
+
+}  // namespace tapestry
