@@ -14,13 +14,15 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tapestry::cli {
 namespace {
 
 struct TranslatorSettings {
-    std::string model, given, text = "-";
+    std::string model, text = "-";
+    std::optional<std::string> given;
     TranslateOptions options;
     bool alignment = false;
     int width = terminal_columns();
@@ -62,8 +64,8 @@ int run_translate(const TranslatorSettings& s) {
     set_num_threads(s.threads);
     const std::unique_ptr<TranslateTask> task = load_translate_task(s.model);
     catch_interrupts();
-    if (s.given.empty()) return translate_lines(*task, s);
-    translate_one(*task, s.given, s);
+    if (!s.given) return translate_lines(*task, s);
+    translate_one(*task, *s.given, s);
     return kSuccess;
 }
 

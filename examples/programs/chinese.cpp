@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
     using namespace tapestry::examples;
     TaskCommand command("chinese", "from English into Chinese, by beam search", kChineseOptions,
                         0.9);
+    command.add_pairs(draw_chinese_pair, 6000, 500);
     return command.run(argc, argv, [](const TaskOptions& options) {
         const ChineseScores scores = learn_chinese(options);
         fmt::print(

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     command.options.choice("--model", model, {"transformer", "lstm", "lstm-attention"},
                            "transformer, lstm or lstm-attention (Bahdanau's)");
     command.add_page();
+    command.add_pairs(draw_date, 20000, 1000);
     command.add_out("Directory for the trained Transformer, for `tapestry inspect`");
     const Pair example{"Friday 20 november 2026", "2026-11-20"};
     return command.run(argc, argv, [&](const TaskOptions& options) {

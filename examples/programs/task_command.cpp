@@ -1,6 +1,10 @@
 #include <tapestry/examples/programs/task_command.h>
 
+#include <tapestry/core/directory.h>
+#include <tapestry/core/file.h>
+
 #include <filesystem>
+#include <utility>
 
 namespace tapestry::examples {
 
@@ -33,8 +37,34 @@ void TaskCommand::add_out(const std::string& description) {
     options.text("--out", task_.out, description);
 }
 
+void TaskCommand::add_pairs(DrawPair draw, std::int64_t to_learn, std::int64_t held_out) {
+    draw_ = std::move(draw);
+    to_learn_ = to_learn;
+    held_out_ = held_out;
+    options.text("--pairs", pairs_,
+                 "Instead of training: write train.tsv and test.tsv into this directory, for "
+                 "`tapestry train --pairs`");
+}
+
+int TaskCommand::write_pairs() const {
+    make_directories(pairs_);
+    for (const bool is_test : {false, true}) {
+        Generator generator(is_test ? 1 : task_.seed);
+        std::string lines = "source\ttarget\n";
+        for (std::int64_t i = 0; i < (is_test ? held_out_ : to_learn_); ++i) {
+            const Pair pair = draw_(is_test, generator);
+            lines += fmt::format("{}\t{}\n", pair.source, pair.target);
+        }
+        const auto file = std::filesystem::path(pairs_) / (is_test ? "test.tsv" : "train.tsv");
+        write_file_atomically(file, lines);
+        fmt::print("{}: {} pairs\n", file.string(), is_test ? held_out_ : to_learn_);
+    }
+    return cli::kSuccess;
+}
+
 int TaskCommand::run(int argc, char** argv, const std::function<Score(const TaskOptions&)>& learn) {
     options.run([&] {
+        if (!pairs_.empty()) return write_pairs();
         if (threads_ > 0) set_num_threads(threads_);
         const Score score = learn(task_);
         fmt::print("{} of {} held out right ({:.2f} %)\n", score.right, score.of,

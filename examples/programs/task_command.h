@@ -1,8 +1,9 @@
 // The command line of the small tasks: --steps, --batch, --rate, --seed, --threads, --goal, and for
-// some of them --page and --out.
+// some of them --page, --out and --pairs.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
+#include <tapestry/examples/school/tasks/pair.h>
 #include <tapestry/examples/school/tasks/task.h>
 
 namespace tapestry::examples {
@@ -21,6 +22,10 @@ public:
     /// For tasks that save their model. `description` explains what is saved.
     void add_out(const std::string& description);
 
+    /// For tasks whose questions are pairs of texts: --pairs DIR writes these many, and held-out
+    /// ones, for `tapestry train --pairs`, instead of training.
+    void add_pairs(DrawPair draw, std::int64_t to_learn, std::int64_t held_out);
+
     /// Trains and prints the result. Returns the exit code: 0, 1 if the goal was missed or the run
     /// diverged, 2 for bad input.
     int run(int argc, char** argv, const std::function<Score(const TaskOptions&)>& learn);
@@ -28,7 +33,12 @@ public:
 private:
     TaskOptions task_;
     double goal_;
+    int write_pairs() const;
+
     int threads_ = 0;
+    std::string pairs_;
+    DrawPair draw_;
+    std::int64_t to_learn_ = 0, held_out_ = 0;
 };
 
 }  // namespace tapestry::examples

@@ -213,7 +213,8 @@ TEST_CASE("cli inspect: an encoder-decoder and what it is not given, or cannot r
 
     const std::string words = "m/config.json: the model is an encoder-decoder, expected a GPT";
     check_refused(place.run({"sample", "--model", "m"}), words);
-    check_refused(place.run({"eval", "--model", "m", "--text", "t.txt"}), words);
+    check_refused(place.run({"eval", "--model", "m", "--text", "t.txt"}),
+                  "t.txt:1: has no tab between source and target");
     check_refused(place.run({"export", "--model", "m", "--out", "e"}), words);
     check_refused(place.run({"train", "--model", "m", "--text", "t.txt", "--out", "n"}), words);
 }

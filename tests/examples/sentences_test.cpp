@@ -191,6 +191,16 @@ TEST_CASE("chinese: sentences in both languages, and where each character comes 
     }
     CHECK(old);
     CHECK(asked);
+    Generator one(3), same(3);
+    for (int i = 0; i < 20; ++i) {  // as texts: `chinese --pairs`
+        const Translated t = draw_translated(true, one);
+        const Pair pair = draw_chinese_pair(true, same);
+        CHECK_EQ(std::count(pair.source.begin(), pair.source.end(), ' ') + 1,
+                 std::ssize(t.english));
+        CHECK(pair.source.starts_with(t.english.front() + " "));
+        CHECK(pair.target.starts_with(t.chinese.front()));
+        CHECK(pair.target.ends_with(t.chinese.back()));
+    }
 }
 
 TEST_CASE("chinese: attention at the words characters come from; most sentences after 200 steps") {

@@ -1,5 +1,7 @@
 #include <tapestry/examples/school/tasks/chinese.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace tapestry::examples {
@@ -215,6 +217,12 @@ Translated draw_translated(bool held_out, Generator& generator) {
     if (generator.below(3) != 0) parts.push_back(part_of(past ? pick(kPast) : pick(kFuture), 1));
     parts.push_back(kind == 2 ? Part{"?", "？", 9} : Part{".", "。", 9});
     return put_together(parts);
+}
+
+Pair draw_chinese_pair(bool held_out, Generator& generator) {
+    const Translated drawn = draw_translated(held_out, generator);
+    return {fmt::format("{}", fmt::join(drawn.english, " ")),
+            fmt::format("{}", fmt::join(drawn.chinese, ""))};
 }
 
 ChineseScores learn_chinese(const TaskOptions& options) {

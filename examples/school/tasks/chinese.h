@@ -6,6 +6,7 @@
 // occur in training; the held-out sentences have these.
 #pragma once
 
+#include <tapestry/examples/school/tasks/pair.h>
 #include <tapestry/examples/school/tasks/sentences.h>
 
 namespace tapestry::examples {
@@ -22,6 +23,9 @@ struct Translated {
 
 /// `held_out`: contains a "black horse" or another pair that the other sentences never have.
 Translated draw_translated(bool held_out, Generator& generator);
+
+/// The same as texts: words with spaces, characters without.
+Pair draw_chinese_pair(bool held_out, Generator& generator);
 
 struct ChineseScores {
     Score beam, greedy;  ///< held-out sentences translated exactly

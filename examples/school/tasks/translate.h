@@ -3,16 +3,11 @@
 // pairs.
 #pragma once
 
+#include <tapestry/examples/school/tasks/pair.h>
 #include <tapestry/examples/school/tasks/task.h>
 #include <tapestry/nn/models/seq2seq.h>
 
 namespace tapestry::examples {
-
-struct Pair {
-    std::string source, target;
-};
-
-using DrawPair = std::function<Pair(bool for_test, Generator& generator)>;
 
 // Ids: three marks, then the printable characters of ASCII.
 constexpr std::int64_t kPad = 0, kBegin = 1, kEnd = 2, kFirstCharacter = 3;
