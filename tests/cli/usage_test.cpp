@@ -171,6 +171,7 @@ TEST_CASE("cli: invalid or absurd numbers") {
          {"--lr", "--min-lr", "--weight-decay", "--clip", "--beta2", "--dropout"}) {
         refused(train, option, {"-1", "x", "nan", "inf", "1e30"});
     }
+    refused({"train", "--text", "t.txt", "--out", "new"}, "--min-lr", {"0.1"});  // above --lr
     refused(train, "--dropout", {"1"});
     refused(train, "--beta2", {"1"});
     refused(train, "--seed", {"-1", "x", "1.5", "99999999999999999999"});
