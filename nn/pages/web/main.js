@@ -27,10 +27,13 @@ function start() {
   document.title = `${first.title} \u2013 Tapestry`;
   const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
   const views = h('div', {});
-  let open = first.nonFinite ? 'gradients' : first.predictions ? 'predictions'
+  const usual = first.nonFinite ? 'gradients' : first.predictions ? 'predictions'
     : first.attention.length > 0 ? 'attention' : 'tape';
+  let open = usual;
+  let latest = first;
   const head = headline(first.diagnosis);
   function show(data) {
+    latest = data;
     subtitle.textContent = data.subtitle;
     head.renew(data.diagnosis);
     const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => {
@@ -45,7 +48,10 @@ function start() {
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, first.title), subtitle, head.element), ...(bar ? [bar] : []), views);
   show(first);
-  followAddress();
+  followAddress(() => {
+    open = usual;
+    show(latest);
+  });
 }
 
 document.addEventListener('DOMContentLoaded', start);
