@@ -2,6 +2,7 @@
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/error.h>
+#include <tapestry/examples/options/help_text.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/fusion.h>
@@ -94,6 +95,14 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("{} (see {} --help)", message, command);
 }
 
+// "tapestry" or "tapestry bench" without more: the answer is the list of what there is.
+bool asks_for_nothing(const CLI::App& app) {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return !at->get_subcommands({}).empty() && app.remaining_size(true) == 0 &&
+           at->count_all() == at->count();
+}
+
 // "0..64" after the type in --help; empty if only typing errors are out of range.
 template <class T>
 std::string range_text(T low, T high, T unbounded) {
@@ -128,6 +137,15 @@ std::string seed_error(std::string& text) {
 // "--layers INT=4", "--out TEXT REQUIRED". CLI11 would also list the options that each one
 // excludes; an error message reports those when they matter.
 class Formatter : public CLI::Formatter {
+public:
+    Formatter() { column_width(kHelpNames); }
+
+private:
+    std::string make_help(const CLI::App* app, std::string name,
+                          CLI::AppFormatMode mode) const override {
+        return fit_help(CLI::Formatter::make_help(app, std::move(name), mode));
+    }
+
     std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_type_size() == 0) return "";  // a flag
         const std::string type = option->get_type_name(), value = option->get_default_str();
@@ -172,6 +190,11 @@ Option Option::needs(Option other) {
 
 Option Option::without_default() {
     option_->default_str("");
+    return *this;
+}
+
+Option Option::group(const std::string& name) {
+    option_->group(name);
     return *this;
 }
 
@@ -242,7 +265,8 @@ Option Options::choice(const std::string& name, const std::string& value,
 
 Option Options::bytes(const std::string& name, std::uint64_t& value,
                       const std::string& description) {
-    return Option(*add(app_, name, value, description).transform(CLI::AsSizeValue(true)));
+    CLI::Option& option = add(app_, name, value, description);
+    return Option(*option.transform(CLI::AsSizeValue(true).description(""))->type_name("BYTES"));
 }
 
 Option Options::count(const std::string& name, std::int64_t& value, const std::string& description,
@@ -338,9 +362,13 @@ int Options::parse_and_run(int argc, char** argv) {
     } catch (const CLI::Success& success) {  // --help, --version
         std::ostringstream said, none;
         const int code = app_.exit(success, said, none);
-        print_text(said.str());
+        print_help(said.str());
         return code;
     } catch (const CLI::ParseError& error) {
+        if (asks_for_nothing(app_)) {
+            print_help(app_.help());
+            return kSuccess;
+        }
         return complain(name_, kBadInput, what_is_wrong(app_, error));
     }
     current_isa();  // rejects a wrong TAPESTRY_ISA or _FUSE before any work
