@@ -62,6 +62,17 @@ async function openTab(page, name) {
   await page.keyboard.press('Enter');
 }
 
+async function picture(page) {
+  await tabTo(page, '[data-view=picture]');
+  await changes(page, '[data-view=card]', () => page.keyboard.press('ArrowUp'));
+  await changes(page, '[data-view=card]', () => page.keyboard.press('Home'));
+  await arrowTo(page, '[data-loom]', '[data-loom="0 1"]');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.getAttribute('[data-loom="0 1"]', 'aria-pressed'), 'true');
+  await press(page, '[data-control=way-back]', 'Enter');
+  assert.ok(await page.locator('.ribbon.back').count() > 0);
+}
+
 async function predictions(page) {
   await tabTo(page, '[data-place]');
   await changes(page, '[data-view=prediction]', () => page.keyboard.press('ArrowRight'));
@@ -207,7 +218,7 @@ async function flow(page) {
 
 const nothing = async () => {};
 const PAGES = {
-  gpt: { predictions, attention, token, tape, memory, gradients },
+  gpt: { picture, predictions, attention, token, tape, memory, gradients },
   vision: { attention: image },
   report_running: { curves, samples: nothing, sentence, flow, processes: nothing, recipe: nothing },
 };

@@ -176,7 +176,7 @@ async function checkBack(browser) {
   await until(page, () => document.querySelector('#tab-tape').getAttribute('aria-selected') === 'true');
   assert.match(await readout(page, 'walk'), /^Step 1 of/);
   await page.goBack();
-  await until(page, () => document.querySelector('#tab-predictions').getAttribute('aria-selected') === 'true');
+  await until(page, () => document.querySelector('#tab-picture').getAttribute('aria-selected') === 'true');
   await page.evaluate(() => { window.location.hash = '#tab=memory&event=2'; });
   await until(page, () => /^Event 2: /.test(document.querySelector('[data-readout=time]')?.textContent));
   await close();
@@ -214,7 +214,7 @@ async function checkEveryFile(browser) {
     const [file] = await Promise.all([page.waitForEvent('download'), page.click(`[data-save="${name}"]:visible`)]);
     return fs.readFileSync(await file.path(), 'utf8');
   };
-  for (const tab of ['predictions', 'attention', 'token', 'tape', 'memory', 'gradients']) {
+  for (const tab of ['picture', 'predictions', 'attention', 'token', 'tape', 'memory', 'gradients']) {
     await page.click(`#tab-${tab}`);
     const tables = await page.$$eval('[data-table]', (all) => all.filter((each) => each.checkVisibility())
       .map((each) => each.dataset.table));
@@ -240,7 +240,7 @@ async function checkEveryFile(browser) {
 
 // Larger text for readers who ask for it, light paper, marks without colours.
 async function checkReaders(browser) {
-  const { page, close } = await opened(browser, 'gpt', { scheme: 'dark' });
+  const { page, close } = await opened(browser, 'gpt', { scheme: 'dark', hash: '#tab=predictions' });
   const size = () => page.$eval('[data-readout=predictions]', (each) => parseFloat(getComputedStyle(each).fontSize));
   const usual = await size();
   await page.evaluate(() => { document.documentElement.style.fontSize = '24px'; });

@@ -102,6 +102,8 @@ async function checkTyping(page, base, shoot) {
   await field.fill('Tom and');
   await field.press('Enter');
   await waitForText(page, subtitle, '6 characters predicted');
+  assert.equal(await page.locator('#panel-picture .loom .name').count(), 6);
+  await page.click('#tab-predictions');
   assert.equal(await page.locator('#panel-predictions .strip .token').count(), 6);
   await field.fill(prompt);
   await field.press('Enter');

@@ -107,10 +107,10 @@ function lossOf(data, range, view) {
   const log = view.isLog(spanFar(values, 1000)) && values.length > 0 && values.every((x) => x > 0);
   const y = log ? logAxis(values) : axisOf(values);
   return { lines, log, marks: marksOf(data, loss, 'loss'), levels: recipe.expected.map(({ name, loss: at }) => ({ at,
-    text: `${name}: ${four(at)}` })), y, format: axisText, say: (step) => lossText(curves, view, step) };
+    text: `${name}: ${four(at)}` })), y, format: axisText, say: (step) => lossSays(curves, view, step) };
 }
 
-function lossText({ loss, val }, view, step) {
+function lossSays({ loss, val }, view, step) {
   const [i, j] = [indexAt(loss, step), indexAt(val, step)];
   const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
   if (j >= 0) texts.push(`validation ${four(val.mean[j])} after ${stepsText(val, j)}`);

@@ -16,6 +16,11 @@ const CHAPTERS = {
 };
 
 const HELP = {
+  picture: { chapter: 12,
+    shows: 'One training step as it flows: from the tokens through the layers to the predictions, and back.',
+    good: 'ribbons that grow slowly from layer to layer; on the way back, ribbons of similar thickness everywhere.',
+    bad: 'a ribbon that jumps (one layer outweighs all others), one that thins out on the way back (the gradient ' +
+      'vanishes), or a hatched one (NaN or infinity).' },
   predictions: { chapter: 7,
     shows: 'How well the model predicted each token: pale where it was sure, strong where it was ' +
       'surprised. The loss is the mean of \u2212ln p, in nats.',
