@@ -4,6 +4,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/examples/options/help_text.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/examples/options/spelling.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/fusion.h>
 
@@ -38,28 +39,6 @@ void open_standard_streams() {
         lowest_free = ::open("/dev/null", O_RDWR);
     } while (0 <= lowest_free && lowest_free <= STDERR_FILENO);
     if (lowest_free > STDERR_FILENO) ::close(lowest_free);
-}
-
-// The number of letters to change, add, omit or swap with the next. Source: Damerau, "A technique
-// for computer detection and correction of spelling errors" (1964).
-std::size_t mistakes_between(const std::string& a, const std::string& b) {
-    std::vector<std::vector<std::size_t>> least(a.size() + 1,
-                                                std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) {
-        for (std::size_t j = 0; j <= b.size(); ++j) {
-            if (i == 0 || j == 0) {
-                least[i][j] = i + j;
-                continue;
-            }
-            const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-            least[i][j] =
-                std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + change});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    return least[a.size()][b.size()];
 }
 
 // "; did you mean train?" with the closest name valid here, or empty if none is close.

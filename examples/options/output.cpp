@@ -30,15 +30,11 @@ std::string one_line(std::string_view message) {
 constexpr std::string_view kRed = "\033[31m", kGreen = "\033[32m", kYellow = "\033[33m",
                            kBold = "\033[1m", kUsual = "\033[0m";
 
-bool is_set(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0';
-}
-
 bool has_colours(std::FILE* to) {
     const char* kind = std::getenv("TERM");
-    return ::isatty(::fileno(to)) == 1 && !is_set("NO_COLOR") && kind != nullptr &&
-           std::string_view(kind) != "dumb";
+    const char* without = std::getenv("NO_COLOR");
+    return ::isatty(::fileno(to)) == 1 && (without == nullptr || *without == '\0') &&
+           kind != nullptr && std::string_view(kind) != "dumb";
 }
 
 std::string coloured(std::string_view colour, std::string_view text) {
