@@ -3,7 +3,9 @@
 const assert = require('node:assert');
 
 const { until } = require('./browser.js');
-const { expectShown } = require('./numbers.js');
+const { expectShown, toNumber } = require('./numbers.js');
+
+const near = (x, wanted, what) => assert.ok(Math.abs(x / wanted - 1) < 2e-3, `${what}: ${x}, not ${wanted}`);
 
 const cardOf = (page) => page.textContent('[data-view=card]');
 const dataOf = (page) => page.$eval('#data', (element) => JSON.parse(element.textContent));
@@ -54,10 +56,16 @@ async function checkBack(page) {
   assert.ok(await page.locator('.ribbon.back').count() > 0);
   assert.equal(await page.locator('.reading').count(), 0);
   const adds = data.path.entries.map(({ entry }) => data.entries[entry]).filter(({ op, module }) => op === 'add' && /\d/.test(module));
-  const { mean, std } = adds[adds.length - 1].outputs[0].grad;
+  // Together the tokens' gradients have the size that the tape's statistics give.
+  const { mean, std, count } = adds[adds.length - 1].outputs[0].grad;
   await page.focus('[data-view=picture]');
   await key(page, 'End');
-  expectShown(/root mean square ([\d.e\u2212-]+)/.exec(await cardOf(page))[1], Math.hypot(mean, std), 'the last gradient');
+  let squares = 0;
+  for (let i = 0; i < data.path.tokens; ++i) {
+    squares += toNumber(/length of the gradient ([\d.e\u2212-]+)/.exec(await cardOf(page))[1]) ** 2;
+    await key(page, 'ArrowUp');
+  }
+  near(Math.sqrt(squares), Math.sqrt(count) * Math.hypot(mean, std), 'the gradient of all tokens');
   await page.click('[data-control=way-back]');
 }
 

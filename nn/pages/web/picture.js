@@ -144,23 +144,28 @@ class Drawing {
     return this.top + this.step * (row + 0.5);
   }
 
+  // The length of a token's gradient at a column: null if there is none, NaN if it is not finite.
+  gradient(column, row) {
+    return this.columns.gradientAt(this.columns.all[column].stage, this.places[row]);
+  }
+
   // Half of a ribbon's thickness at a column.
   half(column, row) {
-    if (this.state.back) return this.step * 0.45 * this.shareBack(column);
+    if (this.state.back) return this.step * 0.45 * this.shareBack(column, row);
     const length = this.lengths[column][row];
     return 0.6 + (this.step * 0.45 - 0.6) * (Number.isFinite(length) ? length / this.most : 1);
   }
 
   // The gradient's size on a logarithmic scale: 1 is the largest in the picture; 0: none, or 10^-6 of it.
-  shareBack(column) {
-    const { largestGradient, all } = this.columns;
-    const size = all[column].gradient;
+  shareBack(column, row) {
+    const { largestGradient } = this.columns;
+    const size = this.gradient(column, row);
     if (size === null || size === 0) return 0.02;
     return Number.isFinite(size) ? Math.max(0.05, 1 + Math.log10(size / largestGradient) / DECADES) : 1;
   }
 
   isLost(column, row) {
-    if (this.state.back) return this.columns.all[column].gradient !== null && !Number.isFinite(this.columns.all[column].gradient);
+    if (this.state.back) return Number.isNaN(this.gradient(column, row));
     return this.lengths[column][row] !== null && !Number.isFinite(this.lengths[column][row]);
   }
 
@@ -253,7 +258,7 @@ function cardOf({ path, predictions, columns, state, place, lengths, places }, d
   const [before, after] = [lengths[Math.max(0, state.column - 1)][row], lengths[state.column][row]];
   const facts = [];
   if (state.back) {
-    facts.push(fact('gradient here, root mean square', number(column.gradient, 3)), fact('largest in the picture', number(columns.largestGradient, 3)));
+    facts.push(fact('length of the gradient', number(columns.gradientAt(column.stage, place), 4)), fact('largest in the picture', number(columns.largestGradient, 3)));
   } else if (state.column === 0) {
     facts.push(fact('length', number(after, 4)));
   } else {

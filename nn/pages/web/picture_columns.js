@@ -8,9 +8,6 @@ const MANY = 16;
 const FIRST = 100; // pixels before the first column
 const MOST_WIDE = 1.6; // times as wide as needed
 
-// Root of the mean square of a gradient, from its statistics; null if there is none.
-const sizeOf = (grad) => (!grad ? null : grad.nans + grad.infs > 0 ? NaN : Math.hypot(grad.mean, grad.std));
-
 export class PictureColumns {
   constructor(path) {
     Object.assign(this, { path, opened: new Set(), all: [] });
@@ -34,8 +31,14 @@ export class PictureColumns {
     const text = attention.find((each) => each.queries === path.tokens && each.queryTexts);
     this.texts = text?.queryTexts ?? path.data.predictions?.read ?? [];
     this.mostTelling = this.mostTellingHead();
-    const sizes = path.stages.map((stage) => sizeOf(stage.outputs[0].grad)).filter((x) => x > 0);
-    this.largestGradient = Math.max(1e-300, ...sizes);
+    const sizes = [this.begin, ...this.adds.flat().map(({ stage }) => stage)].flatMap(({ gradients }) => gradients ?? []);
+    this.largestGradient = Math.max(1e-300, ...sizes.filter((x) => x > 0));
+  }
+
+  // The length of the gradient of a stage's vector: null if there is none, NaN if it is not finite.
+  gradientAt({ gradients, whole }, place) {
+    if (!gradients) return null;
+    return gradients[whole ? 0 : this.path.places.indexOf(place)] ?? NaN;
   }
 
   // The head furthest from uniform attention.
@@ -69,7 +72,7 @@ export class PictureColumns {
   }
 
   column(add, more) {
-    return { gradient: sizeOf(add.stage.outputs[0].grad), entries: [], attention: null, folded: false, ...add, ...more };
+    return { entries: [], attention: null, folded: false, ...add, ...more };
   }
 
   // Lays them out within `room` pixels if they fit; the layer `chosen` is open.
