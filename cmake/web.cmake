@@ -28,16 +28,16 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # The modules of each page, in dependency order.
-set(page_modules libraries/uplot libraries/dagre address dom export headline live help play table data heads head_roles attention_lines attention_map small_maps attention_chain image_view attention
-                 graph tape_graph walk tape chart memory_stack memory_plan memory histogram non_finite units gradients
-                 guesses predictions token_path token_stage token_tab tabs main)
+set(page_modules libraries/uplot libraries/dagre address dom speak roving export headline live help play table data heads head_roles attention_lines attention_map attention_svg small_maps attention_chain image_view attention
+                 graph tape_graph walk tape plot chart_svg chart memory_stack memory_plan memory histogram non_finite units gradients
+                 guesses predictions token_path token_stage token_tab picture_columns picture tabs main)
 set(page_styles libraries/uplot colours page)
-set(report_modules libraries/uplot address dom export headline help play table data head_roles attention_map small_maps plot chart_svg lines_chart steps_view other_runs sweep curves spikes samples sentence histogram flow processes
+set(report_modules libraries/uplot address dom speak roving export headline help play table data head_roles attention_map small_maps plot chart_svg lines_chart steps_view other_runs sweep curves spikes samples sentence histogram flow processes
                    recipe follow tabs report)
 set(report_styles libraries/uplot colours page report)
 
-# Joins the modules into one, without import, export and comment lines: their top-level names are
-# all different.
+# Joins the modules into one, without imports, exports, comments, indentation and newlines that mean
+# nothing, because pages are stored by the dozen: their top-level names are all different.
 function(join_page page)
   set(joined "'use strict';\n(() => {\n")
   foreach(module IN LISTS ${page}_modules)
@@ -45,12 +45,17 @@ function(join_page page)
     string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
     string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
     string(REGEX REPLACE "(^|\n) *//[^\n]*" "" text "${text}")
+    string(REGEX REPLACE "([;,{]) *// [^\"`\n]*\n" "\\1\n" text "${text}")
+    string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
+    string(REGEX REPLACE "([;,{(])\n" "\\1" text "${text}")
     string(APPEND joined "${text}")
   endforeach()
   file(WRITE ${OUT}/${page}.js "${joined}})();\n")
   set(joined "")
   foreach(style IN LISTS ${page}_styles)
     file(READ ${WEB}/${style}.css text)
+    string(REGEX REPLACE "/\\*[^*]*\\*/" "" text "${text}")
+    string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
     string(APPEND joined "${text}")
   endforeach()
   file(WRITE ${OUT}/${page}.css "${joined}")

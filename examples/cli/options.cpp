@@ -27,7 +27,7 @@ void add_json(Options& options, bool& json) {
 
 void add_no_cache(Options& options, bool& no_cache) {
     options.flag("--no-cache", no_cache,
-                 "Do not cache the text's tokens in ${XDG_CACHE_HOME:-~/.cache}/tapestry");
+                 "Do not cache the text's tokens in ~/.cache/tapestry ($XDG_CACHE_HOME)");
 }
 
 std::unique_ptr<TextCache> text_cache(bool no_cache) {

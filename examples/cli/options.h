@@ -20,6 +20,9 @@ Option add_model_directory(Options& options, std::string& model);
 /// The model's shape, for `train` and `bench step`.
 void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch);
 
+/// Puts the options of `train` below headings.
+void group_train_options(Options& options);
+
 /// --json.
 void add_json(Options& options, bool& json);
 

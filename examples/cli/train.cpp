@@ -210,7 +210,7 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
     step.needs(fork).without_default();
     o.text("--checkpoint-every", s.interval,
            "Steps between checkpoints, or seconds (30s); 0: none; default: at evaluations")
-        .check("STEPS|SECONDSs", [&checkpoints](const std::string& text) {
+        .check("500|30s", [&checkpoints](const std::string& text) {
             return read_interval(text, checkpoints);
         });
     o.count("--keep", checkpoints.keep, "Number of checkpoints to keep");
@@ -339,6 +339,7 @@ void add_train(Options& app) {
             "Steps between checksums of all gradients in metrics.jsonl; 0: none", {0});
     o.flag("--no-report", s->no_report, "Do not write the training report, report.html");
     add_no_cache(o, s->no_cache);
+    group_train_options(o);
     o.run([s, &o] {
         RunRequest& run = s->run;
         run.given = given_fields<TrainingConfig>(o);

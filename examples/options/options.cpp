@@ -2,7 +2,9 @@
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/error.h>
+#include <tapestry/examples/options/help_text.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/examples/options/spelling.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/fusion.h>
 
@@ -39,28 +41,6 @@ void open_standard_streams() {
     if (lowest_free > STDERR_FILENO) ::close(lowest_free);
 }
 
-// The number of letters to change, add, omit or swap with the next. Source: Damerau, "A technique
-// for computer detection and correction of spelling errors" (1964).
-std::size_t mistakes_between(const std::string& a, const std::string& b) {
-    std::vector<std::vector<std::size_t>> least(a.size() + 1,
-                                                std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) {
-        for (std::size_t j = 0; j <= b.size(); ++j) {
-            if (i == 0 || j == 0) {
-                least[i][j] = i + j;
-                continue;
-            }
-            const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-            least[i][j] =
-                std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + change});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    return least[a.size()][b.size()];
-}
-
 // "; did you mean train?" with the closest name valid here, or empty if none is close.
 std::string suggestion(const CLI::App& at, const std::string& unknown) {
     std::size_t fewest = unknown.size() > 4 ? 3 : 2;  // this many mistakes are too many
@@ -92,6 +72,14 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     }
     if (!unknown.empty()) message += suggestion(*at, unknown.front());
     return fmt::format("{} (see {} --help)", message, command);
+}
+
+// "tapestry" or "tapestry bench" without more: the answer is the list of what there is.
+bool asks_for_nothing(const CLI::App& app) {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return !at->get_subcommands({}).empty() && app.remaining_size(true) == 0 &&
+           at->count_all() == at->count();
 }
 
 // "0..64" after the type in --help; empty if only typing errors are out of range.
@@ -128,6 +116,15 @@ std::string seed_error(std::string& text) {
 // "--layers INT=4", "--out TEXT REQUIRED". CLI11 would also list the options that each one
 // excludes; an error message reports those when they matter.
 class Formatter : public CLI::Formatter {
+public:
+    Formatter() { column_width(kHelpNames); }
+
+private:
+    std::string make_help(const CLI::App* app, std::string name,
+                          CLI::AppFormatMode mode) const override {
+        return fit_help(CLI::Formatter::make_help(app, std::move(name), mode));
+    }
+
     std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_type_size() == 0) return "";  // a flag
         const std::string type = option->get_type_name(), value = option->get_default_str();
@@ -172,6 +169,11 @@ Option Option::needs(Option other) {
 
 Option Option::without_default() {
     option_->default_str("");
+    return *this;
+}
+
+Option Option::group(const std::string& name) {
+    option_->group(name);
     return *this;
 }
 
@@ -242,7 +244,8 @@ Option Options::choice(const std::string& name, const std::string& value,
 
 Option Options::bytes(const std::string& name, std::uint64_t& value,
                       const std::string& description) {
-    return Option(*add(app_, name, value, description).transform(CLI::AsSizeValue(true)));
+    CLI::Option& option = add(app_, name, value, description);
+    return Option(*option.transform(CLI::AsSizeValue(true).description(""))->type_name("BYTES"));
 }
 
 Option Options::count(const std::string& name, std::int64_t& value, const std::string& description,
@@ -338,9 +341,13 @@ int Options::parse_and_run(int argc, char** argv) {
     } catch (const CLI::Success& success) {  // --help, --version
         std::ostringstream said, none;
         const int code = app_.exit(success, said, none);
-        print_text(said.str());
+        print_help(said.str());
         return code;
     } catch (const CLI::ParseError& error) {
+        if (asks_for_nothing(app_)) {
+            print_help(app_.help());
+            return kSuccess;
+        }
         return complain(name_, kBadInput, what_is_wrong(app_, error));
     }
     current_isa();  // rejects a wrong TAPESTRY_ISA or _FUSE before any work

@@ -42,6 +42,8 @@ public:
     Option needs(Option other);
     /// Hides the default in help, because the description gives it.
     Option without_default();
+    /// The heading below which --help lists it; otherwise "Options".
+    Option group(const std::string& name);
     /// Rejects a value for which f returns a message, before anything runs.
     Option check(const std::string& type, const std::function<std::string(const std::string&)>& f);
 

@@ -1,6 +1,7 @@
 // Everything that a program prints. Strings from files may hold anything, and a stranger's file
 // must not control the user's terminal: these functions escape what they print
-// (utf8::for_terminal), whether stdout is a terminal or not.
+// (utf8::for_terminal), whether stdout is a terminal or not. On a terminal verdicts, headings and
+// errors have colours, unless NO_COLOR is set (no-color.org) or TERM is "dumb".
 #pragma once
 
 #include <fmt/core.h>
@@ -14,6 +15,9 @@ namespace tapestry::cli {
 
 /// Throws IoError if it cannot be written.
 void print_text(std::string_view text);
+
+/// The same for --help, with bold headings on a terminal.
+void print_help(std::string_view text);
 
 /// Formats with fmt, then prints.
 template <class... Args>

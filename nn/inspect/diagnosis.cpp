@@ -1,5 +1,7 @@
 #include <tapestry/nn/inspect/diagnosis.h>
 
+#include <tapestry/nn/inspect/diagnosis_parts.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,66 +11,9 @@
 
 namespace tapestry {
 
-// ---- facts --------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr double kNoise = 0.1;  // nats by which a mean of losses may fluctuate
-
-// A loss that no sound model has after its first step: an untrained model's is near guessing.
-double clearly_above(double guessing) { return guessing + std::max(1.0, 0.25 * guessing); }
-
-}  // namespace
-
-RunWatch::RunWatch(std::int64_t steps, double clip, double guessing)
-    : window_(std::clamp<std::int64_t>(steps / 20, 10, 100)) {
-    facts_.planned = steps;
-    facts_.clip = clip;
-    facts_.guessing = guessing;
-}
-
-void RunWatch::add(const StepMetrics& m) {
-    RunFacts& f = facts_;
-    if (++seen_ == 1) {
-        f.first = {m.step, m.loss};
-        f.recent = m.loss;
-    }
-    const double weight = 1 / static_cast<double>(std::min(seen_, window_));
-    f.last = {m.step, m.loss};
-    f.recent += weight * (m.loss - f.recent);
-    if (seen_ >= window_ && (f.lowest.step == 0 || f.recent < f.lowest.value)) {
-        f.lowest = {m.step, f.recent};
-    }
-    if (4 * m.step <= 3 * f.planned) f.before = f.recent;
-    if (seen_ > 1 && f.above.step == 0 && m.loss > clearly_above(f.guessing)) f.above = f.last;
-    if (f.clip > 0 && m.grad_norm > f.clip) ++clipped_;
-    f.clipped = static_cast<double>(clipped_) / static_cast<double>(seen_);
-    f.lr = seen_ == 1 ? m.lr : std::max(f.lr, m.lr);
-    if (!m.val_loss) return;
-    f.val = {m.step, *m.val_loss};
-    if (f.lowest_val.step == 0 || *m.val_loss < f.lowest_val.value) f.lowest_val = f.val;
-}
-
 // ---- commands -----------------------------------------------------------------------------------
 
 namespace {
-
-// The words of a shell command with their quotes.
-std::vector<std::string> words_of(const std::string& command) {
-    std::vector<std::string> words(1);
-    bool quoted = false;
-    for (std::size_t i = 0; i < command.size(); ++i) {
-        const char c = command[i];
-        if (c == '\'') quoted = !quoted;
-        if (c == ' ' && !quoted) {
-            words.emplace_back();
-            continue;
-        }
-        words.back() += c;
-        if (c == '\\' && !quoted && i + 1 < command.size()) words.back() += command[++i];
-    }
-    return words;
-}
 
 // A run that continues another cannot be repeated by its command.
 bool is_repeatable(const std::string& command) {
@@ -122,31 +67,17 @@ std::string sampling(const RunFacts& f) {
 
 std::string nothing(const RunFacts&) { return {}; }
 
+std::string with_usual(const RunFacts& f, const char* option, const char* usual) {
+    return option_in(f.command, option).empty() ? "" : again(f, {{option, usual}});
+}
+
 }  // namespace
-
-std::string option_in(const std::string& command, const std::string& name) {
-    const std::vector<std::string> words = words_of(command);
-    const auto found = std::find(words.begin(), words.end(), name);
-    return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
-}
-
-std::string with_option(const std::string& command, const std::string& name,
-                        const std::string& value) {
-    std::vector<std::string> words = words_of(command);
-    const auto found = std::find(words.begin(), words.end(), name);
-    if (found == words.end()) {
-        words.push_back(name);
-        if (!value.empty()) words.push_back(value);
-    } else if (!value.empty() && found + 1 != words.end()) {
-        *(found + 1) = value;
-    }
-    return fmt::format("{}", fmt::join(words, " "));
-}
 
 // ---- signs --------------------------------------------------------------------------------------
 
 namespace {
 
+constexpr double kNoise = 0.1;                             // nats by which a mean fluctuates
 constexpr double kFarAbove = 10;                           // times the usual rate
 constexpr double kFarBelow = 0.03;                         // times the usual rate
 constexpr double kLargeUpdate = 0.1, kSmallUpdate = 3e-5;  // of the value
@@ -180,11 +111,33 @@ bool has_learned(const RunFacts& f) {
     return loss_of(f) < f.guessing - std::max(0.02, std::min(kNoise, 0.5 * gain));
 }
 
+// The untrained model is far worse than guessing, and has not recovered. Weights of another model
+// say nothing about their scale.
+bool began_badly(const RunFacts& f) {
+    return f.first.value > clearly_above(f.guessing) && option_in(f.command, "--model").empty() &&
+           (f.diverged || (f.last.step >= kEarly && !has_learned(f)));
+}
+
+// Nearly all of every gradient is cut off, and nothing is learned.
+bool is_throttled(const RunFacts& f) {
+    return f.last.step >= kEarly && f.clipped > 0.9 && f.clip < 1e-3 * f.norm && !rate_hurts(f) &&
+           !has_learned(f);
+}
+
 bool uses_nothing(const RunFacts& f) { return known(f.counting) && loss_of(f) > 0.97 * f.counting; }
 
 bool has_risen(const RunFacts& f) {
     if (f.lowest.step == 0 || f.lowest.value > f.guessing - kNoise) return false;
     return f.recent - f.lowest.value > std::max(2 * kNoise, 0.25 * (f.guessing - f.lowest.value));
+}
+
+// Far below guessing and counting tokens on held-out text, and no worse than ever: where the text
+// has no pairs to count, or they predict it perfectly.
+bool has_done_well(const RunFacts& f) {
+    if (f.running || f.val.step == 0 || f.above.step > 0) return false;
+    const bool beats_counting = !known(f.counting) || f.val.value < 0.95 * f.counting;
+    return f.val.value < 0.5 * f.guessing && beats_counting &&
+           f.val.value < f.lowest_val.value + 0.01;
 }
 
 bool was_better(const RunFacts& f) { return f.lowest_val.step < f.val.step; }
@@ -261,6 +214,16 @@ const std::array kRules{
                              "weights hold NaN or infinity, or overflow";
                   },
                   trap_advice, trap_command},
+    DiagnosisRule{
+        "weights_too_large", DiagnosisVerdict::bad, began_badly,
+        [](const RunFacts& f) {
+            return fmt::format(
+                "the initial weights are too large: the loss was {:.4g} at step {}, before any "
+                "update, while guessing gives {:.3f}",
+                f.first.value, f.first.step, f.guessing);
+        },
+        [](const RunFacts&) -> std::string { return "try a --deviation of 0.02"; },
+        [](const RunFacts& f) { return with_usual(f, "--deviation", "0.02"); }},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) { return f.diverged && rate_hurts(f); }, high_text,
                   high_advice, high_command},
@@ -280,6 +243,18 @@ const std::array kRules{
                           f.unit, f.unit, f.counting);
                   },
                   [](const RunFacts&) -> std::string { return "train on another text"; }, nothing},
+    DiagnosisRule{
+        "clip_too_small", DiagnosisVerdict::bad, is_throttled,
+        [](const RunFacts& f) {
+            return fmt::format(
+                "clipping leaves almost nothing of the gradient: its norm is {:.3g}, clipped to "
+                "{:.3g} in {:.0f}% of the steps, and the loss went from {:.4f} to {:.4f} only",
+                f.norm, f.clip, 100 * f.clipped, f.first.value, f.recent);
+        },
+        [](const RunFacts&) -> std::string { return "try --clip 1"; },
+        [](const RunFacts& f) {
+            return again(f, {{"--clip", "1"}});
+        }},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) {
                       return f.last.step >= kEarly && rate_hurts(f) &&
@@ -379,6 +354,13 @@ const std::array kRules{
                   [](const RunFacts& f) {
                       return again(f, {{"--steps", std::to_string(3 * f.planned)}});
                   }},
+    DiagnosisRule{"learned", DiagnosisVerdict::good, has_done_well,
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "the model has learned: {} is {:.4f}, guessing gives {:.4f}",
+                          loss_name(f), loss_of(f), f.guessing);
+                  },
+                  nothing, sampling},
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ struct RunFacts {
     StepValue lowest_val = {};   ///< smallest validation loss
     double clipped = 0;          ///< share of the steps whose gradient was clipped
     double clip = 0;             ///< largest norm; 0: not clipped
+    double norm = NAN;           ///< mean of the latest gradient norms, before clipping
     double lr = NAN;             ///< highest learning rate so far
     double usual_lr = 0;         ///< that of the optimiser's defaults; 0: unknown
     double ratio = NAN;          ///< median of ||update|| / ||value||, where the rate was highest

@@ -4,6 +4,7 @@
 #include <tapestry/ops/recorded.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tapestry {
@@ -25,6 +26,22 @@ Tensor rows_of_first(const Tensor& y) {
 }
 
 }  // namespace
+
+void add_gradient(TokenPath& path, int entry, const Tensor& gradient) {
+    const auto found = std::find_if(path.entries.begin(), path.entries.end(),
+                                    [entry](const FollowedEntry& e) { return e.entry == entry; });
+    if (found == path.entries.end() || !gradient.defined()) return;
+    const std::vector<float> all = rows_of_first(gradient).to_vector<float>();
+    found->gradients.clear();
+    for (const std::int64_t place : found->whole ? even_places(1, 1) : path.places) {
+        double squares = 0;
+        for (std::int64_t d = 0; d < found->width; ++d) {
+            const double x = all[static_cast<std::size_t>(place * found->width + d)];
+            squares += x * x;
+        }
+        found->gradients.push_back(static_cast<float>(std::sqrt(squares)));
+    }
+}
 
 std::vector<std::int64_t> even_places(std::int64_t tokens, std::int64_t count) {
     std::vector<std::int64_t> places;
@@ -62,7 +79,7 @@ void TokenPaths::recorded(const Op& op, const Tensors& inputs, const Tensors& ou
         if (dim_ == 0 && rank == 3) dim_ = width;
         const bool whole = rank == 2;
         seen.flows = true;
-        seen.kept = {entry, width, whole, {}};
+        seen.kept = {.entry = entry, .width = width, .whole = whole, .numbers = {}};
         // Logits of a large vocabulary are less informative than the likeliest classes in a
         // PredictionTrace.
         if (whole || width <= 8 * dim_) {

@@ -16,6 +16,8 @@ struct FollowedEntry {
     std::int64_t width = 0;      ///< C, or H D for separate heads
     bool whole = false;          ///< one vector for the whole sequence: an image's class
     std::vector<float> numbers;  ///< [places, C]; [1, C] if whole
+    /// Lengths of its gradient at these places; empty if backward did not reach it.
+    std::vector<float> gradients = {};
 };
 
 /// For sequence 0. In ordinary memory, as AttentionTrace is.
@@ -24,6 +26,9 @@ struct TokenPath {
     std::vector<std::int64_t> places{};    ///< selected positions of the T, ascending
     std::vector<FollowedEntry> entries{};  ///< in the order in which they ran
 };
+
+/// Adds the gradient of an entry's output, if the entry is on the path.
+void add_gradient(TokenPath& path, int entry, const Tensor& gradient);
 
 /// `count` of `tokens` positions, evenly spaced from the first to the last; only the last if it is
 /// one.

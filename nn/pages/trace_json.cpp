@@ -83,6 +83,10 @@ void write_path(JsonWriter& json, const TokenPath& path, bool exact) {
                 json.member("width", e.width);
                 if (e.whole) json.member("whole", true);
                 if (!numbers.empty()) write_rows(json, "numbers", numbers, e.width, exact);
+                if (e.gradients.empty()) return;
+                json.list("gradients", rows, [&](std::size_t i) {
+                    json.value(six_digits(e.gradients[e.whole ? 0 : i]));
+                });
             });
         });
     });

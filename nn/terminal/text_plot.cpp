@@ -126,7 +126,7 @@ struct Point {
 using Points = std::vector<Point>;
 using Lines = std::vector<std::string>;
 
-// The finite points of a curve.
+// The points of a curve; NaN where it has a gap.
 Points points_of(const TextCurve& curve, bool log_y) {
     require(curve.x.size() == curve.y.size(), "text_plot: '{}' has {} x and {} y", curve.name,
             curve.x.size(), curve.y.size());
@@ -134,8 +134,8 @@ Points points_of(const TextCurve& curve, bool log_y) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
         require(std::isfinite(curve.x[i]), "text_plot: x {} of '{}' is {}", i, curve.name,
                 curve.x[i]);
-        const double y = log_y ? std::log10(curve.y[i]) : curve.y[i];  // NaN or -inf for none
-        if (std::isfinite(y)) points.push_back({curve.x[i], y});
+        const double y = log_y ? std::log10(curve.y[i]) : curve.y[i];
+        points.push_back({curve.x[i], std::isfinite(y) ? y : NAN});
     }
     return points;
 }
@@ -144,18 +144,46 @@ Points points_of(const TextCurve& curve, bool log_y) {
 Axis axis_around(const std::vector<Points>& curves, double Point::*coordinate, bool log, int most) {
     std::vector<double> values;
     for (const Points& points : curves) {
-        for (const Point& point : points) values.push_back(point.*coordinate);
+        for (const Point& point : points) {
+            if (!std::isnan(point.y)) values.push_back(point.*coordinate);
+        }
     }
     require(!values.empty(), "text_plot: no point can be drawn");
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     return log ? log_axis(*low, *high, most) : linear_axis(*low, *high, most);
 }
 
+// Columns between two that have a point and that no point falls into, where a curve has points in
+// most of its columns: then it is a line, and these are on it. `lost` columns are gaps.
+Points without_holes(const Points& means, const std::vector<bool>& lost) {
+    if (means.size() < 2) return means;
+    const double span = means.back().x - means.front().x + 1;
+    if (2 * static_cast<double>(means.size()) < span) return means;
+    Points line;
+    for (std::size_t i = 0; i < means.size(); ++i) {
+        line.push_back(means[i]);
+        if (i + 1 == means.size()) break;
+        const Point &from = means[i], &to = means[i + 1];
+        for (double column = from.x + 1; column < to.x; ++column) {
+            if (lost[static_cast<std::size_t>(column)]) continue;
+            const double share = (column - from.x) / (to.x - from.x);
+            line.push_back({column, from.y + share * (to.y - from.y)});
+        }
+    }
+    return line;
+}
+
 // The mean of the points in each of `width` columns; x is the column.
 Points column_means(const Points& points, const Axis& x, std::size_t width) {
     std::vector<double> sums(width), counts(width);
+    std::vector<bool> lost(width);
     for (const Point& point : points) {
+        if (point.x < x.low || point.x > x.high) continue;  // a gap beyond all points
         const std::size_t column = x.place(point.x, width);
+        if (!std::isfinite(point.y)) {
+            lost[column] = true;
+            continue;
+        }
         sums[column] += point.y;
         counts[column] += 1;
     }
@@ -164,7 +192,23 @@ Points column_means(const Points& points, const Axis& x, std::size_t width) {
         if (counts[column] == 0) continue;
         means.push_back({static_cast<double>(column), sums[column] / counts[column]});
     }
-    return means;
+    return without_holes(means, lost);
+}
+
+// The y axis: ticks the same whole number of rows apart, from its lowest one up, and as little
+// space above the last one as possible.
+Axis even_axis(const std::vector<Points>& curves, int rows) {
+    Axis best;
+    for (int most = std::max(3, rows / 2); most >= 2; --most) {
+        Axis axis = up_to_ticks(axis_around(curves, &Point::y, false, most));
+        const int steps = static_cast<int>(axis.ticks.size()) - 1;
+        if (steps < 1 || steps > rows - 1) continue;
+        const int apart = (rows - 1) / steps;
+        axis.high = axis.low + (axis.high - axis.low) / steps * (rows - 1) / apart;
+        const bool better = axis.high - axis.low < 0.95 * (best.high - best.low);
+        if (best.ticks.empty() || better) best = axis;
+    }
+    return best;
 }
 
 // The curves as points, and their axes.
@@ -184,8 +228,9 @@ Drawing lay_out(const std::vector<Points>& curves, const TextPlotOptions& option
         d.x = axis_around(curves, &Point::x, false, std::max(3, static_cast<int>(d.width) / 12));
         d.means.clear();
         for (const Points& points : curves) d.means.push_back(column_means(points, d.x, d.width));
-        d.y = up_to_ticks(
-            axis_around(d.means, &Point::y, options.log_y, std::max(3, options.height / 2)));
+        d.y = options.log_y ? up_to_ticks(axis_around(d.means, &Point::y, true,
+                                                      std::max(3, options.height / 2)))
+                            : even_axis(d.means, options.height);
         for (const Tick& tick : d.y.ticks) needed = std::max(needed, tick.label.size() + 1);
         require(needed + 12 <= static_cast<std::size_t>(options.width),
                 "text_plot: {} columns leave no room for curves next to numbers like {}",

@@ -49,6 +49,9 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
             "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
+    const bool ends = std::find(r.given.begin(), r.given.end(), "min_lr") != r.given.end();
+    require(!ends || r.config.min_lr <= r.config.lr,
+            "train: --min-lr must be at most --lr {}, got {}", r.config.lr, r.config.min_lr);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);

@@ -181,6 +181,9 @@ void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& give
     if (chosen) set_optimizer(from, config.optimizer);
     take_all_but(kept, config, from);
     take_all_but(kept, config.model, from.model);
+    const bool ends = std::find(given.begin(), given.end(), "min_lr") != given.end();
+    if (ends || config.min_lr <= config.lr) return;
+    config.min_lr = config.lr * from.min_lr / from.lr;
 }
 
 // ---- kinds of model -----------------------------------------------------------------------------

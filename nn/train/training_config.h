@@ -219,7 +219,8 @@ TrainingConfig training_config_from_json(std::string_view json, std::string what
 TrainingConfig settings_of(Recipe recipe);
 
 /// Puts the settings of config.recipe, and of config.optimizer if that is given, into all fields
-/// but those whose names are `given`, the model's among them, and `recipe` itself.
+/// but those whose names are `given`, the model's among them, and `recipe` itself. A min_lr that is
+/// not given stays below a small lr, in the recipe's proportion.
 void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& given);
 
 // ---- kinds of model -----------------------------------------------------------------------------

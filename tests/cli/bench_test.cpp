@@ -126,7 +126,7 @@ TEST_CASE("cli bench gemm: squares by default, or the shapes of a model's layers
     const Place place;
     const Outcome squares = place.run({"bench", "gemm", "--seconds", "0"}, {.read_at_most = 600});
     CAPTURE(squares.out);
-    CHECK(squares.out.find("of peak  peak MB\nNN 64 x 64 x 64 ") != std::string::npos);
+    CHECK(squares.out.find("of peak peak MB\nNN 64 x 64 x 64 ") != std::string::npos);
 
     const Json model = benched({"gemm", "--seconds", "0", "--model"});
     check_peak(model);

@@ -46,7 +46,7 @@ Pipe new_terminal() {
 
 // The environment without this project's variables; one thread, because the tests are small.
 std::vector<std::string> environment_for(const Surroundings& surroundings) {
-    std::map<std::string, std::string> variables{{"TAPESTRY_THREADS", "1"}};
+    std::map<std::string, std::string> variables{{"TAPESTRY_THREADS", "1"}, {"NO_COLOR", "1"}};
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string text = *entry;
         const auto name = text.substr(0, text.find('='));

@@ -114,8 +114,9 @@ TEST_CASE("cli profile: a trained model on a text") {
     check_done(text);
     CHECK(text.out.starts_with("peak: "));
     for (const char* words :
-         {"\nm: 1 layer, 2 heads, dim 16, context 16", "\nby operation ", "\nby module ",
-          "\nblocks.*.attention ", "\noutside of the tape ", "\noptimizer ", "\nleast "}) {
+         {"\nm: 1 layer, 2 heads, dim 16, context 16,\n  vocabulary ", "\nby operation, in ms ",
+          "\nby module, in ms ", "\nblocks.*.attention ", "\noutside of the tape, in ms ",
+          "\noptimizer ", "\nleast "}) {
         INFO(words);
         CHECK(text.out.find(words) != std::string::npos);
     }

@@ -1,6 +1,7 @@
 // The command line itself: --help, names, numbers, the environment.
 #include <tapestry/core/cpu.h>
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/skip.h>
 
 #include <algorithm>
 
@@ -34,6 +35,55 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
     check_done(version);
     CHECK(version.out.starts_with("tapestry "));
     CHECK_EQ(lines_of(version.out).size(), 1);
+}
+
+TEST_CASE("cli: without a subcommand, the list of them") {
+    const Place place;
+    CHECK_EQ(place.run({}).out, place.run({"--help"}).out);
+    CHECK_EQ(place.run({"bench"}).out, place.run({"bench", "--help"}).out);
+    check_done(place.run({}));
+    check_done(place.run({"bench"}));
+    check_refused(place.run({"bench", "nothing"}), "not expected: nothing");
+}
+
+TEST_CASE("cli: --help is at most 80 columns wide, in groups") {
+    const Place place;
+    const std::vector<Arguments> commands{{},          {"train"},   {"sample"}, {"tokenize"},
+                                          {"inspect"}, {"profile"}, {"bench"},  {"bench", "step"},
+                                          {"curve"},   {"eval"},    {"rewind"}, {"gradcheck"}};
+    for (const Arguments& command : commands) {
+        for (const std::string& line : lines_of(place.run(command + Arguments{"--help"}).out)) {
+            CHECK_MESSAGE(line.size() <= 80, line);
+        }
+    }
+    const std::string train = place.run({"train", "--help"}).out;
+    for (const char* heading : {"\nData:\n  --text", "\nModel:\n  --kind", "\nOptimiser:\n",
+                                "\nCheckpoints:\n", "\nSteps and learning rate:\n"}) {
+        CHECK_MESSAGE(train.find(heading) != std::string::npos, heading);
+    }
+}
+
+TEST_CASE("cli: colours on a terminal only, and not with NO_COLOR") {
+    if (!has_terminals()) return skip("no pseudo-terminals");
+    const Place place;
+    const auto run = [&](const Arguments& arguments, const char* no_colour, const char* term) {
+        return place
+            .run(arguments,
+                 {.environment = {{"NO_COLOR", no_colour}, {"TERM", term}}, .terminal = true})
+            .out;
+    };
+    CHECK(run({"sample", "--help"}, "", "xterm").find("\033[1mOptions:\033[0m") !=
+          std::string::npos);
+    const std::string pass = run({"gradcheck", "--op", "exp"}, "", "xterm");
+    CHECK(pass.find(" \033[32mPASS\033[0m, 0 FAIL,") != std::string::npos);
+    CHECK(run({"trian"}, "", "xterm").starts_with("\033[31mtapestry:\033[0m "));
+    for (const char* command : {"--help", "trian"}) {
+        CHECK(run({command}, "1", "xterm").find('\033') == std::string::npos);
+        CHECK(run({command}, "", "dumb").find('\033') == std::string::npos);
+    }
+    const Outcome piped =
+        place.run({"sample", "--help"}, {.environment = {{"NO_COLOR", ""}, {"TERM", "xterm"}}});
+    CHECK(piped.out.find('\033') == std::string::npos);
 }
 
 TEST_CASE("cli: every option of the issue is in --help, with its default") {
@@ -103,7 +153,6 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
         check_refused(outcome, words);
         CHECK_EQ(outcome.out, "");
     };
-    refused({}, "A subcommand is required (see tapestry --help)");
     refused({"trian"}, "not expected: trian; did you mean train? (see tapestry --help)");
     refused({"smaple"}, "not expected: smaple; did you mean sample?");
     refused({"nothing"}, "not expected: nothing (see");
@@ -126,7 +175,6 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"train", "--text", "a", "--text", "b", "--out", "m"}, "--text");
     refused({"sample"}, "--model is required");
     refused({"eval", "--model", "m"}, "--text is required");
-    refused({"bench"}, "A subcommand is required (see tapestry bench --help)");
     refused({"bench", "conv"}, "not expected: conv");
     refused({"info", "train"}, "not expected: train");
     refused({"gradcheck", "--op", "nosuch"}, "unknown op \"nosuch\"");
@@ -171,6 +219,7 @@ TEST_CASE("cli: invalid or absurd numbers") {
          {"--lr", "--min-lr", "--weight-decay", "--clip", "--beta2", "--dropout"}) {
         refused(train, option, {"-1", "x", "nan", "inf", "1e30"});
     }
+    refused({"train", "--text", "t.txt", "--out", "new"}, "--min-lr", {"0.1"});  // above --lr
     refused(train, "--dropout", {"1"});
     refused(train, "--beta2", {"1"});
     refused(train, "--seed", {"-1", "x", "1.5", "99999999999999999999"});

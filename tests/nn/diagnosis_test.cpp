@@ -132,6 +132,60 @@ TEST_CASE("diagnosis: other ruins") {
     CHECK_EQ(rule_of(noise), "no_pattern");
 }
 
+TEST_CASE("diagnosis: initial weights that are too large") {
+    RunFacts f = facts(100, [](double t) { return 800 - 100 * t; });
+    f.command = "tapestry train --text a --deviation 100 --out m";
+    CHECK_EQ(rule_of(f), "weights_too_large");
+    CHECK_EQ(diagnose(f).text,
+             "the initial weights are too large: the loss was 799 at step 1, before any update, "
+             "while guessing gives 4.174");
+    CHECK_EQ(diagnose(f).command, "tapestry train --text a --deviation 0.02 --out m-2");
+    f.command = "tapestry train --text a --out m";
+    CHECK_EQ(diagnose(f).command, "");
+    f.diverged = true;
+    CHECK_EQ(rule_of(f), "weights_too_large");
+    f.command += " --model other";  // its loss on this text may begin anywhere
+    CHECK_NE(rule_of(f), "weights_too_large");
+    const RunFacts recovered = facts(
+        400, [](double t) { return t < 0.01 ? 20 : falling(t); }, 1.9);
+    CHECK_EQ(rule_of(recovered), "good");
+}
+
+TEST_CASE("diagnosis: a clip that leaves nothing of the gradient") {
+    RunFacts f = facts(300, [](double) { return 4.19; });
+    f.ratio = 1e-9;
+    CHECK_EQ(rule_of(f), "rate_too_low");
+    f.clip = 1e-9;
+    f.clipped = 1;
+    CHECK_EQ(f.norm, doctest::Approx(0.5));
+    CHECK_EQ(rule_of(f), "clip_too_small");
+    CHECK_EQ(diagnose(f).text,
+             "clipping leaves almost nothing of the gradient: its norm is 0.5, clipped to 1e-09 in "
+             "100% of the steps, and the loss went from 4.1600 to 4.1910 only");
+    CHECK_EQ(diagnose(f).command, "tapestry train --text 'a b.txt' --lr 0.001 --out m-2 --clip 1");
+    RunFacts learns = facts(400, falling, 1.9);  // SGD with a sum for a loss, for example
+    learns.clip = 1e-9;
+    learns.clipped = 1;
+    CHECK_EQ(rule_of(learns), "good");
+}
+
+TEST_CASE("diagnosis: a run that is perfect, or has nothing to be compared with, went well") {
+    RunFacts f = facts(
+        400, [](double t) { return 4.2 * std::max(0.0, 1 - 2 * t) + 0.03; }, 0.0004);
+    f.pairs = 0;  // the text is periodic
+    CHECK_EQ(rule_of(f), "learned");
+    CHECK(diagnose(f).verdict == DiagnosisVerdict::good);
+    CHECK_EQ(diagnose(f).text,
+             "the model has learned: the validation loss is 0.0004, guessing gives 4.1744");
+    CHECK_EQ(diagnose(f).command, "tapestry sample --model m");
+    f.pairs = f.counting = NAN;  // a task without tokens to count
+    CHECK_EQ(rule_of(f), "learned");
+    f = facts(
+        400, [](double t) { return 4.2 - 1.4 * std::min(1.0, 2 * t); }, 2.9);
+    f.pairs = f.counting = NAN;  // better than guessing, but is it good?
+    CHECK_EQ(rule_of(f), "");
+}
+
 TEST_CASE("diagnosis: options in a command") {
     CHECK_EQ(with_option("t --lr 9 --out 'a b'", "--lr", "1"), "t --lr 1 --out 'a b'");
     CHECK_EQ(with_option("t --out 'a b'", "--out", "'a b'-2"), "t --out 'a b'-2");

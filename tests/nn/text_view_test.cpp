@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <sstream>
 
 using namespace tapestry;
@@ -171,12 +172,41 @@ TEST_CASE("text plot: axes of one point, of large, small and negative numbers") 
     using Labels = std::vector<std::string>;
     CHECK_EQ(labels(0, 1), Labels{"1.0", "0.5", "0.0"});
     CHECK_EQ(labels(-0.002, 0.003), Labels{"0.004", "0.002", "0.000", "-0.002"});
-    CHECK_EQ(labels(3, 3), Labels{"3.4", "3.2", "3.0", "2.8", "2.6"});
-    CHECK_EQ(labels(0, 0), Labels{"1.0", "0.5", "0.0", "-0.5", "-1.0"});
+    CHECK_EQ(labels(3, 3), Labels{"3.5", "3.0", "2.5"});
+    CHECK_EQ(labels(0, 0), Labels{"1", "0", "-1"});
     CHECK_EQ(labels(0, 3e9), Labels{"3e+09", "2e+09", "1e+09", "0"});
     CHECK_EQ(labels(1e7, 1.00001e7), Labels{"1.00001e+07", "1.000005e+07", "1e+07"});
     CHECK_EQ(labels(0.57, 4.01, true), Labels{"5", "2", "1", "0.5"});
     CHECK_EQ(labels(2e-5, 3, true), Labels{"100", "1", "0.01", "0.0001", "1e-06"});
+}
+
+TEST_CASE("text plot: ticks are equally many rows apart, and a line has no holes") {
+    for (const auto& [low, high] : {std::pair{1.3, 4.2}, {0.0, 17.3}, {2.01, 2.09}, {3.2, 4.1}}) {
+        for (const int height : {8, 16, 23}) {
+            TextCurve curve{"loss"};
+            for (int i = 0; i < 60; ++i) {
+                curve.x.push_back(i);
+                curve.y.push_back(low + (high - low) * std::exp(-0.1 * i));
+            }
+            const auto lines = lines_of(text_plot({curve}, {.width = 80, .height = height}));
+            std::vector<int> ticks;
+            std::set<std::size_t> drawn;
+            for (int row = 0; row < height; ++row) {
+                const std::string& line = lines[static_cast<std::size_t>(row)];
+                const std::size_t axis = line.find_first_of("+|");
+                if (line[axis] == '+') ticks.push_back(row);
+                for (std::size_t at = axis + 1; at < line.size(); ++at) {
+                    if (line[at] == '*') drawn.insert(at);
+                }
+            }
+            REQUIRE(ticks.size() >= 2);
+            for (std::size_t i = 1; i < ticks.size(); ++i) {
+                CHECK_EQ(ticks[i] - ticks[i - 1], ticks[1] - ticks[0]);
+            }
+            CHECK_EQ(ticks.back(), height - 1);
+            CHECK_EQ(drawn.size(), *drawn.rbegin() - *drawn.begin() + 1);
+        }
+    }
 }
 
 TEST_CASE("text plot: what is refused") {

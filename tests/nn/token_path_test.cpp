@@ -60,6 +60,21 @@ TEST_CASE(
     for (std::size_t i = 0; i < logits.size(); ++i) {
         CHECK_EQ(path.entries.back().numbers[i], doctest::Approx(logits[i]).epsilon(1e-4));
     }
+    // Gradients of the logits: (softmax - one-hot) / 12, for two sequences of six tokens.
+    REQUIRE_EQ(path.entries.back().gradients.size(), 6);
+    for (std::size_t place = 0; place < 6; ++place) {
+        const double* row = logits.data() + 13 * place;
+        double sum = 0, squares = 0;
+        for (int i = 0; i < 13; ++i) sum += std::exp(row[i]);
+        const std::int64_t right = ids.to_vector<std::int64_t>()[place];
+        for (int i = 0; i < 13; ++i) {
+            const double g = (std::exp(row[i]) / sum - (i == right ? 1 : 0)) / 12;
+            squares += g * g;
+        }
+        CHECK_EQ(path.entries.back().gradients[place],
+                 doctest::Approx(std::sqrt(squares)).epsilon(1e-4));
+    }
+    for (const FollowedEntry& e : path.entries) CHECK_EQ(e.gradients.size(), 6);
     // The heads' output after the output projection is the next entry.
     const AttentionTrace& attention = inspector.attention().front();
     CHECK_EQ(attention.output, model.blocks.layers[0]->attention.output.weight.to_vector<float>());

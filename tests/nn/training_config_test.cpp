@@ -146,4 +146,9 @@ TEST_CASE("training config: a recipe is all fields but those that are given") {
     CHECK_EQ(to_json(settings_of(Recipe::standard)), to_json(TrainingConfig()));
     fill_in_recipe(config = {.text = "t.txt"}, {"text"});
     CHECK_EQ(to_json(config), to_json(TrainingConfig{.text = "t.txt"}));
+    // The usual end of the rate, 1e-4, would be above this one.
+    fill_in_recipe(config = {.lr = 1e-5}, {"lr"});
+    CHECK_EQ(config.min_lr, Approx(1e-6));
+    fill_in_recipe(config = {.lr = 3e-4}, {"lr"});
+    CHECK_EQ(config.min_lr, 1e-4);
 }

@@ -45,4 +45,6 @@ assert.equal(headSays(headOf(0, () => 0), 0), 'Attends almost uniformly to every
 assert.match(headSays(headOf(0.75, (i) => (i * 7) % 5), 0), /^Spreads over about \d\.\d tokens, at no fixed position\.$/);
 assert.equal(headSays({ ...headOf(0.8, (i) => i - 1), cross: true, entropy: [0.5] }, 0),
   'Spreads over about 1.6 tokens, at no fixed position.');
+const single = { queries: 1, keys: 1, cross: false, keyTexts: ['a'], seen: () => 1, weights: () => [1], entropy: [0], mostEntropy: () => 0 };
+assert.equal(headSays(single, 0), 'Sees a single token.');
 console.log('heads, in words: done');

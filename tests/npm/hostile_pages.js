@@ -36,7 +36,7 @@ async function useAll(page) {
 
 (async () => {
   const browser = await launch(program);
-  for (const [name, tabs] of [['hostile', 6], ['hostile_report', 6]]) {
+  for (const [name, tabs] of [['hostile', 7], ['hostile_report', 6]]) {
     const file = path.join(pages, `${name}.html`);
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     const wrong = watch(page, (url) => url === urlOf(file));

@@ -29,6 +29,16 @@ async function press(page, selector, ...keys) {
   for (const key of keys) await page.keyboard.press(key);
 }
 
+// Goes to a group with one tab stop, and on by arrow keys.
+async function arrowTo(page, group, wanted) {
+  await tabTo(page, group);
+  await page.keyboard.press('Home');
+  for (let tries = 0; !await page.evaluate((at) => document.activeElement.matches(at), wanted); ++tries) {
+    assert.ok(tries < 100, `${wanted} is not reached by arrow keys`);
+    await page.keyboard.press('ArrowDown');
+  }
+}
+
 const text = (page, selector) => page.textContent(selector);
 const readout = (page, name) => text(page, `[data-readout=${name}]`);
 
@@ -50,6 +60,17 @@ async function openTab(page, name) {
   await press(page, `[data-help=${name}] summary`, 'Enter');
   assert.ok(await page.isVisible(`[data-help=${name}] > div`));
   await page.keyboard.press('Enter');
+}
+
+async function picture(page) {
+  await tabTo(page, '[data-view=picture]');
+  await changes(page, '[data-view=card]', () => page.keyboard.press('ArrowUp'));
+  await changes(page, '[data-view=card]', () => page.keyboard.press('Home'));
+  await arrowTo(page, '[data-loom]', '[data-loom="0 1"]');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.getAttribute('[data-loom="0 1"]', 'aria-pressed'), 'true');
+  await press(page, '[data-control=way-back]', 'Enter');
+  assert.ok(await page.locator('.ribbon.back').count() > 0);
 }
 
 async function predictions(page) {
@@ -94,7 +115,10 @@ async function token(page) {
     await page.keyboard.press('ArrowDown');
   }
   await changes(page, '[data-view=stage] [data-table=terms] tbody', () => press(page, '[data-head="1"]', 'Enter'));
-  await changes(page, '[data-view=stage] [data-table=terms] tbody', () => press(page, '[data-d="2"] button', 'Enter'));
+  await changes(page, '[data-view=stage] [data-table=terms] tbody', async () => {
+    await arrowTo(page, '[data-d] button', '[data-d="2"] button');
+    await page.keyboard.press('Enter');
+  });
 }
 
 async function tape(page) {
@@ -103,7 +127,8 @@ async function tape(page) {
   await changes(page, '[data-readout=walk]', () => press(page, '[data-control=next]', 'Enter'));
   const nodes = () => page.locator('[data-node]').count();
   const folded = await nodes();
-  await press(page, '[data-node="blocks.0"]', 'Enter');
+  await arrowTo(page, '[data-node]', '[data-node="blocks.0"]');
+  await page.keyboard.press('Enter');
   assert.ok(await nodes() > folded);
   await press(page, '[data-close]', 'Enter');
   assert.equal(await nodes(), folded);
@@ -125,7 +150,12 @@ async function memory(page) {
   await changes(page, '[data-readout=time]', () => page.keyboard.press('PageDown'));
   await changes(page, '[data-readout=time]', () => press(page, '[data-control=peak]', 'Enter'));
   await changes(page, '[data-table=holders] tbody', () => press(page, '[data-table=holders] th:nth-child(5) button', 'Enter'));
-  await changes(page, '[data-readout=place]', () => press(page, '[data-table=reuse] tbody tr:nth-child(4) button', 'Enter'));
+  await tabTo(page, '[data-view=lives]');
+  await changes(page, '[data-readout=block]', () => page.keyboard.press('End'));
+  await changes(page, '[data-readout=place]', async () => {
+    await arrowTo(page, '[data-table=reuse] tbody button', '[data-table=reuse] tbody tr:nth-child(4) button');
+    await page.keyboard.press('Enter');
+  });
 }
 
 async function gradients(page) {
@@ -172,11 +202,15 @@ async function sentence(page) {
   await until(page, () => /Play/.test(document.querySelector('[data-control=play-looks]').textContent));
   await tabTo(page, '[data-control=look]');
   await changes(page, '[data-readout=look]', () => page.keyboard.press('Home'));
-  await changes(page, '[data-title=look-head]', () => press(page, '[data-look="0 1"]', 'Enter'));
+  await changes(page, '[data-title=look-head]', async () => {
+    await arrowTo(page, '[data-look]', '[data-look="0 1"]');
+    await page.keyboard.press('Enter');
+  });
 }
 
 async function flow(page) {
   await tabTo(page, '[data-control=evaluation]');
+  await page.keyboard.press('End'); // whatever the address had
   await changes(page, '[data-readout=evaluation]', () => page.keyboard.press('Home'));
   await press(page, '[data-control=parameters]', 'n', 'o', 'r', 'm');
   assert.equal(await page.locator('[data-parameter]:visible').count(), 1);
@@ -184,7 +218,7 @@ async function flow(page) {
 
 const nothing = async () => {};
 const PAGES = {
-  gpt: { predictions, attention, token, tape, memory, gradients },
+  gpt: { picture, predictions, attention, token, tape, memory, gradients },
   vision: { attention: image },
   report_running: { curves, samples: nothing, sentence, flow, processes: nothing, recipe: nothing },
 };

@@ -52,6 +52,8 @@ const otherRun = (page) =>
   page.locator('[data-control=other-runs]').setInputFiles(path.join(pages, 'report_finished.html'));
 
 // By page, [name, action]: a state begins where the previous one ended.
+const PICTURE = [['picture', tab('picture')], ['picture_head', click('[data-loom]')],
+  ['picture_back', click('[data-control=way-back]')]];
 const PREDICTIONS = [['predictions', tab('predictions')], ['predictions_help', help('predictions')],
   ['predictions_next', async (page) => {
     await help('predictions')(page);
@@ -140,9 +142,9 @@ const REST = [['samples', tab('samples')], ['samples_help', help('samples')], ['
   ['processes_help', help('processes')], ['recipe', tab('recipe')], ['recipe_help', help('recipe')]];
 
 const PAGES = {
-  gpt: [...PREDICTIONS, ...ATTENTION, ...LINES, ...TOKEN, ...TAPE, ...MEMORY, ...GRADIENTS],
+  gpt: [...PICTURE, ...PREDICTIONS, ...ATTENTION, ...LINES, ...TOKEN, ...TAPE, ...MEMORY, ...GRADIENTS],
   encoder_decoder: [['predictions', tab('predictions')], ...ATTENTION, ...LINES, ...TOKEN.slice(0, 3)],
-  masked: [...PREDICTIONS, ...ATTENTION],
+  masked: [...PICTURE, ...PREDICTIONS, ...ATTENTION],
   vision: [['predictions', tab('predictions')], ...ATTENTION, ...IMAGE, ['lines', click('[data-switch=Lines]')]],
   large: [...ATTENTION, ['token', tab('token')]],
   dead: [['gradients', tab('gradients')]],

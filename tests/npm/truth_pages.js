@@ -143,6 +143,121 @@ async function checkHelpCloses(browser) {
   await close();
 }
 
+// The fast recipe's tables of earlier tokens are no layers, and what they add is named.
+async function checkHistory(browser) {
+  const { page, close } = await opened(browser, 'history', { hash: '#tab=token' });
+  assert.deepEqual(await page.$$eval('.way-layer > .legend', (all) => all.map((each) => each.textContent)), ['blocks.0']);
+  const names = await page.$$eval('.way-stage > span:first-child', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(names.slice(3, 6), ['Earlier tokens summed', 'Earlier tokens added', 'Position embedding added']);
+  assert.equal(names.filter((name) => name === 'Added to the residual stream').length, 2);
+  await page.click('#tab-attention');
+  assert.match(await readout(page, 'head'), /; 8 queries, 8 keys of 16 numbers;/);
+  assert.ok(!/\b1 (layers|heads|queries|keys|operations)\b/.test(await page.textContent('body')));
+  // More gradients of parameters than activations: the peak is where it should be.
+  await page.click('#tab-memory');
+  assert.match(await readout(page, 'peak-reason'), /^The peak is in the backward pass: .*usual when a step has few tokens/);
+  assert.match(await page.textContent('[data-help=memory]'), /with few tokens, a rise to the end/);
+  await close();
+}
+
+// Back returns to the tab before, a link opens its state, and what nobody chose is not in the address.
+async function checkBack(browser) {
+  const { page, close } = await opened(browser, 'gpt');
+  const hash = () => page.evaluate(() => window.location.hash);
+  assert.equal(await hash(), '');
+  await page.click('#tab-tape');
+  assert.equal(await hash(), '#tab=tape');
+  await page.click('[data-control=next]');
+  await until(page, () => /walk=1/.test(window.location.hash));
+  await page.click('#tab-predictions');
+  await page.click('[data-place="3"]');
+  await until(page, () => /token=3/.test(window.location.hash));
+  await page.goBack();
+  await until(page, () => document.querySelector('#tab-tape').getAttribute('aria-selected') === 'true');
+  assert.match(await readout(page, 'walk'), /^Step 1 of/);
+  await page.goBack();
+  await until(page, () => document.querySelector('#tab-picture').getAttribute('aria-selected') === 'true');
+  await page.evaluate(() => { window.location.hash = '#tab=memory&event=2'; });
+  await until(page, () => /^Event 2: /.test(document.querySelector('[data-readout=time]')?.textContent));
+  await close();
+  const report = await opened(browser, 'report_exact', { hash: '#tab=curves&step=100000' });
+  assert.match(await readout(report.page, 'loss'), /steps? [\d ]*(to )?100\d{3}/);
+  await report.page.click('#tab-flow');
+  assert.match(await readout(report.page, 'evaluation'), /^step 100000,/);
+  await report.close();
+}
+
+// One region is read aloud, at most every two seconds; what a page shows when it opens is not.
+async function checkSpoken(browser) {
+  const { page, close } = await opened(browser, 'gpt', { hash: '#tab=tape' });
+  const live = () => page.locator('[aria-live], [role=status]').count();
+  assert.equal(await live(), 0);
+  await page.evaluate(() => {
+    window.said = [];
+    new MutationObserver((all) => all.forEach(({ target }) => target.closest?.('[data-view=spoken]') &&
+      window.said.push(target.textContent))).observe(document.body, { childList: true, subtree: true });
+  });
+  await page.focus('[data-control=walk]');
+  for (let i = 0; i < 20; ++i) await page.keyboard.press('ArrowRight');
+  await page.waitForTimeout(2500);
+  assert.equal(await live(), 1);
+  const said = await page.evaluate(() => window.said);
+  assert.ok(said.length >= 1 && said.length <= 3, `${said.length} texts in 2.5 s`);
+  assert.match(said[said.length - 1], /^Step 20 of /);
+  await close();
+}
+
+// Every table and chart can be saved; numbers are plain.
+async function checkEveryFile(browser) {
+  const { page, close } = await opened(browser, 'gpt');
+  const saved = async (name) => {
+    const [file] = await Promise.all([page.waitForEvent('download'), page.click(`[data-save="${name}"]:visible`)]);
+    return fs.readFileSync(await file.path(), 'utf8');
+  };
+  for (const tab of ['picture', 'predictions', 'attention', 'token', 'tape', 'memory', 'gradients']) {
+    await page.click(`#tab-${tab}`);
+    const tables = await page.$$eval('[data-table]', (all) => all.filter((each) => each.checkVisibility())
+      .map((each) => each.dataset.table));
+    for (const table of tables) assert.ok(await page.isVisible(`[data-save="${table}.csv"]`), `${tab}: ${table}`);
+  }
+  await page.click('#tab-predictions');
+  const rows = (await saved('likeliest.csv')).split('\r\n');
+  assert.equal(rows[0], 'rank,answer,probability,');
+  assert.match(rows[1], /^1,[^,]+,0\.\d+,/);
+  await page.click('#tab-tape');
+  assert.match((await saved('work.csv')).split('\r\n')[1], /^forward,\d+,\d+,[\d.e-]+,[\d.e-]+,[\d.]*$/);
+  await page.click('#tab-memory');
+  assert.match(await saved('memory.csv'), /^event,bytes\r\n0,\d+\r\n1,\d+/);
+  assert.match(await saved('memory.svg'), /^<svg .*Bytes in live tensors.*event/s);
+  await page.click('#tab-attention');
+  const head = (await saved('head.csv')).trim().split('\r\n');
+  assert.equal(head.length, 17);
+  const last = head[16].match(/[\d.e-]+(?=,|$)/g).slice(-16).map(Number);
+  assert.ok(Math.abs(last.reduce((a, b) => a + b, 0) - 1) < 1e-5, 'the weights of a query sum to 1');
+  assert.match(await saved('head.svg'), /^<svg .*<rect .*<text /s);
+  await close();
+}
+
+// Larger text for readers who ask for it, light paper, marks without colours.
+async function checkReaders(browser) {
+  const { page, close } = await opened(browser, 'gpt', { scheme: 'dark', hash: '#tab=predictions' });
+  const size = () => page.$eval('[data-readout=predictions]', (each) => parseFloat(getComputedStyle(each).fontSize));
+  const usual = await size();
+  await page.evaluate(() => { document.documentElement.style.fontSize = '24px'; });
+  assert.ok(Math.abs(await size() - 1.5 * usual) < 0.01, 'text does not follow the reader\u2019s size');
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--text').trim()), '#1c1c1a');
+  assert.ok(!await page.isVisible('[role=tablist]') && !await page.isVisible('.save >> nth=0'));
+  await page.emulateMedia({ media: 'screen', forcedColors: 'active' });
+  await page.click('#tab-attention');
+  const outline = await page.$eval('.maps-row button[aria-selected=true]', (each) => getComputedStyle(each).outlineStyle);
+  assert.equal(outline, 'solid', 'the chosen head has no mark');
+  await until(page, () => document.documentElement.dataset.maps === 'drawn');
+  const names = await page.$$eval('[data-map]', (all) => all.map((each) => each.getAttribute('aria-label')));
+  assert.ok(names.every((name) => /^Causal self-attention, layer \d+, head \d+: [A-Z].*\.$/.test(name)), names[0]);
+  await close();
+}
+
 (async () => {
   const browser = await launch(program);
   await checkRuined(browser, 1280, 'light');
@@ -153,6 +268,11 @@ async function checkHelpCloses(browser) {
   await checkReveal(browser);
   await checkSaving(browser);
   await checkHelpCloses(browser);
+  await checkHistory(browser);
+  await checkBack(browser);
+  await checkSpoken(browser);
+  await checkEveryFile(browser);
+  await checkReaders(browser);
   await browser.close();
   console.log('pages of what went wrong: done');
 })().catch((error) => {

@@ -82,9 +82,10 @@ TrainingReport exact() {
 }
 
 // `factor`: of all queries' and keys' projections.
-void write_step(const std::filesystem::path& to, std::int64_t tokens, float factor) {
+void write_step(const std::filesystem::path& to, const GPTConfig& config, std::int64_t tokens,
+                float factor) {
     Generator generator(5);
-    const GPT model({.vocab = 30, .context = 48, .layers = 2, .heads = 2, .dim = 16}, generator);
+    const GPT model(config, generator);
     for (const auto& [name, parameter] : model.named_parameters()) {
         if (name != "blocks.0.attention.qkv.weight") continue;
         float* x = Tensor(parameter).mutable_data<float>();
@@ -109,8 +110,12 @@ void write_ruined(const std::filesystem::path& directory) {
     write_file_atomically(
         directory / "report_exact.html",
         to_html(exact(), {.state = TrainingState::finished, .started = 1, .written = 2}));
-    write_step(directory / "overflow.html", 16, 1e21F);
-    write_step(directory / "forty.html", 40, 1);
+    const GPTConfig usual{.vocab = 30, .context = 48, .layers = 2, .heads = 2, .dim = 16};
+    write_step(directory / "overflow.html", usual, 16, 1e21F);
+    write_step(directory / "forty.html", usual, 40, 1);
+    const GPTConfig fast{
+        .vocab = 30, .context = 48, .layers = 1, .heads = 1, .dim = 16, .earlier = 2};
+    write_step(directory / "history.html", fast, 8, 1);
 }
 
 }  // namespace tapestry

@@ -17,9 +17,19 @@ const waitForStep = (page, least) => until(page, (step) =>
   Number(document.body.dataset.step) >= step, least);
 const readout = (page, name) => page.textContent(`[data-readout="${name}"]`);
 
+// Presses "Start over"; a run of twenty steps or more is discarded by a second press only.
+async function restart(page) {
+  const step = await stepOf(page);
+  await page.click('[data-control="restart"]');
+  if (step < 20) return;
+  assert.equal(await page.textContent('[data-control="restart"]'), `Discard ${step} steps?`);
+  assert.equal(await stepOf(page), step);
+  await page.click('[data-control="restart"]');
+}
+
 async function startOver(page, steps) {
   await page.fill('[data-control="steps"]', String(steps));
-  await page.click('[data-control="restart"]');
+  await restart(page);
   await until(page, (text) =>
     document.querySelector('[data-readout="status"]').textContent.includes(text), `step 0 of ${steps}`);
 }
@@ -49,4 +59,4 @@ const shooter = (page, width, scheme, screenshots) => async (name) => {
     path: path.join(screenshots, `playground_${name}_${width}_${scheme}.png`) });
 };
 
-module.exports = { openPage, readout, shooter, startOver, stepOf, until, waitForStep };
+module.exports = { openPage, readout, restart, shooter, startOver, stepOf, until, waitForStep };

@@ -5,7 +5,7 @@
 const assert = require('node:assert');
 const { chromium } = require('playwright-core');
 
-const { openPage, readout, shooter, startOver, until, waitForStep } =
+const { openPage, readout, restart, shooter, startOver, until, waitForStep } =
   require('./open_playground.js');
 
 const [,, program, directory, screenshots] = process.argv;
@@ -115,7 +115,7 @@ async function checkSaved(page, shoot) {
   await page.click('[data-control="restart"]');
   assert.match(await readout(page, 'failed'), /Choose a saved run/);
   await page.setInputFiles('[data-control="archive"]', await download.path());
-  await page.click('[data-control="restart"]');
+  await restart(page);
   await until(page, () => document.body.dataset.step === '8');
   await shoot('opened');
   await runTo(page, 20);

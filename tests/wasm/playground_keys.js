@@ -69,7 +69,11 @@ async function goThroughTabs(page) {
   await press(page, '[data-control="write"]');
   await textHas(page, '[data-view="sample"]', '^Tom and');
   await openTab(page, 'parts');
-  await press(page, '[data-part="head 1"]');
+  await tabTo(page, '.part');
+  while (!await page.evaluate(() => document.activeElement.matches('[data-part="head 1"]'))) {
+    await page.keyboard.press('ArrowRight');
+  }
+  await page.keyboard.press('Enter');
   await textHas(page, '[data-readout="losses"]', 'of the whole model');
   assert.equal(await page.getAttribute('[data-part="head 1"]', 'aria-pressed'), 'false');
   await page.keyboard.press('Enter');

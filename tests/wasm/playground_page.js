@@ -84,6 +84,9 @@ async function checkMistakes(page) {
   await page.click('[data-control="restart"]');
   assert.match(await readout(page, 'failed'), /^Your text has 9 characters; at least 1000 are needed/);
   await page.fill('[data-control="text"]', 'A text of one\u2019s own, again and again. '.repeat(60));
+  await page.fill('[data-control="steps"]', '0');
+  await page.click('[data-control="restart"]');
+  assert.equal(await readout(page, 'failed'), 'Steps must be a whole number from 1 to 100000.');
   await startOver(page, 5);
   await page.click('[data-control="run"]');
   await waitForStep(page, 5);

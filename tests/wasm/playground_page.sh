@@ -14,7 +14,7 @@ bytes=$(wc -c <"$page")
 echo "$page: $bytes bytes"
 ((bytes <= 3000000)) || { echo "that is more than 3 MB" >&2; exit 1; }
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
 page() {
     NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_$1.js" "$chromium" \
         "$build/examples/school/playground" "${@:2}"

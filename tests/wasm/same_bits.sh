@@ -56,6 +56,6 @@ compare() {
 compare node node
 chromium=$(command -v chromium) || skip_part "chromium is not installed (apt-get install chromium)"
 if [[ -n $chromium ]]; then
-    install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+    install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
     compare chromium "$chromium"
 fi

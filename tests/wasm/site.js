@@ -75,7 +75,7 @@ async function checkChapter(page, base, shoot) {
   await first.locator('.run').click();
   assert.ok(await steps.evaluate((field) => field === document.activeElement), 'it is shown what is wrong');
   await steps.fill('20');
-  await page.locator('input.number[title="learning rate"]').first().fill('0.1');
+  await page.locator('input.number[title="learning rate"]').first().fill('+.1');
   assert.equal(await runIn(page, first), 'Printed with your numbers.');
   await shoot('program');
   const printed = await output.textContent();
@@ -102,6 +102,8 @@ async function checkTyping(page, base, shoot) {
   await field.fill('Tom and');
   await field.press('Enter');
   await waitForText(page, subtitle, '6 characters predicted');
+  assert.equal(await page.locator('#panel-picture .loom .name').count(), 6);
+  await page.click('#tab-predictions');
   assert.equal(await page.locator('#panel-predictions .strip .token').count(), 6);
   await field.fill(prompt);
   await field.press('Enter');

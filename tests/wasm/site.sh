@@ -20,6 +20,6 @@ said=$(node "$source/examples/school/site/check_links.js" "$planted" 2>&1) && { 
 node "$source/examples/school/site/check_links.js" "$site"
 
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
 NODE_PATH=$directory/node_modules node "$source/tests/wasm/site.js" "$chromium" "$site" \
     "${TAPESTRY_SCREENSHOTS:-}"

@@ -14,7 +14,7 @@ directory=$build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 

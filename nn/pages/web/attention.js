@@ -1,14 +1,19 @@
 // The attention tab: the model as small maps, layers by heads; one head as lines or as a heat map;
 // one pair of tokens as numbers.
 import { keepState, numberOf } from './address.js';
+import { headCsv, headSvg } from './attention_svg.js';
 import { LinesView } from './attention_lines.js';
 import { ChainView } from './attention_chain.js';
 import { MapView } from './attention_map.js';
-import { headSays } from './head_roles.js';
+import { saveButton } from './export.js';
+import { headSays, lostQueries } from './head_roles.js';
 import { Attention } from './heads.js';
 import { ImageView } from './image_view.js';
 import { drawInTurn } from './small_maps.js';
+import { speak } from './speak.js';
 import { h, number, onTheme, plural, tokenText } from './dom.js';
+
+const MOST_NAMED = 64 * 64; // pairs of tokens
 
 export function attentionTab(panel, data) {
   if (data.attention.length === 0) {
@@ -19,11 +24,9 @@ export function attentionTab(panel, data) {
   const layers = data.attention.map((each) => new Attention(each, data.exact, data.image));
   const state = stateAtFirst(layers, data.nonFinite);
 
-  let shown = false;
   const title = h('h2', { 'data-title': 'head' });
   const says = h('p', { 'data-readout': 'role' });
   const facts = h('p', { class: 'quiet', 'data-readout': 'head' });
-  const spoken = h('p', { class: 'spoken', 'aria-live': 'polite' });
   const lines = new LinesView(choose);
   const map = new MapView(choose);
   const chain = new ChainView(choose);
@@ -60,18 +63,16 @@ export function attentionTab(panel, data) {
 
   function show() {
     const { attention, head, query, key } = state;
-    if (shown) keepState({ layer: layers.indexOf(attention), head, query, key });
-    shown = true;
+    keepState({ layer: layers.indexOf(attention), head, query, key });
     title.textContent = `${attention.module || 'attention'}, head ${head}`;
     says.textContent = headSays(attention, head);
     facts.textContent = `${attention.kind()}; ${plural(attention.queries, 'query', 'queries')}, ` +
       `${plural(attention.keys, 'key')} of ${plural(attention.dim, 'number')}; scale ${number(attention.scale)}; ` +
-      `entropy ${number(attention.entropyOf(head), 3)} nats of at most ` +
+      `entropy ${number(lostQueries(attention, head) > 0 ? NaN : attention.entropy[head], 3)} nats of at most ` +
       `${number(attention.mostEntropy(head), 3)}` + distanceText(attention, head);
-    spoken.textContent =
-      `Query ${query} ${tokenText((attention.queryTexts || [])[query], query)}, key ${key} ` +
+    speak(`Query ${query} ${tokenText((attention.queryTexts || [])[query], query)}, key ${key} ` +
       `${tokenText((attention.keyTexts || [])[key], key)}: weight ` +
-      `${attention.weights(head)[query * attention.keys + key].toFixed(4)}`;
+      `${attention.weights(head)[query * attention.keys + key].toFixed(4)}`);
     image?.show(state);
     lines.show(state);
     map.show(state);
@@ -81,7 +82,9 @@ export function attentionTab(panel, data) {
   const model = modelView(layers, chooseHead);
   panel.append(h('div', { class: 'split' }, model.element, h('div', { class: 'detail' },
     h('div', { class: 'row spread' }, title, h('div', { class: 'switch', role: 'group',
-      'aria-label': 'View' }, ...switches)), says, facts, ...Object.values(views), spoken)),
+      'aria-label': 'View' }, ...switches)), h('div', { class: 'row' },
+      saveButton('CSV', 'head.csv', 'text/csv', () => headCsv(state.attention, state.head)),
+      saveButton('SVG', 'head.svg', 'image/svg+xml', () => headSvg(state.attention, state.head))), says, facts, ...Object.values(views))),
   chain.element);
   showView(Object.keys(views)[0]);
   model.mark(state);
@@ -94,7 +97,7 @@ function stateAtFirst(layers, nonFinite) {
   const spreadOf = (attention, head) => attention.entropy[head] / (attention.mostEntropy(head) || 1);
   const all = layers.flatMap((attention) => Array.from({ length: attention.heads }, (_, head) => ({ attention, head })));
   const lost = nonFinite && all.find(({ attention, head }) => attention.entry === nonFinite.entry &&
-    attention.lostQueries(head) > 0);
+    lostQueries(attention, head) > 0);
   const usual = lost || all.reduce((a, b) => (spreadOf(b.attention, b.head) < spreadOf(a.attention, a.head) ? b : a));
   const attention = layers[numberOf('layer', layers.length, layers.indexOf(usual.attention))];
   const head = numberOf('head', attention.heads, attention === usual.attention ? usual.head : 0);
@@ -107,7 +110,7 @@ function stateAtFirst(layers, nonFinite) {
 function distanceText(attention, head) {
   if (attention.cross) return '';
   const { weighed, even } = attention.meanDistances(head);
-  const own = attention.grid || attention.lostQueries(head) > 0 ? weighed : attention.distance[head];
+  const own = attention.grid || lostQueries(attention, head) > 0 ? weighed : attention.distance[head];
   return `; mean distance ${number(own, 3)} ${attention.grid ? 'patches' : 'tokens'} ` +
     `(${number(even, 3)} if attention were uniform)`;
 }
@@ -132,11 +135,13 @@ function modelView(layers, choose) {
         const button = h('button', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false',
           'data-map': `${attention.module} ${head}`, title: `${attention.module}, head ${head}`,
           'aria-label': `${kind}, layer ${layer}, head ${head}`,
-          onclick: () => choose(attention, head),
-          onfocus: () => button.setAttribute('aria-label',
-            `${kind}, layer ${layer}, head ${head}: ${headSays(attention, head)}`),
+          onclick: () => choose(attention, head), onfocus: () => named(),
           onkeydown: (event) => moveFocus(event, cells) }, canvas);
-        cells.push({ attention, head, canvas, button, row: cells.rows || 0 });
+        const named = () => button.setAttribute('aria-label',
+          `${kind}, layer ${layer}, head ${head}: ${headSays(attention, head)}`);
+        // The role of a head of many tokens takes long to compute: when it is asked for.
+        const drawn = attention.queries * attention.keys <= MOST_NAMED ? named : null;
+        cells.push({ attention, head, canvas, button, drawn, row: cells.rows || 0 });
         row.append(button);
       }
       cells.rows = (cells.rows || 0) + 1;

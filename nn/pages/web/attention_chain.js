@@ -1,6 +1,7 @@
 // Derives one attention weight: q, k, their products, the score, the softmax of the row, the
 // weight; with every number needed to recompute it by hand.
 import { barCell, fixed, h, number, tokenText } from './dom.js';
+import { saveable } from './export.js';
 import { LARGEST_F32, softmax } from './heads.js';
 import { scrolling } from './table.js';
 
@@ -50,7 +51,7 @@ export class ChainView {
       return h('tr', {}, h('td', { class: 'quiet' }, String(d)), h('td', {}, this.about(value)),
         h('td', {}, this.about(k[d])), h('td', {}, this.about(product)), barCell(product / most));
     });
-    return scrolling('Products', 'tall', h('table', { 'data-table': 'products' },
+    return scrolling('Products', 'tall', saveable('products', null,
       h('thead', {}, h('tr', {}, ...['d', 'q', 'k', 'q \u00d7 k'].map((name) =>
         h('th', { scope: 'col' }, name)), h('td', {}))),
       h('tbody', {}, ...rows)));
@@ -75,7 +76,7 @@ export class ChainView {
       ['exp', '', this.about(Math.exp(scores[key] - max), 5), 'exp'],
       ['\u00f7 sum', `over the row, ${this.about(sum)}`, this.about(weights[key], 5), 'weight'],
     ].filter(Boolean);
-    return h('table', { class: 'steps', 'data-table': 'steps' }, h('tbody', {},
+    return saveable('steps', 'steps', h('tbody', {},
       ...terms.map(([name, note, value, id]) => h('tr', { 'data-step': id, class: /NaN|exceeds/.test(value + note) ? 'warn' : null },
         h('th', { scope: 'row' }, name), h('td', { class: 'note quiet' }, note),
         h('td', {}, value)))));
@@ -99,7 +100,7 @@ export class ChainView {
         `${attention.keys - shown.length} others`), h('td', {}), h('td', {}),
       h('td', {}, this.about(rest)), h('td', {})));
     }
-    return h('table', { 'data-table': 'row' }, h('thead', {}, h('tr', {},
+    return saveable('row', null, h('thead', {}, h('tr', {},
       h('td', {}), ...['key', 'score', 'exp', 'weight'].map((name) =>
         h('th', { scope: 'col', class: name === 'key' ? 'word' : null }, name)), h('td', {}))),
     h('tbody', {}, ...rows));

@@ -15,7 +15,7 @@ export function shade(weight) {
 // Below any weight: marks keys that the query may not see, as distinct from a weight of 0.
 export const HIDDEN = -1;
 
-const isHidden = (attention, head, query, key) =>
+export const isHidden = (attention, head, query, key) =>
   key >= attention.seen(query) || attention.masked(head, query, key) === -Infinity;
 
 // The weights of a head [queries, keys], HIDDEN for masked and future keys.

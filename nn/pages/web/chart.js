@@ -1,11 +1,14 @@
 // A line over whole numbers, filled below.
-import { bytesText, colour, h, onTheme } from './dom.js';
+import { bytesText, colour, fontPixels, h, onTheme } from './dom.js';
+import { chartSvg } from './chart_svg.js';
+import { csvOfLines, saveButton } from './export.js';
 import { uPlot } from './libraries/uplot.js';
 
 const CHART_HEIGHT = 220;
 
 // values[t] in bytes at times t; marks: [{at, text}] are vertical lines. Calls pointed(t) when a
-// time is pointed at. Redraws itself when its size or the colours change.
+// time is pointed at. Redraws itself when its size or the colours change. Returns { element, buttons }, of
+// which the latter save it.
 export function bytesChart(values, marks, pointed) {
   const element = h('div', { class: 'chart', 'data-view': 'chart' });
   let drawn = 0;
@@ -18,12 +21,17 @@ export function bytesChart(values, marks, pointed) {
   };
   new ResizeObserver(() => element.clientWidth !== drawn && draw()).observe(element);
   onTheme(draw);
-  return element;
+  const line = { name: 'bytes', steps: values.map((_, t) => t), values, colour: 'activation' };
+  const buttons = [saveButton('CSV', 'memory.csv', 'text/csv', () => csvOfLines([line], 'event')),
+    saveButton('SVG', 'memory.svg', 'image/svg+xml', () => chartSvg({ title: 'Bytes in live tensors', unit: 'event',
+      width: 720, height: 260, x: [0, Math.max(1, values.length - 1)], y: [0, 1.25 * Math.max(1, ...values)], log: false,
+      format: bytesText, lines: [line], levels: [] }))];
+  return { element, buttons };
 }
 
 function drawBytes(element, { values, marks, pointed, width }) {
   const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 },
-    ticks: { stroke: colour('line'), width: 1 }, font: `11px ${colour('font')}` };
+    ticks: { stroke: colour('line'), width: 1 }, font: `${fontPixels(11)}px ${colour('font')}` };
   const drawMarks = (plot) => {
     const { ctx, bbox } = plot;
     ctx.save();
@@ -46,7 +54,7 @@ function drawBytes(element, { values, marks, pointed, width }) {
     width, height: CHART_HEIGHT, legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false },
     scales: { x: { time: false }, y: { range: (_, low, high) => [0, high * 1.25] } },
-    axes: [{ ...axis, size: 28 }, { ...axis, size: 70, values: (_, all) => all.map(bytesText) }],
+    axes: [{ ...axis, size: fontPixels(28) }, { ...axis, size: fontPixels(70), values: (_, all) => all.map(bytesText) }],
     series: [{}, { stroke: colour('activation'), width: 1.5, fill: `${colour('activation')}22`,
       paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } }],
     hooks: { draw: [drawMarks], setCursor: [({ cursor }) =>

@@ -1,17 +1,17 @@
 // A chart of lines as an SVG file: the same axes, lines and levels as plot.js draws, in the colours of
 // the page.
 import { colour, svg } from './dom.js';
-import { groupLevels, ticksOf, wholeText } from './plot.js';
+import { groupLevels, ticksOf, upOf, wholeText } from './plot.js';
 
 const AROUND = { left: 64, right: 24, top: 34, bottom: 40 }; // pixels
 
+// `unit` names the horizontal axis.
 // { title, width, height, x, y, log, format, lines, levels } as for plotLines and LinesChart -> text
-export function chartSvg({ title, width, height, x, y, log, format, lines, levels }) {
+export function chartSvg({ title, unit = 'step', width, height, x, y, log, format, lines, levels }) {
   const { left, right, top, bottom } = AROUND;
   const [wide, high] = [width - left - right, height];
-  const scale = log ? Math.log : (value) => value;
   const across = (step) => left + wide * (step - x[0]) / (x[1] - x[0]);
-  const up = (value) => top + high * (scale(y[1]) - scale(value)) / (scale(y[1]) - scale(y[0]));
+  const up = upOf(y, log, top, high);
   const inside = (value) => Math.max(top - 1e4, Math.min(top + high + 1e4, up(value)));
   const text = (at, to, anchor, words, more) => svg('text', { x: at, y: to, 'text-anchor': anchor, fill: colour('quiet'), ...more }, words);
   const parts = [svg('rect', { width, height: high + top + bottom, fill: colour('panel') }),
@@ -22,7 +22,7 @@ export function chartSvg({ title, width, height, x, y, log, format, lines, level
     parts.push(svg('line', { x1: left, x2: left + wide, y1: up(value), y2: up(value), stroke: colour('line') }),
       text(left - 8, up(value) + 4, 'end', format(value)));
   }
-  parts.push(text(left + wide, top + high + 34, 'end', 'step'));
+  parts.push(text(left + wide, top + high + 34, 'end', unit));
   for (const { steps: at, values: of, low, high: most, colour: name, faint, dashed } of lines) {
     const points = (all) => all.map((value, i) => (value === null || at[i] < x[0] || at[i] > x[1] ? null
       : `${across(at[i]).toFixed(1)} ${inside(value).toFixed(1)}`)).filter(Boolean);

@@ -89,12 +89,9 @@ function speedOf({ curves, recipe }) {
 
 // ---- the contents of each chart -----------------------------------------------------------------
 
-function lossOf(data, range, step, view) {
+function lossOf(data, range, view) {
   const { curves, recipe } = data;
   const { loss, val } = curves;
-  const [i, j] = [indexAt(loss, step), indexAt(val, step)];
-  const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
-  if (j >= 0) texts.push(`validation ${four(val.mean[j])} after ${stepsText(val, j)}`);
   const lines = [];
   const values = [];
   const draw = (curve, own) => {
@@ -106,52 +103,60 @@ function lossOf(data, range, step, view) {
   for (const { name, curves: other, colour } of view.others.runs) {
     if (view.isOn('training')) draw(other.loss, linesOf(other.loss, colour, view).map((line) => ({ ...line, low: undefined, name })));
     if (view.isOn('validation')) draw(other.val, [{ ...lineOf(other.val, colour, true), dashed: true, name: `${name}, validation` }]);
-    const at = indexAt(other.loss, step);
-    if (at >= 0) texts.push(`${name}: ${four(other.loss.mean[at])} at ${stepsText(other.loss, at)}`);
   }
   const log = view.isLog(spanFar(values, 1000)) && values.length > 0 && values.every((x) => x > 0);
   const y = log ? logAxis(values) : axisOf(values);
   return { lines, log, marks: marksOf(data, loss, 'loss'), levels: recipe.expected.map(({ name, loss: at }) => ({ at,
-    text: `${name}: ${four(at)}` })), y, format: axisText, text: texts.join('; ') };
+    text: `${name}: ${four(at)}` })), y, format: axisText, say: (step) => lossSays(curves, view, step) };
 }
 
-function rateOf({ curves }, range, step, view) {
-  const i = indexAt(curves.lr, step);
-  return { lines: [{ ...lineOf(curves.lr, 'activation'), low: undefined }, ...othersOf(view, 'lr')], levels: [],
-    y: axisOf(inRange(curves.lr, range), 0), format: axisText,
-    text: `${stepsText(curves.lr, i)}: ${spreadText(curves.lr, i, four)}` };
+function lossSays({ loss, val }, view, step) {
+  const [i, j] = [indexAt(loss, step), indexAt(val, step)];
+  const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
+  if (j >= 0) texts.push(`validation ${four(val.mean[j])} after ${stepsText(val, j)}`);
+  for (const { name, curves: other } of view.others.runs) {
+    const at = indexAt(other.loss, step);
+    if (at >= 0) texts.push(`${name}: ${four(other.loss.mean[at])} at ${stepsText(other.loss, at)}`);
+  }
+  return texts.join('; ');
 }
 
-function normOf(data, range, step, view) {
-  const { curves, recipe } = data;
-  const values = inRange(curves.norm, range);
+function rateOf({ curves: { lr } }, range, view) {
+  return { lines: [{ ...lineOf(lr, 'activation'), low: undefined }, ...othersOf(view, 'lr')], levels: [],
+    y: axisOf(inRange(lr, range), 0), format: axisText, say: (step) => {
+      const i = indexAt(lr, step);
+      return `${stepsText(lr, i)}: ${spreadText(lr, i, four)}`;
+    } };
+}
+
+function normOf(data, range, view) {
+  const { curves: { norm }, recipe: { clip } } = data;
+  const values = inRange(norm, range);
   const log = spanFar(values, 1000);
-  const i = indexAt(curves.norm, step);
-  const clipped = recipe.clip > 0 && (curves.norm.high ?? curves.norm.mean)[i] > recipe.clip;
-  return { lines: [...linesOf(curves.norm, 'activation', view), ...othersOf(view, 'norm')], log,
-    marks: marksOf(data, curves.norm, 'grad_norm'),
-    levels: recipe.clip > 0 ? [{ at: recipe.clip, text: `clipped above ${recipe.clip}` }] : [],
-    y: log ? logAxis(values) : axisOf(values, 0), format: axisText,
-    text: `${stepsText(curves.norm, i)}: ${spreadText(curves.norm, i, four)}` +
-      `${clipped ? ', clipped' : ''}` };
+  return { lines: [...linesOf(norm, 'activation', view), ...othersOf(view, 'norm')], log,
+    marks: marksOf(data, norm, 'grad_norm'), levels: clip > 0 ? [{ at: clip, text: `clipped above ${clip}` }] : [],
+    y: log ? logAxis(values) : axisOf(values, 0), format: axisText, say: (step) => {
+      const i = indexAt(norm, step);
+      const clipped = clip > 0 && (norm.high ?? norm.mean)[i] > clip;
+      return `${stepsText(norm, i)}: ${spreadText(norm, i, four)}${clipped ? ', clipped' : ''}`;
+    } };
 }
 
-function rapidityOf(data, range, step, view) {
+function rapidityOf(data, range, view) {
   const speed = speedOf(data);
-  const i = indexAt(speed, step);
   const { least } = data.recipe;
-  const ofPeak = least / data.curves.seconds.mean[i];
-  const peak = least > 0 ? `, ${percent(ofPeak)} of the peak${ofPeak > 1.05 ? ', which was measured too low' : ''}` : '';
   const others = view.others.runs.filter(({ recipe }) => recipe.tokens > 0).map((run) =>
     ({ ...lineOf(speedOf(run), run.colour), low: undefined }));
   return { lines: [...linesOf(speed, 'activation', view), ...others], levels: [], y: axisOf(inRange(speed, range), 0),
-    format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
-      peak };
+    format: axisText, say: (step) => {
+      const i = indexAt(speed, step);
+      const ofPeak = least / data.curves.seconds.mean[i];
+      const peak = least > 0 ? `, ${percent(ofPeak)} of the peak${ofPeak > 1.05 ? ', which was measured too low' : ''}` : '';
+      return `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s${peak}`;
+    } };
 }
 
 const rounded = (x) => number(Number(x.toPrecision(4)));
-
-const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No steps recorded.' };
 
 // ---- the tab ------------------------------------------------------------------------------------
 
@@ -160,6 +165,8 @@ export function curvesTab(panel, data) {
   const charts = [];
   const sweep = h('div', {});
   const draw = () => {
+    none.hidden = data.curves.loss.last.length > 0;
+    drawn.hidden = !none.hidden;
     charts.forEach((each) => each.draw());
     const own = { name: nameOfRun(data), curves: data.curves, recipe: data.recipe, colour: 'activation' };
     sweep.replaceChildren(sweepTable([own, ...others.runs]));
@@ -172,19 +179,20 @@ export function curvesTab(panel, data) {
     draw, () => charts.forEach((each) => each.mark()));
   view.others = others;
   const add = (name, title, height, describe) => charts.push(new LinesChart(name, title, height,
-    (step) => (data.curves.loss.last.length === 0 ? NOTHING : describe(data, view.range(), step, view)),
-    view));
+    () => describe(data, view.range(), view), view));
   add('loss', 'Loss, nats per token', 320, lossOf);
   add('lr', 'Learning rate', 170, rateOf);
   add('norm', 'Norm of the gradient', 170, normOf);
   if (data.recipe.tokens > 0) add('speed', 'Speed, tokens per second', 170, rapidityOf);
   const [loss, ...below] = charts.map(({ element }) => element);
-  panel.append(
-    h('div', { class: 'row' }, view.element, others.element),
+  const none = h('p', { class: 'quiet', 'data-view': 'no-steps' }, 'No step has been taken yet; the loss of every step ' +
+    'will be drawn here.');
+  const drawn = h('div', {}, h('div', { class: 'row' }, view.element, others.element),
     loss, h('div', { class: 'three' }, ...below),
     h('p', { class: 'quiet legend' }, 'Where a point covers several steps, the line is their mean and ' +
       'the band one standard deviation; ticks at the top mark spikes. Drag to zoom in; double-click to ' +
-      'reset.'), sweep);
+      'reset. A click marks a step.'), sweep);
+  panel.append(none, drawn);
   panel.addEventListener('shown', draw);
   return (newer) => {
     data = newer;

@@ -77,7 +77,7 @@ export const shapeText = (shape) => `[${shape.join(', ')}]`;
 // A token made visible: spaces and newlines would show nothing.
 export function tokenText(text, position) {
   if (text === undefined) return `#${position}`;
-  return text.replace(/ /g, '\u2423').replace(/\r/g, '\u240d').replace(/\n/g, '\u21b5')
+  return text.replace(/ /g, '\u00b7').replace(/\r/g, '\u240d').replace(/\n/g, '\u21b5')
     .replace(/\t/g, '\u21e5').replace(/[\p{C}\p{Z}]/gu, (c) =>
       `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) || '\u2205';
 }
@@ -128,9 +128,12 @@ export function sized(canvas, width, height) {
   return context;
 }
 
+// A font size for canvases, in pixels where the reader's usual size is 16.
+export const fontPixels = (size) => size * (parseFloat(getComputedStyle(document.documentElement).fontSize) || 16) / 16;
+
 // The width of a text in pixels, in the pages' font.
 export function textWidth(text, size) {
-  measuring.font = `${size}px ${colour('font')}`;
+  measuring.font = `${fontPixels(size)}px ${colour('font')}`;
   return measuring.measureText(text).width;
 }
 const measuring = document.createElement('canvas').getContext('2d');

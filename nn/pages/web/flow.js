@@ -1,8 +1,10 @@
 // The gradient flow tab: what each observed step did to every parameter. An update is proportional
 // to the learning rate, so it is judged only where that is near its largest. Read next:
 // nn/inspect/gradient_flow.h, the source of the numbers.
+import { keepState, numberOf } from './address.js';
 import { saveTable } from './export.js';
 import { breakable, h, number, percent, shapeText, svg } from './dom.js';
+import { speak } from './speak.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 
 const TREND = { width: 110, height: 30 };
@@ -24,10 +26,10 @@ class FlowTable {
   constructor(panel) {
     this.rows = new Map(); // by parameter name: the row, and its cells that change
     this.steps = []; // the evaluations with parameter statistics
-    this.chosen = null; // one of their steps; null: the usual one
+    this.chosen = numberOf('step', 1e12, null); // one of their steps; otherwise the usual one is shown
     this.slider = h('input', { type: 'range', min: 0, max: 0, value: 0,
       'data-control': 'evaluation', 'aria-label': 'Evaluation', oninput: () => this.choose() });
-    this.readout = h('span', { 'data-readout': 'evaluation', 'aria-live': 'polite' });
+    this.readout = h('span', { 'data-readout': 'evaluation' });
     this.filter = h('input', { type: 'search', placeholder: 'name', 'data-control': 'parameters',
       'aria-label': 'Show parameters whose name contains', oninput: () => {
         for (const [name, { row }] of this.rows) row.hidden = !name.includes(this.filter.value);
@@ -56,7 +58,9 @@ class FlowTable {
   choose() {
     const at = Number(this.slider.value);
     this.chosen = at === this.usual() ? null : this.steps[at].step;
+    keepState({ step: this.chosen });
     this.draw();
+    speak(this.readout.textContent);
   }
 
   // Share of the largest learning rate of all evaluations; 1 if it is not known.

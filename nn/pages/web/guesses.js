@@ -21,6 +21,11 @@ export class Predictions {
     return name === undefined ? String(id) : tokenText(name, id);
   }
 
+  // The same within a sentence, where a comma would look like punctuation.
+  quoted(id) {
+    return this.names[id] === undefined ? String(id) : `\u201c${this.nameOf(id)}\u201d`;
+  }
+
   // The text at the place that `place` predicts; the last place of a text has no target.
   readText(place) {
     return tokenText(this.read[this.next ? place + 1 : place], place);

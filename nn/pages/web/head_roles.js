@@ -51,9 +51,24 @@ function shareOf(attention, head, keyOf) {
   return { share: share / count, even: even / count, count };
 }
 
+const lostOf = new WeakMap(); // by attention: of every head that was asked for
+
+// The number of queries of a head whose weights are NaN.
+export function lostQueries(attention, head) {
+  if (!lostOf.has(attention)) lostOf.set(attention, []);
+  const known = lostOf.get(attention);
+  if (known[head] === undefined) {
+    const weights = attention.weights(head);
+    known[head] = 0;
+    for (let i = 0; i < attention.queries; ++i) known[head] += Number.isNaN(weights[i * attention.keys]);
+  }
+  return known[head];
+}
+
 export function headSays(attention, head) {
-  const lost = attention.lostQueries ? attention.lostQueries(head) : 0;
+  const lost = lostQueries(attention, head);
   if (lost > 0) return `NaN: the weights of ${lost} of ${attention.queries} queries are not numbers.`;
+  if (attention.keys === 1) return 'Sees a single token.';
   const roles = attention.cross ? [] : attention.grid ? PATCH_ROLES : ROLES;
   const [best] = roles.map(([name, keyOf]) => ({ name, ...shareOf(attention, head, keyOf) }))
     .filter(({ share, even, count }) => 2 * count >= Math.min(attention.queries, 8) && share > 0.3 && share > 2 * even)

@@ -24,7 +24,7 @@ export function headline(diagnosis) {
 }
 
 // Copies a text; where the browser does not allow that, the button reads "Not allowed here".
-export function copyButton(text, label = 'Copy') {
+function copyButton(text, label = 'Copy') {
   const button = h('button', { class: 'step-button', 'data-control': 'copy', onclick: async () => {
     try {
       await navigator.clipboard.writeText(text);

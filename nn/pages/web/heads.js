@@ -104,19 +104,6 @@ export class Attention {
       : softmax(this.scores(head, i), this.round).weights;
   }
 
-  // The number of queries of a head whose weights are NaN.
-  lostQueries(head) {
-    const weights = this.weights(head);
-    let lost = 0;
-    for (let i = 0; i < this.queries; ++i) lost += Number.isNaN(weights[i * this.keys]);
-    return lost;
-  }
-
-  // A head's entropy in nats; NaN if its weights are.
-  entropyOf(head) {
-    return this.lostQueries(head) > 0 ? NaN : this.entropy[head];
-  }
-
   // Row-major [queries, keys]. Caches the last few: a head of 512 tokens takes a megabyte.
   weights(head) {
     const known = this.cached.get(head);

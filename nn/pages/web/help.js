@@ -16,6 +16,11 @@ const CHAPTERS = {
 };
 
 const HELP = {
+  picture: { chapter: 12,
+    shows: 'One training step as it flows: from the tokens through the layers to the predictions, and back.',
+    good: 'ribbons that grow slowly from layer to layer; on the way back, ribbons of similar thickness everywhere.',
+    bad: 'a ribbon that jumps (one layer outweighs all others), one that thins out on the way back (the gradient ' +
+      'vanishes), or a hatched one (NaN or infinity).' },
   predictions: { chapter: 7,
     shows: 'How well the model predicted each token: pale where it was sure, strong where it was ' +
       'surprised. The loss is the mean of \u2212ln p, in nats.',
@@ -69,6 +74,23 @@ const HELP = {
     good: 'an update of about a thousandth of the value, at the full learning rate. Near the end of a ' +
       'schedule that falls to 0, updates are small in a healthy run as well.',
     bad: 'at the full rate: a millionth (nothing is learned), or near 1 (what was learned is lost).' },
+  parts: { chapter: 12,
+    shows: 'What each head attends to while the model learns, and the loss without a head, a layer, or another part.',
+    good: 'heads that take different roles; a loss that rises a little when a part is removed.',
+    bad: 'a part whose removal changes nothing: the model does not use it.' },
+  operations: { chapter: 2,
+    shows: 'One training step, operation by operation: forward to the loss, then back through the same ' +
+      'operations, each with its inputs and outputs.',
+    good: 'gradients in every operation, of similar size.',
+    bad: 'zeros, NaN or infinity in a gradient: nothing before that operation learns.' },
+  rules: { chapter: 2,
+    shows: 'What happens to training when one backward rule is wrong, and whether the gradient checker finds it.',
+    good: 'a check that passes with all rules right, and names the broken rule otherwise.',
+    bad: 'a wrong rule that the curves do not show: the model just learns worse.' },
+  bits: { chapter: 16,
+    shows: 'A digest of all parameters: it is the same wherever the same text, settings and seed are trained.',
+    good: 'the same 64 digits here, in another browser and from tapestry train.',
+    bad: 'different digits: a setting, the text or the seed differs.' },
   processes: { chapter: 16,
     shows: 'The work of each process of a shared run, and how long it waited for the others.',
     good: 'little waiting, and gradients that are sent during the backward pass.',

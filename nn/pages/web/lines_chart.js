@@ -3,11 +3,13 @@
 import { chartSvg } from './chart_svg.js';
 import { h, onTheme, perFrame, textWidth } from './dom.js';
 import { csvOfLines, saveButton } from './export.js';
-import { groupLevels, plotLines } from './plot.js';
+import { groupLevels, plotLines, upOf } from './plot.js';
+import { speak } from './speak.js';
 
-// name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } to
-// show when this step is pointed at; `marks`, [{ step, text, kind }], are steps that stand out. `view` is shared by all charts of a page: { range(): [from,
-// to], pointed, point(step or null), zoom(from, to) }.
+// name: for labels; height in pixels; describe(): { lines, levels, y, log, format, marks, say(step or
+// null) }, where say() is the text when this step is pointed at, and `marks`, [{ step, text, kind }], are steps that stand
+// out. `view` is shared by all charts of a page: { range(): [from, to], pointed, pinned, point(step or
+// null), pin(step or null), zoom(from, to) }.
 // Points on a line through `corners`, so close together that no label fits between them.
 function alongLine(corners) {
   return corners.flatMap(([x, y], i) => {
@@ -20,7 +22,7 @@ function alongLine(corners) {
 
 export class LinesChart {
   constructor(name, title, height, describe, view) {
-    Object.assign(this, { height, describe, view, room: null, dragged: null });
+    Object.assign(this, { height, describe, view, described: null, room: null, dragged: null });
     this.plot = h('div', {});
     this.levels = h('div', { class: 'overlay' });
     this.overlay = h('div', { class: 'overlay' });
@@ -28,17 +30,17 @@ export class LinesChart {
       role: 'application', 'aria-label': `${title}: arrow keys go from point to point`,
       onpointerdown: (event) => this.grasp(event), onpointermove: (event) => this.follow(event),
       onpointerup: () => this.release(), onpointercancel: () => this.drop(),
-      onpointerleave: () => this.dragged || view.point(null),
-      ondblclick: () => view.zoom(null, null), onkeydown: (event) => this.step(event) },
+      onpointerleave: () => this.dragged || view.point(view.pinned),
+      ondblclick: () => {
+        view.pin(null);
+        view.zoom(null, null);
+      }, onkeydown: (event) => this.step(event) },
     this.plot, this.levels, this.overlay);
     this.readout = h('p', { class: 'readout', 'data-readout': name });
-    // Only the chart in use is read aloud: all show the same step.
-    this.area.addEventListener('focus', () => this.readout.setAttribute('aria-live', 'polite'));
-    this.area.addEventListener('blur', () => this.readout.removeAttribute('aria-live'));
     this.element = h('section', { class: 'curve-of' }, h('div', { class: 'row spread' }, h('h3', {}, title),
       h('span', { class: 'row' }, saveButton('CSV', `${name}.csv`, 'text/csv', () => this.csv()),
         saveButton('SVG', `${name}.svg`, 'image/svg+xml', () => chartSvg({ title, width: 720, height: 320,
-          x: this.view.range(), ...this.describe(null) })))), this.area, this.readout);
+          x: this.view.range(), ...this.contents() })))), this.area, this.readout);
     const draw = () => this.draw();
     new ResizeObserver(perFrame(draw)).observe(this.area);
     onTheme(draw);
@@ -46,10 +48,16 @@ export class LinesChart {
 
   // ---- drawing ----------------------------------------------------------------------------------
 
+  // What is drawn, described once until it is drawn again.
+  contents() {
+    return this.described ??= this.describe();
+  }
+
   draw() {
     const width = this.area.clientWidth;
+    this.described = null;
     if (width === 0) return;
-    const { lines, levels, marks = [], y, log, format } = this.describe(this.view.pointed);
+    const { lines, levels, marks = [], y, log, format } = this.contents();
     this.room = plotLines(this.plot,
       { width, height: this.height, x: this.view.range(), y, log, format, lines });
     this.drawLevels(levels, lines, y, log);
@@ -71,8 +79,7 @@ export class LinesChart {
   // Levels that are closer than a label is high share one.
   drawLevels(levels, lines, y, log) {
     const { top, left, width, height } = this.room;
-    const scale = log ? Math.log : (x) => x;
-    const up = (x) => top + height * (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
+    const up = upOf(y, log, top, height);
     const taken = lines.flatMap(({ steps, values }) => alongLine(values.flatMap((value, i) =>
       (value === null ? [] : [[this.across(steps[i]), up(value)]]))));
     const shown = groupLevels(levels, y, up).map(({ at, low, text: whole }) => {
@@ -105,8 +112,8 @@ export class LinesChart {
 
   // Draws what changes with the pointer only.
   mark() {
-    this.readout.textContent = this.describe(this.view.pointed).text;
     if (this.room === null) return;
+    this.readout.textContent = this.contents().say(this.view.pointed);
     const shown = [];
     const [from, to] = this.view.range();
     const { pointed } = this.view;
@@ -129,7 +136,7 @@ export class LinesChart {
 
   // The lines as columns; a smoothed one is faint and not among them.
   csv() {
-    return csvOfLines(this.describe(null).lines.filter(({ faint }) => !faint)
+    return csvOfLines(this.contents().lines.filter(({ faint }) => !faint)
       .map((line, i) => ({ ...line, name: line.name ?? `line ${i + 1}` })));
   }
 
@@ -166,6 +173,7 @@ export class LinesChart {
     const wide = this.across(to) - this.across(from) > 8; // less was a click
     this.drop();
     if (wide) this.view.zoom(Math.ceil(from), Math.floor(to));
+    else this.view.pin(Math.round(to));
   }
 
   drop() {
@@ -177,7 +185,7 @@ export class LinesChart {
   step(event) {
     const [from, to] = this.view.range();
     const at = this.view.pointed ?? to;
-    const steps = (this.describe(null).lines[0]?.steps ?? [])
+    const steps = (this.contents().lines[0]?.steps ?? [])
       .filter((step) => step >= from && step <= to);
     const next = {
       ArrowLeft: () => steps.filter((step) => step < at).pop(),
@@ -189,6 +197,8 @@ export class LinesChart {
     if (!next) return;
     event.preventDefault();
     const step = next();
-    if (step !== undefined) this.view.point(step);
+    if (step === undefined) return;
+    this.view.pin(step);
+    speak(this.readout.textContent); // of this chart only: all show the same step
   }
 }

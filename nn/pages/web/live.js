@@ -1,6 +1,7 @@
 // Interactive pages: another prompt, heads switched off, a sample, computed by the library in a
 // worker, if the build included it in the page (cmake/live_pages.sh). Read next: live_worker.js.
 import { h } from './dom.js';
+import { speak } from './speak.js';
 
 const textOf = (id) => document.getElementById(id)?.textContent ?? null;
 
@@ -59,8 +60,8 @@ export function liveBar(prompt, show) {
   const field = h('input', { type: 'search', size: 48, value: prompt, 'data-control': 'prompt',
     'aria-label': 'Prompt', onchange: () => look() });
   const failed = h('p', { class: 'warn', role: 'alert', hidden: true, 'data-readout': 'failed' });
-  const status = h('span', { class: 'quiet', role: 'status', 'data-readout': 'live' });
-  const written = h('pre', { hidden: true, 'aria-live': 'polite', 'data-view': 'sample' });
+  const status = h('span', { class: 'quiet', 'data-readout': 'live' });
+  const written = h('pre', { hidden: true, 'data-view': 'sample' });
   const temperature = h('input', { type: 'number', min: 0, max: 5, step: 0.1, value: 0.8,
     'data-control': 'temperature' });
   const place = h('div', {});
@@ -96,6 +97,7 @@ export function liveBar(prompt, show) {
     (text) => {
       written.hidden = false;
       written.textContent = text;
+      speak(text);
     });
   const wake = h('button', { class: 'step-button', 'data-control': 'look', onclick: () => look() },
     'Look');

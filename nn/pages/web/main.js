@@ -8,12 +8,14 @@ import { headline } from './headline.js';
 import { helpFor } from './help.js';
 import { liveBar } from './live.js';
 import { memoryTab } from './memory.js';
+import { pictureTab } from './picture.js';
 import { predictionsTab } from './predictions.js';
 import { tabbed } from './tabs.js';
 import { tapeTab } from './tape.js';
 import { tokenTab } from './token_tab.js';
 
 const TABS = [
+  ['picture', 'One picture', pictureTab],
   ['predictions', 'Predictions', predictionsTab],
   ['attention', 'Attention', attentionTab],
   ['token', 'One token', tokenTab],
@@ -27,13 +29,16 @@ function start() {
   document.title = `${first.title} \u2013 Tapestry`;
   const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
   const views = h('div', {});
-  let open = first.nonFinite ? 'gradients' : first.predictions ? 'predictions'
+  const usual = first.nonFinite ? 'gradients' : first.path ? 'picture' : first.predictions ? 'predictions'
     : first.attention.length > 0 ? 'attention' : 'tape';
+  let open = usual;
+  let latest = first;
   const head = headline(first.diagnosis);
   function show(data) {
+    latest = data;
     subtitle.textContent = data.subtitle;
     head.renew(data.diagnosis);
-    const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => {
+    const tabs = tabbed(TABS.filter(([name]) => name !== 'picture' || data.path).map(([name, label, fill]) => [name, label, (panel) => {
         panel.append(helpFor(name));
         fill(panel, data);
       }]),
@@ -45,7 +50,10 @@ function start() {
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, first.title), subtitle, head.element), ...(bar ? [bar] : []), views);
   show(first);
-  followAddress();
+  followAddress(() => {
+    open = usual;
+    show(latest);
+  });
 }
 
 document.addEventListener('DOMContentLoaded', start);

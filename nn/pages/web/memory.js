@@ -1,9 +1,12 @@
 // The memory tab: bytes in live tensors over the step, the lifetime of every block, and its owners
 // at any time, initially at the peak.
+import { keepState, numberOf } from './address.js';
 import { bytesChart } from './chart.js';
 import { breakable, bytesText, h, percent } from './dom.js';
+import { saveable } from './export.js';
 import { memoryPlan } from './memory_plan.js';
 import { isAlive, stackView } from './memory_stack.js';
+import { speak } from './speak.js';
 import { scrolling, sortable, unsorted, valueCell } from './table.js';
 
 const KINDS = ['parameter', 'input', 'activation', 'gradient'];
@@ -18,16 +21,18 @@ export function memoryTab(panel, data) {
   const last = bytes.length - 1;
   const slider = h('input', { type: 'range', min: '0', max: String(last), id: 'time-slider',
     'data-control': 'time', oninput: () => show(Number(slider.value)) });
-  const status = h('p', { 'data-readout': 'time', 'aria-live': 'polite' });
+  const status = h('p', { 'data-readout': 'time' });
   const holders = h('tbody', {});
   const marks = [{ at: peak, text: 'peak' }];
   if (data.walk.length > 0 && forward <= last) marks.push({ at: forward, text: 'backward' });
   const blocks = stackView(lives, last, (life) => lifeText(data, life), (time) => show(time));
   const plan = memoryPlan(data);
+  const chart = bytesChart(bytes, marks, show);
   const why = peakText(data);
 
   function show(time) {
     slider.value = String(time);
+    keepState({ event: time });
     const held = lives.filter((life) => isAlive(life, time)).sort((a, b) => b.bytes - a.bytes);
     const sum = held.reduce((total, life) => total + life.bytes, 0);
     status.replaceChildren(h('b', {}, `Event ${time}: ${bytesText(bytes[time])}`),
@@ -37,12 +42,13 @@ export function memoryTab(panel, data) {
     unsorted(holders);
     blocks.show(time);
     plan.show(time);
+    speak(status.textContent);
   }
 
   panel.append(
-    h('h3', {}, 'Memory in use, operation by operation'),
+    h('div', { class: 'row spread' }, h('h3', {}, 'Memory in use, operation by operation'), h('span', { class: 'row' }, ...chart.buttons)),
     why ? h('p', { class: 'legend', 'data-readout': 'peak-reason' }, why) : '',
-    bytesChart(bytes, marks, show),
+    chart.element,
     h('div', { class: 'row walk' }, h('label', { for: 'time-slider' }, 'event'), slider,
       h('button', { class: 'step-button', 'data-control': 'peak', onclick: () => show(peak) },
         'peak'), status),
@@ -52,12 +58,12 @@ export function memoryTab(panel, data) {
           h('span', { class: `key ${kind}` }), kind)))),
       h('div', {}, h('h3', {}, 'Largest blocks in memory now'),
         scrolling('Largest blocks in memory now', 'wide', sortable(
-          h('table', { 'data-table': 'holders' }, h('thead', {}, h('tr', {},
+          saveable('holders', null, h('thead', {}, h('tr', {},
             ...[' block', ' kind', 'bytes', 'share', 'born', 'died'].map((name) => h('th',
               { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
           holders))))),
     h('div', { class: 'place' }, ...plan.elements));
-  show(peak);
+  show(numberOf('event', bytes.length, peak));
 }
 
 // Where the peak is, and whether that is usual for a model of this kind.

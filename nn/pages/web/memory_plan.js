@@ -1,6 +1,9 @@
 // The last part of the memory tab: where the step's blocks would be if their memory were planned,
 // and which blocks share addresses. Time goes right, addresses go up.
 import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
+import { saveable } from './export.js';
+import { roving } from './roving.js';
+import { speak } from './speak.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
 const PLAN_HEIGHT = 300;
@@ -17,9 +20,10 @@ export function memoryPlan(data) {
     return { elements: [title, h('p', { 'data-readout': 'plan' }, 'There is no plan: either no ' +
       'block belongs to this step alone, or there are too many.')], show: () => {} };
   }
-  const chosenText = h('p', { 'data-readout': 'place', 'aria-live': 'polite' });
+  const chosenText = h('p', { 'data-readout': 'place' });
   const picture = planPicture(blocks, plan, last, choose);
   const rows = h('tbody', {});
+  const renewStop = roving(rows, 'button');
 
   function choose(block) {
     const before = takenFrom(blocks, block);
@@ -30,11 +34,13 @@ export function memoryPlan(data) {
       before.length === 0 ? 'Nothing was there before; ' : `It reuses the memory of ${namesOf(before)}; `,
       after.length === 0 ? 'nothing follows it there.' : `it is followed by ${namesOf(after)}.`);
     for (const row of rows.rows) row.setAttribute('aria-selected', row.dataset.at === keyOf(block));
+    renewStop();
+    speak(chosenText.textContent);
   }
 
   const largest = blocks.slice().sort((a, b) => b.bytes - a.bytes || a.born - b.born).slice(0, 25);
   rows.append(...largest.map((block) => reuseRow(blocks, block, choose)));
-  const table = h('table', { 'data-table': 'reuse' }, h('thead', {}, h('tr', {},
+  const table = saveable('reuse', null, h('thead', {}, h('tr', {},
     ...[' block', 'bytes', 'at', 'born', 'died', ' takes the place of', ' is followed by'].map(
       (name) => h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null },
         name.trim())))), rows);
@@ -130,14 +136,16 @@ function planPicture(blocks, plan, last, choose) {
     context.fillText(bound, 6, y(plan.least) - 4);
   });
 
-  canvas.addEventListener('pointermove', (event) => {
+  const pointAt = (event) => {
     const box = canvas.getBoundingClientRect();
     const time = Math.floor((event.clientX - box.left - 4) / scaleX());
     const address = (PLAN_HEIGHT - 4 - event.clientY + box.top) / scaleY;
     const found = blocks.find((block) => block.born <= time && time <= block.until &&
       block.at <= address && address < block.end);
     if (found && found !== chosen) choose(found);
-  });
+  };
+  canvas.addEventListener('pointermove', pointAt);
+  canvas.addEventListener('click', pointAt); // by finger
   new ResizeObserver(draw).observe(element);
   onTheme(draw);
   return { element, show: (time) => {

@@ -1,6 +1,7 @@
 // The blocks of memory over time, stacked: a block is as high as its bytes, as long as its
 // lifetime, and moves down when a block below it is freed. Describes the block pointed at.
 import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
+import { speak } from './speak.js';
 
 const STACK_HEIGHT = 320;
 const STACK_EDGE = 4;
@@ -43,7 +44,17 @@ function barsOf(stacks) {
 export function stackView(lives, last, describe, choose) {
   const canvas = h('canvas', { 'aria-hidden': 'true' });
   const readout = h('p', { class: 'readout', 'data-readout': 'block' });
-  const element = h('div', { class: 'scroller lives', 'data-view': 'lives' }, canvas);
+  const order = lives.slice().sort((a, b) => a.born - b.born || b.bytes - a.bytes);
+  const element = h('div', { class: 'scroller lives', 'data-view': 'lives', tabindex: '0', role: 'group',
+    'aria-label': 'Blocks over time; arrow keys go from block to block', onkeydown: (event) => {
+      const at = order.indexOf(pointed);
+      const to = { ArrowLeft: Math.max(at - 1, 0), ArrowRight: Math.min(at + 1, order.length - 1), Home: 0,
+        End: order.length - 1 }[event.key];
+      if (to === undefined || order.length === 0) return;
+      event.preventDefault();
+      point(order[to]);
+      speak(readout.textContent);
+    } }, canvas);
   const stacks = stacksOf(lives, last);
   const bars = barsOf(stacks);
   const most = Math.max(1, ...stacks.map((pieces) => (pieces.length === 0 ? 0
@@ -74,16 +85,18 @@ export function stackView(lives, last, describe, choose) {
   const point = (life) => {
     if (life === pointed) return;
     pointed = life;
-    readout.textContent = life ? describe(life) : `At most ${bytesText(most)} are live at once; point at a block.`;
+    readout.textContent = life ? describe(life) : `At most ${bytesText(most)} are live at once; point at a block, or use the arrow keys.`;
     draw();
   };
-  canvas.addEventListener('pointermove', (event) => {
+  const pointAt = (event) => {
     const { time, bytes } = placeOf(event);
     const found = stacks[time].find(({ life, from }) => bytes >= from && bytes < from + life.bytes);
     point(found ? found.life : null);
-  });
-  canvas.addEventListener('pointerleave', () => point(null));
-  canvas.addEventListener('click', (event) => choose(placeOf(event).time));
+    return time;
+  };
+  canvas.addEventListener('pointermove', pointAt);
+  canvas.addEventListener('pointerleave', ({ pointerType }) => pointerType === 'mouse' && point(null));
+  canvas.addEventListener('click', (event) => choose(pointAt(event))); // a finger points by it as well
   pointed = undefined;
   point(null);
   new ResizeObserver(draw).observe(element);

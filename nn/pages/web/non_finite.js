@@ -1,5 +1,6 @@
 // The first NaN or infinity of the step, and the numbers around it.
 import { h, number, shapeText } from './dom.js';
+import { saveable } from './export.js';
 
 const COUNTS = [['NaN', (s) => s.nans], ['inf', (s) => s.infs - s.negInfs],
   ['\u2212inf', (s) => s.negInfs]];
@@ -13,7 +14,7 @@ export function nonFiniteView({ nonFinite }) {
   return h('section', { class: 'finding', role: 'note', 'data-view': 'finding' },
     h('h2', { class: 'warn' }, text[0].toUpperCase() + text.slice(1)),
     h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Around it' },
-      h('table', { 'data-table': 'finding' }, h('thead', {}, h('tr', {}, ...names.map((name) =>
+      saveable('finding', null, h('thead', {}, h('tr', {}, ...names.map((name) =>
         h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
       h('tbody', {}, ...nonFinite.tensors.map(findingRow)))),
     h('p', { class: 'quiet legend' }, 'What came later follows from it. The \u2212inf of a mask, ' +

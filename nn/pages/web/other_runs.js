@@ -5,7 +5,7 @@ import { h } from './dom.js';
 const OTHER_COLOURS = ['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6'];
 
 // The data in a report file, or null if it is not a report.
-export function reportIn(text) {
+function reportIn(text) {
   const found = /<script type="application\/json" id="data">([^<]*)<\/script>/.exec(text);
   try {
     const data = JSON.parse(found[1]);
@@ -27,7 +27,7 @@ export class OtherRuns {
     this.runs = []; // { name, curves, recipe, colour }
     const chooser = h('input', { type: 'file', accept: '.html', multiple: true, class: 'spoken',
       id: 'other-runs', 'data-control': 'other-runs', onchange: () => this.read(chooser) });
-    this.said = h('span', { class: 'warn', role: 'status' });
+    this.said = h('span', { class: 'warn', role: 'alert' });
     this.names = h('span', { class: 'row' });
     this.element = h('div', { class: 'row' }, chooser,
       h('label', { for: 'other-runs', class: 'step-button' }, 'Compare with other reports\u2026'),

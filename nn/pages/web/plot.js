@@ -1,6 +1,6 @@
 // Lines over training steps, with axes. This only draws; curves.js handles pointing, zooming and
 // text.
-import { colour, niceStep, textWidth } from './dom.js';
+import { colour, fontPixels, niceStep, textWidth } from './dom.js';
 import { uPlot } from './libraries/uplot.js';
 
 const LEFT = 40; // at least; as wide as its labels
@@ -50,6 +50,12 @@ export const wholeText = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ',');
 export const ticksOf = ({ x, y, log, width, height }) => ({ across: wholeTicks(x, ticksAcross(width)),
   up: (log ? logTicks : ticks)(y, ticksUp(height)) });
 
+// A function from a value to pixels: y[1] is at `top`, y[0] is `height` below.
+export function upOf([low, high], log, top, height) {
+  const scale = log ? Math.log : (x) => x;
+  return (x) => top + height * (scale(high) - scale(x)) / (scale(high) - scale(low));
+}
+
 // Levels within y from the highest down; those that are closer than a label is high share one:
 // { at, low, text }, from `at` down to `low`. `up` maps a value to pixels.
 export function groupLevels(levels, y, up) {
@@ -71,7 +77,7 @@ export function plotLines(element, { width, height, x, y, log, format, lines: al
   element.replaceChildren();
   const lines = all.filter(({ steps }) => steps.length > 0);
   const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 },
-    ticks: { show: false }, font: `11px ${colour('font')}` };
+    ticks: { show: false }, font: `${fontPixels(11)}px ${colour('font')}` };
   const series = [{}];
   const bands = [];
   const tables = [];
@@ -95,7 +101,7 @@ export function plotLines(element, { width, height, x, y, log, format, lines: al
     width, height, padding: [TOP, RIGHT, 0, 0], legend: { show: false },
     cursor: { show: false, drag: { x: false, y: false } },
     scales: { x: { time: false, range: () => x }, y: { distr: log ? 3 : 1, range: () => y } },
-    axes: [{ ...axis, size: BOTTOM, splits: () => acrossTicks,
+    axes: [{ ...axis, size: fontPixels(BOTTOM), splits: () => acrossTicks,
       values: (_, steps) => steps.map(wholeText) },
     { ...axis, size: room, incrs: [y[1] - y[0]], splits: () => upTicks, filter: (_, splits) => splits,
       values: () => upLabels }],

@@ -1,8 +1,11 @@
 // The predictions tab: the model's prediction at every place, coloured by the probability of the
 // right token; for the chosen place the likeliest tokens, and what each layer would have predicted.
+import { keepState, numberOf } from './address.js';
 import { barCell, h, number, sharePercent, tokenText } from './dom.js';
+import { saveable } from './export.js';
 import { layerRows, Predictions } from './guesses.js';
 import { imageCanvas } from './image_view.js';
+import { speak } from './speak.js';
 import { scrolling } from './table.js';
 
 // The minimum probability of the right token for each colour.
@@ -18,15 +21,15 @@ export function predictionsTab(panel, data) {
   }
   const predictions = new Predictions(data.predictions);
   const detail = h('section', { class: 'place', 'data-view': 'prediction' });
-  const spoken = h('p', { class: 'spoken', 'aria-live': 'polite' });
   const strip = tokenStrip(predictions, (place) => {
     detail.replaceChildren(...placeDetail(predictions, place));
-    spoken.textContent = verdict(predictions, predictions.rows[place]).textContent;
+    keepState({ token: place });
+    speak(verdict(predictions, predictions.rows[place]).textContent);
   });
   panel.append(h('h2', {}, 'What the model expected'), data.image ? picture(data.image) : '',
-    h('p', { 'data-readout': 'predictions' }, summary(predictions)), strip.element, legend(), detail,
-    spoken);
-  strip.choose(predictions.asked[0] ?? 0);
+    h('p', { 'data-readout': 'predictions' }, summary(predictions)), strip.element, legend(), detail);
+  const wanted = numberOf('token', predictions.rows.length, null);
+  strip.choose(predictions.asked.includes(wanted) ? wanted : predictions.asked[0] ?? 0);
 }
 
 // The model's input image, enlarged.
@@ -79,11 +82,11 @@ function legend() {
 const given = (predictions, place) =>
   h('span', { class: 'given quiet' }, predictions.readText(place));
 
-// The token at a place: the right answer; in a text with gaps, preceded by a wrong guess.
+// The token at a place: the right answer; in a text with gaps, after the wrong guess.
 function answerAt(predictions, { right, likeliest, lost }) {
   const name = predictions.nameOf(right);
   const [guess] = likeliest[0];
-  return predictions.next || lost || guess === right ? [name] : [h('s', {}, predictions.nameOf(guess)), ` ${name}`];
+  return predictions.next || lost || guess === right ? [name] : [`${predictions.nameOf(guess)} \u2192 ${name}`];
 }
 
 // Every place as a button with the right token; places that do not count in the loss are text.
@@ -157,12 +160,12 @@ function verdict(predictions, row) {
   if (row.right === null) return h('p', {}, 'The loss does not count this position.');
   if (row.lost) {
     return h('p', { 'data-readout': 'verdict' }, 'The right answer is ',
-      h('b', {}, predictions.nameOf(row.right)), `; ${LOST}.`);
+      h('b', {}, predictions.quoted(row.right)), `; ${LOST}.`);
   }
   const p = Math.exp(-row.loss);
   const place = row.rank === 1 ? 'its first choice' : `number ${row.rank}`;
   return h('p', { 'data-readout': 'verdict' }, 'The right answer is ',
-    h('b', {}, predictions.nameOf(row.right)), `, ${place} of ${predictions.classes}, with a ` +
+    h('b', {}, predictions.quoted(row.right)), `, ${place} of ${predictions.classes}, with a ` +
     `probability of ${sharePercent(p)}: the loss is \u2212ln ${number(p)} = ${number(row.loss)} nats.`);
 }
 
@@ -183,7 +186,7 @@ function likeliestTable(predictions, row) {
       others === 1 ? '1 other' : `${others} others`), h('td', {}, sharePercent(Math.max(0, rest))),
     barCell(Math.max(0, rest)), h('td', {})));
   }
-  return h('table', { 'data-table': 'likeliest' }, h('thead', {}, h('tr', {},
+  return saveable('likeliest', null, h('thead', {}, h('tr', {},
     h('th', { scope: 'col' }, 'rank'), h('th', { scope: 'col', class: 'word' }, 'answer'),
     h('th', { scope: 'col', colspan: '2' }, 'probability'), h('td', {}))),
   h('tbody', {}, ...lines));
@@ -198,7 +201,7 @@ function layersPart(predictions, place) {
     h('p', { class: 'quiet legend' }, 'The vectors that each layer reads, sent straight to the ' +
       'model\u2019s output (the \u201clogit lens\u201d).'),
     scrolling('Predictions by layer', 'wide',
-      h('table', { 'data-table': 'layers' }, h('thead', {}, h('tr', {},
+      saveable('layers', null, h('thead', {}, h('tr', {},
         head('stage', { class: 'word' }), head('first choice', { class: 'word', colspan: '2' }),
         ...(hasRight ? [head('right answer', { colspan: '2' }), head('rank')] : []))),
       h('tbody', {}, ...lines.map(({ name, loss, rank, id, p, lost }) => h('tr', {},

@@ -1,15 +1,18 @@
 // The processes tab of a run shared by several processes: the work of each, and its time.
 import { bytesText, flopsText, h, number, percent } from './dom.js';
+import { saveable } from './export.js';
+import { valueCell } from './table.js';
 
+// Name, text, and the number if the text has a unit.
 const PROCESS_COLUMNS = [
   ['threads', (p) => String(p.threads)],
   ['tokens', (p) => String(p.tokens)],
   ['tokens/s', (p) => number(Math.round(p.speed))],
-  ['FLOP', (p) => flopsText(p.flops)],
+  ['FLOP', (p) => flopsText(p.flops), (p) => p.flops],
   ['waiting', (p) => percent(p.waiting)],
   ['hidden', (p) => percent(p.hidden)],
-  ['sent', (p) => bytesText(p.sent)],
-  ['moments', (p) => bytesText(p.moments)],
+  ['sent', (p) => bytesText(p.sent), (p) => p.sent],
+  ['moments', (p) => bytesText(p.moments), (p) => p.moments],
 ];
 
 // Fills `panel`; returns a function that updates it with newer data.
@@ -21,11 +24,11 @@ export function processesTab(panel, data) {
     'time spent in messages; hidden: share of the gradients\' transfer that overlaps with the backward pass; ' +
     'moments: memory of the optimiser\'s moments. As of the latest evaluation.'),
   h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'processes' },
-    h('table', { 'data-table': 'processes' }, h('thead', {}, h('tr', {}, ...heads.map((head, i) =>
+    saveable('processes', null, h('thead', {}, h('tr', {}, ...heads.map((head, i) =>
       h('th', { scope: 'col', class: i === 1 ? 'word' : null }, head)))), rows)));
   const renew = ({ processes }) => rows.replaceChildren(...processes.map((p, rank) =>
     h('tr', { 'data-process': rank }, h('th', { scope: 'row' }, String(rank)),
-      h('td', { class: 'word' }, p.host), ...PROCESS_COLUMNS.map(([, text]) => h('td', {}, text(p))))));
+      h('td', { class: 'word' }, p.host), ...PROCESS_COLUMNS.map(([, text, value]) => (value ? valueCell(value(p), text(p)) : h('td', {}, text(p)))))));
   renew(data);
   return renew;
 }

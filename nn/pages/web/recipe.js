@@ -1,5 +1,6 @@
 // The recipe tab: how to reproduce this run, and the loss to expect.
 import { h, number, secondsText } from './dom.js';
+import { saveable } from './export.js';
 
 // Fills `panel`; returns a function that updates it with newer data.
 export function recipeTab(panel, data) {
@@ -7,7 +8,7 @@ export function recipeTab(panel, data) {
   const cost = h('p', { 'data-readout': 'cost' });
   const { command, options } = data.recipe;
   const table = (name, heads, body) => h('div', { class: 'wide', tabindex: '0', role: 'region',
-    'aria-label': name }, h('table', { class: 'words', 'data-table': name }, h('thead', {},
+    'aria-label': name }, saveable(name, 'words', h('thead', {},
     h('tr', {}, ...heads.map((head) => (head === '' ? h('td', {})
       : h('th', { scope: 'col', class: 'word' }, head))))), body));
   const rows = options.map(({ name, value, meaning }) => h('tr', { 'data-option': name },

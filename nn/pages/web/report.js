@@ -14,6 +14,7 @@ import { recipeTab } from './recipe.js';
 import { samplesTab } from './samples.js';
 import { hasSentence, sentenceTab } from './sentence.js';
 import { spikeList } from './spikes.js';
+import { speak } from './speak.js';
 import { tabbed } from './tabs.js';
 
 const VIEWS = [
@@ -71,10 +72,9 @@ function standingText({ status, recipe, curves }) {
 // The changing part of the header; returns a function that updates it with newer data.
 function standing(element, data) {
   const text = h('span', { 'data-readout': 'status' });
-  const spoken = h('p', { class: 'spoken', role: 'status' }); // changes with the state, not every step
   const age = h('span', { class: 'quiet', 'data-readout': 'age' });
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
-  element.append(bar, h('p', {}, text, ' ', age), spoken);
+  element.append(bar, h('p', {}, text, ' ', age));
   const tick = () => {
     const { state, written, seconds, step } = data.status;
     const old = Math.max(0, Date.now() / 1000 - written);
@@ -89,7 +89,7 @@ function standing(element, data) {
   const renew = (newer) => {
     data = newer;
     const { state, step } = data.status;
-    if (element.dataset.state !== state) spoken.textContent = standingText(data);
+    if (element.dataset.state !== state && element.dataset.state) speak(standingText(data)); // not at every step
     element.dataset.state = state;
     element.dataset.step = step;
     bar.value = step / Math.max(1, data.recipe.steps);
@@ -108,24 +108,32 @@ function standing(element, data) {
 function showReport() {
   if (answersPage()) return;
   let data = readData();
-  const renewals = [];
+  let renewals = []; // of the open tabs
   const state = h('div', { class: 'standing' });
   const head = headline(data.diagnosis);
   const views = VIEWS.filter(([name]) => (name !== 'processes' || data.processes.length > 1) &&
     (name !== 'sentence' || hasSentence(data)));
-  const tabs = tabbed(views.map(([name, label, fill]) =>
-    [name, label, (panel) => {
-      panel.append(helpFor(name));
-      renewals.push(fill(panel, data));
-    }]));
+  const body = h('div', {});
+  function showTabs() {
+    renewals = [];
+    const tabs = tabbed(views.map(([name, label, fill]) =>
+      [name, label, (panel) => {
+        panel.append(helpFor(name));
+        renewals.push(fill(panel, data));
+      }]));
+    body.replaceChildren(...tabs.elements);
+    tabs.begin('curves');
+  }
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), head.element, state),
-    ...tabs.elements);
-  renewals.push(standing(state, data), (newer) => head.renew(newer.diagnosis));
-  tabs.begin('curves');
-  followAddress();
+    body);
+  const renewState = standing(state, data);
+  showTabs();
+  followAddress(showTabs);
   follow(data, (newer) => {
     data = newer;
+    renewState(newer);
+    head.renew(newer.diagnosis);
     renewals.forEach((renew) => renew(newer));
   });
 }

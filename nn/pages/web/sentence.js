@@ -1,10 +1,13 @@
 // The sentence tab: the model's view of one fixed sentence at every recorded evaluation. The slider
 // or playback shows heads finding their roles and the text becoming predictable.
+import { keepState, numberOf } from './address.js';
 import { MapView } from './attention_map.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
+import { roving } from './roving.js';
 import { drawSmall } from './small_maps.js';
+import { speak } from './speak.js';
 
 const SENTENCE_PACE = 700; // milliseconds per evaluation during playback
 const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
@@ -16,13 +19,6 @@ class SeenAttention {
       places: 2 }); // the resolution is 1/254
     const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
     this.all = Float32Array.from(bytes, (x) => (x === 255 ? NaN : x / 254));
-  }
-
-  lostQueries(head) {
-    const weights = this.weights(head);
-    let lost = 0;
-    for (let i = 0; i < this.queries; ++i) lost += Number.isNaN(weights[i * this.keys]);
-    return lost;
   }
 
   weights(head) {
@@ -58,21 +54,26 @@ export const hasSentence = (data) => Boolean(data.sentence) &&
 // Fills `panel`; returns a function that updates it with newer data.
 export function sentenceTab(panel, data) {
   let looks = looksOf(data);
-  const chosen = { at: looks.length - 1, layer: 0, head: 0, query: data.sentence.tokens.length - 2, key: 0 };
+  const linked = looks.findIndex(({ step }) => step === numberOf('step', 1e12, null));
+  const chosen = { at: linked < 0 ? looks.length - 1 : linked, layer: numberOf('layer', 1000, 0),
+    head: numberOf('head', 1000, 0), query: data.sentence.tokens.length - 2, key: 0 };
   const texts = data.sentence.tokens;
   const slider = h('input', { type: 'range', min: '0', 'data-control': 'look', 'aria-label': 'Evaluation',
     oninput: () => {
       play.stop();
       show(Number(slider.value));
+      keepState({ step: looks[chosen.at].step });
+      speak(status.textContent);
     } });
   const play = playButton('play-looks', SENTENCE_PACE, () => chosen.at === looks.length - 1 && show(0),
     () => {
       show(Math.min(chosen.at + 1, looks.length - 1));
       return chosen.at < looks.length - 1;
     });
-  const status = h('p', { 'data-readout': 'look', 'aria-live': 'polite' });
+  const status = h('p', { 'data-readout': 'look' });
   const strip = h('div', { class: 'strip', tabindex: '0', role: 'group', 'aria-label': 'The sentence' });
   const maps = h('div', { class: 'maps', role: 'group', 'aria-label': 'Heads' });
+  const renewStop = roving(maps, 'button');
   const large = new MapView((pair) => {
     Object.assign(chosen, pair);
     drawHeads();
@@ -107,10 +108,13 @@ export function sentenceTab(panel, data) {
   function drawHeads() {
     const layers = layersAt(chosen.at);
     if (cells.length === 0) buildMaps(layers);
+    if (!(chosen.head < layers[chosen.layer]?.heads)) Object.assign(chosen, { layer: 0, head: 0 });
     for (const { canvas, layer, head, button } of cells) {
       drawSmall(canvas, layers[layer], head, 44);
       button.setAttribute('aria-pressed', String(layer === chosen.layer && head === chosen.head));
+      button.setAttribute('aria-label', `layer ${layer}, head ${head}: ${headSays(layers[layer], head)}`);
     }
+    renewStop();
     const layer = layers[chosen.layer];
     if (!layer) return;
     title.textContent = `${layer.module}, head ${chosen.head}`;
@@ -123,9 +127,10 @@ export function sentenceTab(panel, data) {
       const row = h('div', { class: 'maps-row' }, h('span', { class: 'quiet' }, `layer ${layer}`));
       for (let head = 0; head < each.heads; ++head) {
         const canvas = h('canvas', { 'aria-hidden': 'true' });
-        const button = h('button', { 'data-look': `${layer} ${head}`, 'aria-label': `Layer ${layer}, head ${head}`,
+        const button = h('button', { 'data-look': `${layer} ${head}`, 'aria-label': `layer ${layer}, head ${head}`,
           'aria-pressed': 'false', onclick: () => {
             Object.assign(chosen, { layer, head });
+            keepState({ layer, head });
             drawHeads();
           } }, canvas);
         cells.push({ canvas, layer, head, button });

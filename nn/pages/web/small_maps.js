@@ -55,7 +55,8 @@ function inSlices(f) {
   next();
 }
 
-// Draws the maps of `cells`, { canvas, attention, head }, one after another. Returns a function
+// Draws the maps of `cells`, { canvas, attention, head }, one after another, and calls a cell's
+// `drawn`, if it has one, after its map. Returns a function
 // that redraws them, stopping any drawing in progress.
 export function drawInTurn(cells, size) {
   let turn = 0;
@@ -69,12 +70,13 @@ export function drawInTurn(cells, size) {
           document.documentElement.dataset.maps = 'drawn';
           return false;
         }
-        const { canvas, attention, head } = cells[next];
+        const { canvas, attention, head, drawn } = cells[next];
         if (!canvas.isConnected) return false; // the page shows another step
         drawing ??= smallImage(attention, head, size);
         const { done, value } = drawing.next();
         if (!done) continue;
         paint(canvas, value, size);
+        drawn?.();
         drawing = null;
         ++next;
       }

@@ -6,7 +6,8 @@ import { h } from './dom.js';
 export class StepsView {
   // steps(): first and last step; draw() on any change but the pointer; mark() on a pointer change.
   constructor(steps, draw, mark) {
-    Object.assign(this, { steps, draw, mark, pointed: null, logChosen: false });
+    const pinned = numberOf('step', 1e12, null); // the step that a click or a key has chosen
+    Object.assign(this, { steps, draw, mark, pinned, pointed: pinned, logChosen: false });
     const kept = () => {
       keepState({ from: this.from.value || null, to: this.to.value || null });
       draw();
@@ -14,19 +15,20 @@ export class StepsView {
     const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
       value: numberOf(name, 1e12, null), 'data-control': name, onchange: kept });
     this.kept = kept;
-    const box = (name, text, checked, key) => h('label', {}, h('input', { type: 'checkbox', checked,
-      'data-control': name, onchange: draw }), ' ', key ? h('span', { class: `key ${key}` }) : '', text);
+    const box = (name, text, checked, key, changed = draw) => h('label', {}, h('input', { type: 'checkbox', checked,
+      'data-control': name, onchange: changed }), ' ', key ? h('span', { class: `key ${key}` }) : '', text);
     this.from = field('First step shown', 'from');
     this.to = field('Last step shown', 'to');
     this.smoothing = h('input', { type: 'range', min: '0', max: '0.98', step: '0.01', value: '0',
       'aria-label': 'Smoothing', 'data-control': 'smoothing', oninput: draw });
-    this.element = h('div', { class: 'row curve-controls' }, h('label', {}, 'Steps ', this.from),
+    this.element = h('div', { class: 'row curve-controls' }, h('label', {}, 'Show steps ', this.from),
       h('label', {}, 'to ', this.to), h('button', { class: 'step-button',
         'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'),
-      h('label', {}, 'Smoothing ', this.smoothing), box('log', 'logarithmic loss', false),
+      h('label', {}, 'Smoothing ', this.smoothing), box('log', 'logarithmic loss', false, null, () => {
+        this.logChosen = true;
+        draw();
+      }),
       box('training', 'training', true, 'activation'), box('validation', 'validation', true, 'gradient'));
-    this.element.querySelector('[data-control=log]').addEventListener('change',
-      () => { this.logChosen = true; }, { capture: true });
   }
 
   // Whether the loss has a logarithmic axis: by the reader, otherwise if its values need one.
@@ -51,6 +53,13 @@ export class StepsView {
   point(step) {
     this.pointed = step;
     this.mark();
+  }
+
+  // Chooses a step, which stays marked when the pointer leaves; null: none.
+  pin(step) {
+    this.pinned = step;
+    keepState({ step });
+    this.point(step);
   }
 
   zoom(from, to) {

@@ -1,6 +1,6 @@
 // Tabs: a list to choose from, by mouse or keyboard, and the panel of the open one. Panels are
 // filled when first opened.
-import { keepState, valueInAddress } from './address.js';
+import { asOpened, keepState, valueInAddress } from './address.js';
 import { h } from './dom.js';
 
 // tabs: [[name, label, fill(panel)]]. `shown` is called with the name after every opening; clicking
@@ -20,16 +20,16 @@ export function tabbed(tabs, shown = () => {}) {
       filled.add(name);
       const [, label, fill] = tabs.find(([other]) => other === name);
       panels.get(name).append(h('h2', { class: 'spoken' }, label)); // headings begin at this level
-      fill(panels.get(name));
+      asOpened(() => fill(panels.get(name)));
     }
     shown(name);
-    panels.get(name).dispatchEvent(new Event('shown'));
+    asOpened(() => panels.get(name).dispatchEvent(new Event('shown')));
   }
 
-  // A tab that the reader chooses is kept in the address.
+  // A tab that the reader chooses is kept in the address; Back returns to the one before.
   function choose(name) {
     open(name);
-    keepState({ tab: name });
+    keepState({ tab: name }, true);
   }
 
   function move(event) {

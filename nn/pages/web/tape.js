@@ -1,8 +1,9 @@
 // The tape tab: the step as it ran, as a graph folded by module and as a table; a slider steps
 // through backward, rule by rule.
 import { keepState, numberOf } from './address.js';
-import { saveTable } from './export.js';
+import { saveable, saveTable } from './export.js';
 import { bytesText, flopsText, h, number, percent, secondsText, shapeText } from './dom.js';
+import { speak } from './speak.js';
 import { scrolling, sortable, valueCell } from './table.js';
 import { TapeGraph } from './tape_graph.js';
 import { stateOf, WalkStates } from './walk.js';
@@ -10,7 +11,6 @@ import { stateOf, WalkStates } from './walk.js';
 export function tapeTab(panel, data) {
   const states = new WalkStates(data);
   const begun = numberOf('walk', data.walk.length + 1, 0);
-  let before = begun;
   const bar = walkBar(data.walk.length, begun, show);
   const detail = h('div', { class: 'entry', 'data-view': 'entry' });
   const graph = new TapeGraph(data, choose);
@@ -21,6 +21,7 @@ export function tapeTab(panel, data) {
 
   function choose(entry) {
     detail.replaceChildren(...entryDetail(data, entry));
+    keepState({ op: entry });
     graph.mark(entry);
     table.mark(entry);
   }
@@ -31,15 +32,14 @@ export function tapeTab(panel, data) {
     graph.show((entry) => stateOf(entry, state));
     table.show((entry) => stateOf(entry, state));
     if (at > 0) choose(data.walk[at - 1].entry);
-    if (at !== before) keepState({ walk: at });
-    before = at;
+    keepState({ walk: at });
   }
 
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
     h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), h('span', { class: 'row' }, saveTable('entries'), filter)),
     impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'More than 100% of the peak is impossible: ' +
       'it was measured while other programs were running.') : '', table.element);
-  choose(culpritOf(data) ?? 0);
+  choose(numberOf('op', data.entries.length, culpritOf(data) ?? 0));
   show(begun);
 }
 
@@ -53,7 +53,7 @@ function walkBar(steps, begun, show) {
   const slider = h('input', { type: 'range', min: '0', max: String(steps), value: String(begun),
     'data-control': 'walk', 'aria-label': 'Step of the walk back', id: 'walk-slider',
     oninput: () => show(Number(slider.value)) });
-  const status = h('p', { 'data-readout': 'walk', 'aria-live': 'polite' });
+  const status = h('p', { 'data-readout': 'walk' });
   const button = (by, name, label, arrow) => h('button', { class: 'step-button',
     'data-control': name, 'aria-label': label, onclick: () => {
       slider.value = String(Math.max(0, Math.min(steps, Number(slider.value) + by)));
@@ -67,6 +67,7 @@ function walkBar(steps, begun, show) {
     say: (words) => {
       status.replaceChildren(...words);
       slider.setAttribute('aria-valuetext', status.textContent);
+      speak(status.textContent);
     },
   };
 }
@@ -121,13 +122,13 @@ function entryDetail(data, number_) {
       `${bytesText(entry.saved)} for backward`),
     culpritOf(data) === number_ ? h('p', { class: 'warn' }, data.nonFinite.headline) : '',
     entry.dead ? h('p', { class: 'warn' }, entry.dead) : '',
-    scrolling('Its output', 'wide', h('table', { 'data-table': 'outputs' },
+    scrolling('Its output', 'wide', saveable('outputs', null,
       head([' output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
       h('tbody', {}, ...outputs))),
-    scrolling('Its inputs', 'wide', h('table', { 'data-table': 'inputs' },
+    scrolling('Its inputs', 'wide', saveable('inputs', null,
       head([' input from', ' type and shape', ...(anyDead ? [' why it has no gradient'] : [])]),
       h('tbody', {}, ...inputs))),
-    scrolling('What it took', 'wide', h('table', { 'data-table': 'work' },
+    scrolling('What it took', 'wide', saveable('work', null,
       head([' pass', 'FLOPs', 'bytes', 'time', 'least', 'of peak']),
       h('tbody', {}, workRow('forward', entry.forward),
         entry.backward ? workRow('backward', entry.backward) : '')))];
@@ -135,8 +136,9 @@ function entryDetail(data, number_) {
 
 function workRow(name, work) {
   return h('tr', {}, h('th', { class: 'word', scope: 'row' }, name),
-    ...[flopsText(work.flops), bytesText(work.bytes), secondsText(work.s),
-      secondsText(work.least), percent(ofPeak(work))].map((text) => h('td', {}, text)));
+    valueCell(work.flops, flopsText(work.flops)), valueCell(work.bytes, bytesText(work.bytes)),
+    valueCell(work.s, secondsText(work.s)), valueCell(work.least, secondsText(work.least)),
+    h('td', {}, percent(ofPeak(work))));
 }
 
 const ofPeak = (work) => (work && work.s > 0 ? work.least / work.s : 0);

@@ -2,6 +2,7 @@
 // is a tensor from its producer to a reader.
 import { bytesText, h, secondsText, svg } from './dom.js';
 import { layout } from './graph.js';
+import { roving } from './roving.js';
 
 const NODE = { width: 190, height: 40, letters: 22 };
 
@@ -16,6 +17,7 @@ export class TapeGraph {
     this.openNumbered();
     this.picture = h('div', { class: 'scroller graph', tabindex: '0', role: 'group',
       'aria-label': 'The tape as a graph' });
+    this.renewStop = roving(this.picture, '.node');
     this.opened = h('span', { class: 'row' });
     this.element = h('div', {}, h('p', { class: 'quiet legend' },
       'Click a module to expand it, an operation to see its numbers. On the way back: ',
@@ -140,7 +142,8 @@ export class TapeGraph {
     this.scale();
     this.show(this.state);
     this.listOpened();
-    if (this.marked !== undefined) this.mark(this.marked);
+    if (this.marked === undefined) this.renewStop();
+    else this.mark(this.marked);
   }
 
   box(node, at) {
@@ -166,7 +169,7 @@ export class TapeGraph {
       const box = this.boxes.find((each) => each.node.entries.includes(first));
       box.element.focus();
     };
-    return svg('g', { class: single ? 'node' : 'node module', tabindex: '0', role: 'button',
+    return svg('g', { class: single ? 'node' : 'node module', tabindex: '-1', role: 'button',
       'data-node': node.id, 'aria-label': `${shortened(title)} ${note}`, onclick: act,
       onkeydown: (event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -195,6 +198,7 @@ export class TapeGraph {
     for (const { node, element } of this.boxes) {
       element.setAttribute('aria-pressed', String(node.entries.includes(entry)));
     }
+    this.renewStop();
   }
 }
 

@@ -1,6 +1,8 @@
 // The computation of one stage of a token's path, with all the numbers needed to repeat it. Read
 // next: token_path.js, the source of the numbers.
 import { barCell, fixed, h, number, sharePercent, tokenText } from './dom.js';
+import { saveable } from './export.js';
+import { roving } from './roving.js';
 import { scrolling } from './table.js';
 import { lengthOf } from './token_path.js';
 
@@ -19,7 +21,8 @@ export function stageName({ kind, op, module, from, width, layer }) {
   if (names[kind]) return names[kind];
   if (kind === 'add') {
     const position = lastPart(module).startsWith('position');
-    return position ? 'Position embedding added' : !layer && /history/.test(module) ? 'Earlier token added'
+    const earlier = !layer && (/history/.test(module) ? 'summed' : from.some((each) => /history/.test(each.module)) && 'added');
+    return position ? 'Position embedding added' : earlier ? `Earlier tokens ${earlier}`
       : from.length > 1 ? 'Added to the residual stream' : 'Added';
   }
   if (kind === 'linear') return `Linear, to ${width}`;
@@ -86,17 +89,19 @@ class StageDetail {
       'aria-label': `Dimension ${d}` }, String(d)) : String(d)),
     ...(nameOf ? [h('td', { class: 'word' }, nameOf(d))] : []),
     ...all.map(([, x]) => h('td', {}, this.about(x[d]))), barCell(own[d] / most)));
+    const body = h('tbody', {}, ...rows);
+    if (choose) roving(body, 'button')();
     return h('div', {}, shown.length < own.length
       ? h('p', { class: 'quiet legend' }, `The ${shown.length} largest of ${own.length}.`) : '',
-    scrolling('Numbers', 'tall', h('table', { 'data-table': 'numbers' }, h('thead', {}, h('tr', {},
+    scrolling('Numbers', 'tall', saveable('numbers', null, h('thead', {}, h('tr', {},
       ...['d', ...(nameOf ? [' answer'] : []), ...all.map(([name]) => name)].map((name) =>
         h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())),
-      h('td', {}))), h('tbody', {}, ...rows))));
+      h('td', {}))), body)));
   }
 
   // [name, note, number] in rows.
   facts(...rows) {
-    return h('table', { class: 'steps', 'data-table': 'facts' }, h('tbody', {},
+    return saveable('facts', 'steps', h('tbody', {},
       ...rows.map(([name, note, value]) => h('tr', {}, h('th', { scope: 'row' }, name),
         h('td', { class: 'note quiet' }, note), h('td', {}, value)))));
   }
@@ -201,7 +206,7 @@ class StageDetail {
     }
     rows.push(h('tr', { class: 'total' }, h('td', {}), h('th', { class: 'word', scope: 'row' }, 'sum'),
       h('td', {}), h('td', {}), h('td', {}, this.about(mixed[d])), h('td', {})));
-    return h('table', { 'data-table': 'terms' }, h('thead', {}, h('tr', {}, h('td', {}),
+    return saveable('terms', null, h('thead', {}, h('tr', {}, h('td', {}),
       ...['key', 'weight', `v[${d}]`, 'weight \u00d7 v'].map((name) =>
         h('th', { scope: 'col', class: name === 'key' ? 'word' : null }, name)), h('td', {}))),
     h('tbody', {}, ...rows));
@@ -220,7 +225,7 @@ class StageDetail {
         h('td', {}, this.about(lengthOf(x))), h('td', {}, this.about(along(x))), barCell(along(x))));
     const many = written.length > 8 ? [] : written.map((x, head) => [`head ${head}`, x]);
     return [h('div', { class: 'columns' },
-      h('div', {}, h('h4', {}, 'What each head adds'), h('table', { 'data-table': 'written' },
+      h('div', {}, h('h4', {}, 'What each head adds'), saveable('written', null,
         h('thead', {}, h('tr', {}, h('td', {}), h('th', { scope: 'col' }, 'length'),
           h('th', { scope: 'col' }, 'share'), h('td', {}))), h('tbody', {}, ...rows)),
       h('p', { class: 'quiet legend' }, 'Share of the sum along its direction; negative where a head ' +
@@ -231,7 +236,7 @@ class StageDetail {
 
 function likeliest(predictions, place) {
   const row = predictions.rows[place];
-  return h('table', { 'data-table': 'answers' }, h('thead', {}, h('tr', {},
+  return saveable('answers', null, h('thead', {}, h('tr', {},
     h('th', { scope: 'col', class: 'word' }, 'answer'), h('th', { scope: 'col', colspan: '2' }, 'probability'),
     h('td', {}))),
   h('tbody', {}, ...row.likeliest.map(([id, p]) => h('tr', { 'aria-selected': String(id === row.right) },

@@ -3,6 +3,7 @@ import { keepState, numberOf } from './address.js';
 import { colour, fixed, h, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 import { Predictions } from './guesses.js';
 import { playButton } from './play.js';
+import { speak } from './speak.js';
 import { lengthOf, TokenPath } from './token_path.js';
 import { stageDetail, stageName } from './token_stage.js';
 
@@ -29,9 +30,9 @@ export function tokenTab(panel, data) {
   const transport = playBar(path.stages.length, show);
   const way = wayList(path, show);
 
-  function show(at, keep = true) {
+  function show(at) {
     state.at = at;
-    if (keep) keepState({ stage: at });
+    keepState({ stage: at });
     transport.say(at, statusText(path, at));
     way.mark(at);
     showDetail();
@@ -52,7 +53,7 @@ export function tokenTab(panel, data) {
     }), transport.element,
     h('div', { class: 'split way-split' }, way.element, detail));
   way.renew(state.place);
-  show(numberOf('stage', path.stages.length, 0), false);
+  show(numberOf('stage', path.stages.length, 0));
 }
 
 const statusText = (path, at) => {
@@ -106,7 +107,7 @@ function placeSwitch(path, data, state, changed) {
 function playBar(count, show) {
   const slider = h('input', { type: 'range', min: '0', max: String(count - 1), value: '0',
     'data-control': 'stage', 'aria-label': 'Stage', oninput: () => go(Number(slider.value)) });
-  const status = h('p', { 'data-readout': 'stage', 'aria-live': 'polite' });
+  const status = h('p', { 'data-readout': 'stage' });
   const at = () => Number(slider.value);
   const play = playButton('play', PACE, () => at() === count - 1 && show(0), () => {
     show(Math.min(at() + 1, count - 1));
@@ -127,6 +128,7 @@ function playBar(count, show) {
       slider.value = String(to);
       slider.setAttribute('aria-valuetext', text);
       status.textContent = text;
+      speak(text);
     },
   };
 }

@@ -1,5 +1,6 @@
 // Units of activation functions that passed no gradient in this step, entry by entry.
 import { h, number, percent } from './dom.js';
+import { saveable } from './export.js';
 import { scrolling, sortable } from './table.js';
 
 const SATURATES = ['tanh', 'sigmoid'];
@@ -26,7 +27,7 @@ export function unitsView({ entries }) {
 function unitsTable(idle) {
   const names = [' entry', ' module', 'rows', 'units', 'dead', 'share', ' ', 'unreached'];
   return scrolling('Dead units', 'wide', sortable(
-    h('table', { 'data-table': 'units' }, h('thead', {}, h('tr', {}, ...names.map((name) =>
+    saveable('units', null, h('thead', {}, h('tr', {}, ...names.map((name) =>
       (name === ' ' ? h('td', {}) : h('th', { scope: 'col',
         class: name.startsWith(' ') ? 'word' : null }, name.trim()))))),
     h('tbody', {}, ...idle.map(unitsRow)))));

@@ -7,6 +7,7 @@ const SIZES = {
 };
 const STORY_BYTES = 300000;
 const LEAST_TEXT = 1000; // characters
+const WORTH_ASKING = 20; // steps of a run
 
 const choice = (name, label, options, onchange) => h('label', {}, `${label} `,
   h('select', { 'data-control': name, onchange },
@@ -37,7 +38,17 @@ function savedRun() {
   };
 }
 
-// Text, size and length: { element, settings(), text() }.
+const MOST_STEPS = 100000;
+const ASKED_FOR = 4000; // milliseconds in which a second press discards the run
+
+// The number in a field; otherwise an error that names the field.
+function wholeIn(field, low, high) {
+  const x = Number(field.value);
+  if (field.value !== '' && Number.isInteger(x) && x >= low && x <= high) return x;
+  throw new Error(`${field.getAttribute('aria-label')} must be a whole number from ${low} to ${high}.`);
+}
+
+// Text, size and length: { element, settings(), text(), ask(steps) }.
 export function beginning(restart) {
   const own = h('textarea', { rows: 6, 'data-control': 'text', 'aria-label': 'Your own text',
     placeholder: `At least ${LEAST_TEXT} characters; a hundred thousand are better.` });
@@ -56,13 +67,28 @@ export function beginning(restart) {
     for (const field of [size.lastChild, steps, seed]) field.disabled = chosen() === 'saved';
   });
   const size = choice('size', 'Model', Object.entries(SIZES).map(([key, { name }]) => [key, name]));
-  const steps = h('input', { type: 'number', min: 1, max: 100000, value: 2000,
+  const steps = h('input', { type: 'number', min: 1, max: MOST_STEPS, value: 2000,
     'data-control': 'steps', 'aria-label': 'Steps' });
   const seed = h('input', { type: 'number', min: 0, max: 2147483647, value: 1337,
     'data-control': 'seed', 'aria-label': 'Seed' });
   const button = h('button', { class: 'step-button', 'data-control': 'restart', onclick: restart },
     'Start over');
   return {
+    // Whether a run of so many steps may be discarded: the button asks, and a second press answers.
+    ask(taken) {
+      if (taken < WORTH_ASKING || button.dataset.asked) {
+        delete button.dataset.asked;
+        button.textContent = 'Start over';
+        return true;
+      }
+      button.dataset.asked = 'yes';
+      button.textContent = `Discard ${taken} steps?`;
+      setTimeout(() => {
+        delete button.dataset.asked;
+        button.textContent = 'Start over';
+      }, ASKED_FOR);
+      return false;
+    },
     element: h('div', { class: 'beginning' }, h('div', { class: 'row' }, source, size,
       h('label', {}, 'Steps ', steps), h('label', {}, 'Seed ', seed), button), ownText,
     saved.element),
@@ -70,9 +96,10 @@ export function beginning(restart) {
     run: () => (chosen() === 'saved' ? saved.files() : null),
     settings() {
       const { layers, heads, dim, context, batch } = SIZES[size.lastChild.value];
-      return { layers, heads, dim, context, batch, steps: Number(steps.value),
-        evaluateEvery: Math.max(1, Math.min(100, Math.ceil(Number(steps.value) / 10))),
-        seed: Number(seed.value) };
+      const count = wholeIn(steps, 1, MOST_STEPS);
+      return { layers, heads, dim, context, batch, steps: count,
+        evaluateEvery: Math.max(1, Math.min(100, Math.ceil(count / 10))),
+        seed: wholeIn(seed, 0, 2147483647) };
     },
     // The training text; throws if it is too short.
     text() {
@@ -117,7 +144,7 @@ const RATES = [-5, -4, -3, -2].flatMap((power) => [1, 1.5, 2, 3, 5, 7].map((x) =
 // { element, lr(), dropout(), temperature() }; `changed` is called after every change of the first
 // two.
 export function whileItRuns(changed, temperatureChanged) {
-  const lr = slider('lr', 'Learning rate', [0, RATES.length - 1, RATES.indexOf(1e-3)],
+  const lr = slider('lr', 'Peak learning rate', [0, RATES.length - 1, RATES.indexOf(1e-3)],
     (i) => RATES[i], (x) => number(x, 2), changed);
   const dropout = slider('dropout', 'Dropout', [0, 50, 0], (i) => i / 100,
     (x) => `${Math.round(100 * x)}%`, changed);

@@ -1,6 +1,7 @@
 // The operations tab: a step taken operation by operation, forward through the tape and backward,
 // with the inputs and outputs of each. Read next: ../op_trace.h.
 import { h, number, rgb, shapeText } from './dom.js';
+import { speak } from './speak.js';
 
 const tint = (x, largest) => {
   const [r, g, b] = rgb(x < 0 ? 'gradient' : 'activation');
@@ -37,7 +38,7 @@ export function operationsView(ask) {
   let all = [];
   let at = 0;
   let step = 0;
-  const title = h('h2', { 'data-readout': 'operation', 'aria-live': 'polite' });
+  const title = h('h2', { 'data-readout': 'operation' });
   const place = h('p', { class: 'quiet' });
   const body = h('div', { class: 'operation' });
   const slider = h('input', { type: 'range', min: 0, max: 0, value: 0, 'data-control': 'operation',
@@ -77,6 +78,7 @@ export function operationsView(ask) {
       (op.module ? `, in ${op.module}` : '') + '.' +
       (at + 1 === all.length ? ' With these gradients the parameters have been updated.' : '');
     slider.setAttribute('aria-valuetext', title.textContent);
+    speak(title.textContent);
     body.replaceChildren(
       sideOf(op.back ? 'Gradient of the output' : 'Inputs', op.given),
       sideOf(op.back ? 'Gradients of the inputs' : 'Output', op.made));

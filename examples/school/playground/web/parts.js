@@ -1,6 +1,10 @@
 // The parts tab: what every head attends to and how much every parameter changes during training;
 // and the effect of removing heads, layers or other parts of the model.
 import { h, number, onTheme, percent, rgb, sized } from './dom.js';
+import { saveable } from './export.js';
+import { headSays } from './head_roles.js';
+import { roving } from './roving.js';
+import { speak } from './speak.js';
 
 const MAP = 84; // pixels
 const OTHERS = [['positions', 'positions'], ['norms', 'norms'],
@@ -22,6 +26,21 @@ function drawMap(canvas, weights, tokens) {
       context.fillRect(j * side, i * side, side, side);
     }
   }
+}
+
+// What a head does, in a sentence, from its weights alone.
+function roleOf(weights, tokens) {
+  let entropy = 0;
+  let most = 0;
+  for (let i = 0; i < tokens; ++i) {
+    most += Math.log(i + 1) / tokens;
+    for (let j = 0; j <= i; ++j) {
+      const p = weights[i * tokens + j];
+      if (!(p <= 0)) entropy -= p * Math.log(p) / tokens;
+    }
+  }
+  return headSays({ queries: tokens, keys: tokens, cross: false, seen: (i) => i + 1, weights: () => weights,
+    entropy: [entropy], mostEntropy: () => most }, 0);
 }
 
 // A useful step changes a parameter by about a thousandth of its size: the logarithmic scale goes
@@ -46,8 +65,9 @@ export function partsView({ ask, askLosses, takeAway }) {
   let due = false; // losses have been requested, or must be
   const gone = { layers: new Set(), heads: new Set() };
   const grid = h('div', { class: 'parts-grid' });
+  const renewStop = roving(grid, '.part');
   const body = h('tbody', {});
-  const verdict = h('p', { 'data-readout': 'losses', role: 'status' });
+  const verdict = h('p', { 'data-readout': 'losses' });
   const field = h('input', { type: 'search', size: 40, 'data-control': 'parts-sentence',
     'aria-label': 'Sentence whose heads are shown', onchange: () => {
       sentence = field.value;
@@ -96,14 +116,20 @@ export function partsView({ ask, askLosses, takeAway }) {
         }));
     });
     grid.replaceChildren(...rows);
+    renewStop();
   }
 
   function draw() {
     if (latest === null || !isOpen()) return;
     const { weights, updates } = latest;
     const tokens = Math.round(Math.sqrt(weights.length / maps.length));
-    maps.forEach(({ canvas }, i) =>
-      drawMap(canvas, weights.slice(i * tokens * tokens, (i + 1) * tokens * tokens), tokens));
+    maps.forEach(({ button, canvas }, i) => {
+      const own = weights.slice(i * tokens * tokens, (i + 1) * tokens * tokens);
+      drawMap(canvas, own, tokens);
+      const name = `layer ${Math.floor(i / settings.heads)}, head ${i % settings.heads}: ${roleOf(own, tokens)}`;
+      button.setAttribute('aria-label', name);
+      button.setAttribute('title', name);
+    });
     body.replaceChildren(...updates.map(updateRow));
   }
 
@@ -133,7 +159,7 @@ export function partsView({ ask, askLosses, takeAway }) {
         h('p', { class: 'quiet legend' }, 'Root mean squares. At the full learning rate, a healthy update is about a ' +
           'thousandth of the value; the bar goes from a millionth to 1.'),
         h('div', { class: 'wide flow', tabindex: '0', role: 'region', 'aria-label': 'Updates' },
-          h('table', { 'data-table': 'updates' }, h('thead', {}, h('tr', {},
+          saveable('updates', null, h('thead', {}, h('tr', {},
             h('th', { scope: 'col', class: 'word' }, 'parameter'),
             ...['value', 'gradient', 'update', 'update / value'].map((name) =>
               h('th', { scope: 'col' }, name)), h('td', {}))), body)));
@@ -167,6 +193,7 @@ export function partsView({ ask, askLosses, takeAway }) {
         : `; of the whole model ${number(whole)} (${asItStands > whole ? '+' : '\u2212'}` +
           `${percent(Math.abs(asItStands / whole - 1))}).`);
       verdict.className = isWhole ? '' : 'warn';
+      if (!isWhole) speak(verdict.textContent);
     },
     taken: refresh,
     failed: () => { due = false; },

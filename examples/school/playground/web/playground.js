@@ -1,13 +1,16 @@
 // The playground: a small GPT trains in this page, using the library in a worker, and the views of
 // `tapestry train` and `tapestry inspect` are shown live. Read next: worker.js; controls.js;
 // views.js.
+import { asOpened, followAddress, valueInAddress } from './address.js';
 import { beginning, whileItRuns } from './controls.js';
 import { h, number } from './dom.js';
 import { headline } from './headline.js';
+import { helpFor } from './help.js';
 import { operationsView } from './operations.js';
 import { partsView } from './parts.js';
 import { rulesView } from './rules.js';
 import { shareView } from './share.js';
+import { speak } from './speak.js';
 import { tabbed } from './tabs.js';
 import { bitsView, lookView, samplesView, waitingView } from './views.js';
 import { curvesTab } from './curves.js';
@@ -35,18 +38,19 @@ function standingOf({ status, recipe, curves }, playing) {
 function showPlayground() {
   document.title = 'Playground \u2013 Tapestry';
   const say = (kind, more) => worker.postMessage({ kind, ...more });
-  const status = h('p', { 'data-readout': 'status', role: 'status' }, 'Loading the library.');
+  const status = h('p', { 'data-readout': 'status' }, 'Loading the library.');
   const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
   const failed = h('p', { class: 'warn', 'data-readout': 'failed', role: 'alert', hidden: true });
   const other = h('p', { class: 'warn', 'data-readout': 'differs', hidden: true });
   const head = headline(null);
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
-  const run = h('button', { class: 'step-button', 'data-control': 'run', disabled: true,
+  const run = h('button', { class: 'step-button play', 'data-control': 'run', disabled: true,
     onclick: () => say(playing ? 'pause' : 'play') }, 'Play');
   const one = h('button', { class: 'step-button', 'data-control': 'step', disabled: true,
     onclick: () => say('step') }, 'One step');
   let playing = false;
   let latest = null; // report
+  let spokenStep = 0; // when its status was last read aloud
 
   const before = beginning(restart);
   const during = whileItRuns(change, () => samples.ask());
@@ -68,7 +72,7 @@ function showPlayground() {
     say('breakRule', rule);
   }, () => say('check'));
   const reports = [waitingView(curvesTab), waitingView(flowTab)];
-  const tabs = tabbed([
+  const views = [
     ['curves', 'Curves', reports[0].fill],
     ['samples', 'Samples', samples.fill],
     ['parts', 'Parts', parts.fill],
@@ -79,7 +83,11 @@ function showPlayground() {
     ['flow', 'Gradient flow', reports[1].fill],
     ['rules', 'Gradient check', rules.fill],
     ['bits', 'Bits', bits.fill],
-  ]);
+  ];
+  const tabs = tabbed(views.map(([name, label, fill]) => [name, label, (panel) => {
+    panel.append(helpFor(name));
+    fill(panel);
+  }]));
 
   function change() {
     if (latest) say('change', { lr: during.lr(), dropout: during.dropout() });
@@ -94,12 +102,11 @@ function showPlayground() {
     failed.hidden = true;
     try {
       const run = before.run();
-      if (run) {
-        say('resume', run);
-        return;
-      }
-      say('start', { ...before.text(), settings: { ...before.settings(), lr: during.lr(),
-        dropout: during.dropout() } });
+      const settings = run ? null : { ...before.text(), settings: { ...before.settings(), lr: during.lr(),
+        dropout: during.dropout() } };
+      if (!before.ask(latest ? latest.status.step : 0)) return;
+      if (run) say('resume', run);
+      else say('start', settings);
     } catch (error) {
       answers.failed(error);
     }
@@ -123,12 +130,19 @@ function showPlayground() {
         `(${differs.split(' ').join(', ')}): the steps from here on have different bits.`;
     },
     report(answer) {
+      const before = latest;
       latest = answer.data;
-      playing = answer.playing;
       const { step, state } = latest.status;
+      const stands = standingOf(latest, answer.playing);
+      const due = answer.playing && step - spokenStep >= latest.recipe.steps / 4;
+      if (before && (answer.playing !== playing || before.status.state !== state || due)) {
+        speak(stands);
+        spokenStep = step;
+      }
+      playing = answer.playing;
       run.textContent = playing ? 'Pause' : 'Play';
       run.disabled = one.disabled = state === 'finished' || state === 'diverged';
-      status.textContent = standingOf(latest, playing);
+      status.textContent = stands;
       status.className = state === 'diverged' ? 'warn' : '';
       document.body.dataset.step = step;
       document.body.dataset.playing = playing;
@@ -142,7 +156,7 @@ function showPlayground() {
       bits.stands(step, latest.recipe.steps);
     },
     sample: ({ text }) => samples.show(text),
-    look: ({ data }) => looks.show(data),
+    look: ({ data }) => asOpened(() => looks.show(data)),
     digest: ({ digest }) => bits.show(digest),
     heads: (answer) => parts.show(answer),
     losses: (answer) => parts.losses(answer),
@@ -165,7 +179,8 @@ function showPlayground() {
     h('div', { class: 'walk' }, h('div', { class: 'row' }, run, one, during.element), bar, status,
       head.element, subtitle, other, failed),
     ...tabs.elements);
-  tabs.open('curves');
+  tabs.begin('curves');
+  followAddress(() => tabs.open(valueInAddress('tab') ?? 'curves'));
   const worker = startWorker((answer) => answers[answer.kind](answer));
 }
 

@@ -1,6 +1,7 @@
 // The gradient check tab: break a backward rule, see the effect on training, and let the gradient
 // checker find it. Read next: ../broken_rule.h.
 import { h } from './dom.js';
+import { speak } from './speak.js';
 
 // In the order of Flaw.
 const FLAWS = ['has the wrong sign', 'is twice what it should be', 'is zero', 'is shifted by one place',
@@ -14,8 +15,8 @@ export function rulesView(broken, ask) {
   const flaw = h('select', { 'data-control': 'flaw',
     'aria-label': 'What is wrong with it', onchange: () => change() },
     ...FLAWS.map((text, i) => h('option', { value: i }, text)));
-  const standing = h('p', { 'data-readout': 'rule', role: 'status' });
-  const report = h('pre', { 'data-view': 'check', 'aria-live': 'polite', hidden: true });
+  const standing = h('p', { 'data-readout': 'rule' });
+  const report = h('pre', { 'data-view': 'check', hidden: true });
   const button = h('button', { class: 'step-button', 'data-control': 'check', onclick: () => {
     button.disabled = true;
     report.hidden = false;
@@ -30,6 +31,7 @@ export function rulesView(broken, ask) {
     standing.textContent = rule ? `From now on, steps use a broken rule: in ${rule.op}, the ` +
       `gradient of its ${rule.what} ${FLAWS[flaw.selectedIndex]}.` : 'All rules are right.';
     standing.className = rule ? 'warn' : '';
+    speak(standing.textContent);
     broken(rule ? { ...rule, flaw: flaw.selectedIndex } : { op: '', operand: 0, flaw: 0 });
   }
 
@@ -57,6 +59,7 @@ export function rulesView(broken, ask) {
     show(text) {
       const found = /^  first wrong op:[^\n]*(?:\n    [^\n]*)*/m.exec(text);
       report.textContent = found ? `${found[0].trim()}\n\n${text}` : text;
+      speak(found ? found[0].trim() : text.split('\n')[0]);
       button.disabled = false;
     },
     failed: () => { button.disabled = false; },

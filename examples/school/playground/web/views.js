@@ -3,6 +3,7 @@
 import { attentionTab } from './attention.js';
 import { gradientsTab } from './gradients.js';
 import { h } from './dom.js';
+import { speak } from './speak.js';
 import { tapeTab } from './tape.js';
 
 // A tab of the report, filled when it is open and data has arrived. `tab(panel, data)` returns a
@@ -64,20 +65,29 @@ class Asking {
 export function samplesView(ask) {
   const prompt = h('input', { type: 'search', 'data-control': 'prompt', size: 40,
     'aria-label': 'Text to continue', placeholder: 'text to continue',
-    onchange: () => asking.now() });
+    onchange: () => write() });
   const text = h('pre', { 'data-view': 'sample' });
+  let asked = false; // by the reader, who hears the answer
+  const write = () => {
+    asked = true;
+    asking.now();
+  };
   const asking = new Asking(() => ask(prompt.value));
   return {
     fill(panel) {
       panel.append(h('div', { class: 'row' }, h('label', {}, 'Begin with ', prompt),
         h('button', { class: 'step-button', 'data-control': 'write',
-          onclick: () => asking.now() }, 'Write')),
+          onclick: () => write() }, 'Write')),
       h('p', { class: 'quiet legend' }, 'The random numbers are the same every time: only the model and the ' +
         'temperature change.'), text);
       asking.fill(panel);
     },
     ask: () => asking.panel && asking.now(),
-    show: (written) => { text.textContent = written; },
+    show: (written) => {
+      text.textContent = written;
+      if (asked) speak(written);
+      asked = false;
+    },
     clear: () => {
       text.textContent = '';
       asking.step = -1;

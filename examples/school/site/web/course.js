@@ -45,7 +45,7 @@
         size: Math.max(number.length, 1), inputMode: 'decimal', defaultValue: number, spellcheck: false });
       field.setAttribute('aria-label', WORDS.number + name);
       field.title = name;
-      const pattern = type === 'int' ? /^-?\d+$/ : /^-?\d+\.?\d*(e-?\d+)?$/;
+      const pattern = type === 'int' ? /^[-+]?\d+$/ : /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
       field.addEventListener('input', () => {
         field.size = Math.max(field.value.length, 1);
         field.toggleAttribute('aria-invalid', !pattern.test(field.value));

@@ -1,0 +1,54 @@
+// The headings below which `tapestry train --help` lists its options. An option that is in none of
+// them is listed first, so a new one need not be entered here.
+#include <tapestry/examples/cli/options.h>
+
+#include <utility>
+#include <vector>
+
+namespace tapestry::cli {
+namespace {
+
+using Group = std::pair<const char*, std::vector<const char*>>;
+
+const std::vector<Group>& train_groups() {
+    static const std::vector<Group> all{
+        {"Data",
+         {"--text", "--data", "--test-fraction", "--batch", "--order", "--accumulate",
+          "--micro-batches", "--no-cache"}},
+        {"Beginning, and going on",
+         {"--out", "--model", "--train-only", "--resume", "--overwrite", "--override", "--fork",
+          "--step"}},
+        {"Model",
+         {"--kind",        "--context",      "--layers",     "--heads",     "--kv-heads",
+          "--dim",         "--hidden",       "--activation", "--positions", "--embedding-scale",
+          "--rotary-base", "--rotary-share", "--qk-norm",    "--bias",      "--tied-head",
+          "--deviation",   "--zero-outputs", "--earlier",    "--pairs",     "--softcap",
+          "--dropout",     "--compute",      "--weights"}},
+        {"Model of --task classify",
+         {"--buckets", "--words", "--word-ngrams", "--shortest", "--longest"}},
+        {"Steps and learning rate",
+         {"--steps", "--lr", "--min-lr", "--warmup", "--schedule", "--cooldown", "--clip"}},
+        {"Optimiser",
+         {"--optimizer", "--muon-lr", "--muon-momentum", "--muon-iterations", "--weight-decay",
+          "--beta1", "--beta2", "--eps", "--momentum", "--nesterov", "--alpha", "--centered"}},
+        {"Evaluation and report",
+         {"--eval-every", "--eval-batches", "--show-samples", "--no-report", "--trap-nan",
+          "--hash-every"}},
+        {"Checkpoints",
+         {"--checkpoint-every", "--keep", "--best", "--rewind-budget", "--wait-for-disk"}},
+        {"Machine", {"--seed", "--threads", "--plan", "--timeout"}},
+    };
+    return all;
+}
+
+}  // namespace
+
+void group_train_options(Options& options) {
+    for (const auto& [group, names] : train_groups()) {
+        for (const char* name : names) {
+            if (options.declares(name)) options.option(name).group(group);
+        }
+    }
+}
+
+}  // namespace tapestry::cli

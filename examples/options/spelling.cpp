@@ -1,0 +1,28 @@
+#include <tapestry/examples/options/spelling.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tapestry::cli {
+
+std::size_t mistakes_between(const std::string& a, const std::string& b) {
+    std::vector<std::vector<std::size_t>> least(a.size() + 1,
+                                                std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i) {
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                least[i][j] = i + j;
+                continue;
+            }
+            const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+            least[i][j] =
+                std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + change});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    return least[a.size()][b.size()];
+}
+
+}  // namespace tapestry::cli

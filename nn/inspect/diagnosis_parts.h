@@ -1,0 +1,16 @@
+// What the rules of diagnosis.cpp share with RunWatch (run_watch.cpp) and with the commands that
+// they suggest (command_words.cpp). Internal to nn/inspect.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// A loss that no sound model has after its first step: an untrained model's is near guessing.
+double clearly_above(double guessing);
+
+/// The words of a shell command, with their quotes.
+std::vector<std::string> words_of(const std::string& command);
+
+}  // namespace tapestry

@@ -1,0 +1,43 @@
+#include <tapestry/nn/inspect/diagnosis.h>
+#include <tapestry/nn/inspect/diagnosis_parts.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry {
+
+double clearly_above(double guessing) { return guessing + std::max(1.0, 0.25 * guessing); }
+
+RunWatch::RunWatch(std::int64_t steps, double clip, double guessing)
+    : window_(std::clamp<std::int64_t>(steps / 20, 10, 100)) {
+    facts_.planned = steps;
+    facts_.clip = clip;
+    facts_.guessing = guessing;
+}
+
+void RunWatch::add(const StepMetrics& m) {
+    RunFacts& f = facts_;
+    if (++seen_ == 1) {
+        f.first = {m.step, m.loss};
+        f.recent = m.loss;
+    }
+    const double weight = 1 / static_cast<double>(std::min(seen_, window_));
+    f.last = {m.step, m.loss};
+    f.recent += weight * (m.loss - f.recent);
+    if (seen_ >= window_ && (f.lowest.step == 0 || f.recent < f.lowest.value)) {
+        f.lowest = {m.step, f.recent};
+    }
+    if (4 * m.step <= 3 * f.planned) f.before = f.recent;
+    if (seen_ > 1 && f.above.step == 0 && m.loss > clearly_above(f.guessing)) f.above = f.last;
+    if (f.clip > 0 && m.grad_norm > f.clip) ++clipped_;
+    if (std::isfinite(m.grad_norm)) {
+        f.norm = std::isnan(f.norm) ? m.grad_norm : f.norm + weight * (m.grad_norm - f.norm);
+    }
+    f.clipped = static_cast<double>(clipped_) / static_cast<double>(seen_);
+    f.lr = seen_ == 1 ? m.lr : std::max(f.lr, m.lr);
+    if (!m.val_loss) return;
+    f.val = {m.step, *m.val_loss};
+    if (f.lowest_val.step == 0 || *m.val_loss < f.lowest_val.value) f.lowest_val = f.val;
+}
+
+}  // namespace tapestry
