@@ -308,9 +308,17 @@ Tensor det(const Tensor& a) {
     check_square("det", a);
     if (is_narrow(a.dtype())) return in_f32(det, a);
     Tensor y = of_pivots("det", a, [](const auto* pivots, std::int64_t n) {
+        // The exponent apart, because partial products may leave the range.
         std::decay_t<decltype(*pivots)> product = 1;
-        for (std::int64_t k = 0; k < n; ++k) product *= pivots[k];
-        return product;
+        std::int64_t exponent = 0;
+        for (std::int64_t k = 0; k < n; ++k) {
+            int of_pivot = 0, of_product = 0;
+            product = std::frexp(product * std::frexp(pivots[k], &of_pivot), &of_product);
+            if (product == 0 || !std::isfinite(product)) return product;
+            exponent += of_pivot + of_product;
+        }
+        constexpr std::int64_t kMost = 1 << 14;  // beyond any type's range
+        return std::ldexp(product, static_cast<int>(std::clamp(exponent, -kMost, kMost)));
     });
     return record<DetOp>({a}, y, a, y);
 }

@@ -77,13 +77,14 @@ struct Remainder {
 };
 
 struct FloorQuotient {
-    // From the exact remainder, as in Python: a / b may round up to the next integer.
+    // From the exact remainder, as in Python: a / b may round up to the next integer. In f64,
+    // because a - rest is no f32 in general.
     template <class T>
     T operator()(T a, T b) const {
         if (b == 0) return a / b;
-        const T rest = std::fmod(a, b);
-        const T quotient = std::round((a - rest) / b) - (opposite(rest, b) ? 1 : 0);
-        return quotient == 0 ? std::copysign(T(0), a / b) : quotient;
+        const double rest = std::fmod(a, b), multiple = a - rest;
+        const double quotient = std::round(multiple / b) - (opposite(rest, double{b}) ? 1 : 0);
+        return quotient == 0 ? std::copysign(T(0), a / b) : static_cast<T>(quotient);
     }
     std::int64_t operator()(std::int64_t a, std::int64_t b) const {
         if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));

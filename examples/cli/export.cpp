@@ -25,7 +25,12 @@ struct ExportSettings {
 // An earlier export may be replaced with --overwrite, but never a run or a Tapestry model.
 void check_vacant(const ExportSettings& s) {
     const std::filesystem::path out = s.out;
-    if (!is_there(out / kConfigName) && !is_there(out / kWeightsName)) return;
+    const auto has = [&out](const char* name) { return is_there(out / name); };
+    if (!has(kConfigName) && !has(kWeightsName)) {
+        require<IoError>(s.overwrite || !(has("vocab.json") || has("merges.txt")),
+                         "{}: already contains a tokenizer; --overwrite replaces it", shown(out));
+        return;
+    }
     const bool is_export = !is_there(out / kMetricsName) && is_hugging_face(out);
     require<IoError>(is_export, "{}: already contains a model; choose another directory",
                      shown(out));

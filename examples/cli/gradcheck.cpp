@@ -1,6 +1,6 @@
 // tapestry gradcheck: checks the gradients of every op and module, or of a trained model on real
 // text. The checks are in nn/catalog/check_gradients.h.
-#include <tapestry/core/file.h>
+#include <tapestry/core/result_file.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
@@ -74,7 +74,7 @@ int run_gradcheck(GradcheckSettings& s) {
         const bool few = checked.size() <= 4 || !s.module.empty() || !s.model.empty();
         print_text(catalog::to_text(checked, few));
     }
-    if (!s.plot.empty()) write_file_atomically(s.plot, to_svg(curves(s)));
+    if (!s.plot.empty()) write_result(s.plot, to_svg(curves(s)));
     if (catalog::count_of(checked, Verdict::fail) > 0) return kFailure;
     return catalog::count_of(checked, Verdict::inconclusive) > 0 ? kInconclusive : kSuccess;
 }

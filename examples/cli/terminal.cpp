@@ -1,7 +1,7 @@
 #include <tapestry/examples/cli/terminal.h>
 
 #include <tapestry/autograd/print.h>
-#include <tapestry/core/file.h>
+#include <tapestry/core/result_file.h>
 #include <tapestry/core/text/message.h>
 
 #include <sys/ioctl.h>
@@ -31,7 +31,7 @@ void add_width(Options& options, int& width) {
 void write_page(const std::string& out, const Inspector& inspector, const PageOptions& page,
                 const std::string& heads) {
     const std::string html = to_html(inspector, page);
-    write_file_atomically(out, html);
+    write_result(out, html);
     print("{}: {} entries, {}{}\n", shown(out), inspector.entries().size(), heads,
           bytes_text(html.size()));
 }

@@ -110,6 +110,10 @@ bool has_data(const fs::path& directory) {
     return fs::exists(directory / kDataName, ignored);
 }
 
+bool has_unfinished_data(const fs::path& directory) {
+    return !has_data(directory) && is_there(directory / kIdsName);
+}
+
 void check_holds_no_data(const fs::path& directory) {
     require<IoError>(!has_data(directory),
                      "{}: contains data (`tapestry tokenize`), which this would break; choose "

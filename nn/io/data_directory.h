@@ -18,6 +18,8 @@ using TokenData [[deprecated("use Corpus")]] = Corpus;
 
 /// Whether a directory has data, without reading it.
 bool has_data(const std::filesystem::path& directory);
+/// Whether a tokenization was killed there: ids, but no data.
+bool has_unfinished_data(const std::filesystem::path& directory);
 
 /// Throws IoError if it has: a model's tokenizer files would overwrite the data's.
 void check_holds_no_data(const std::filesystem::path& directory);

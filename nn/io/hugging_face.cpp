@@ -63,15 +63,14 @@ const char* name_of(Activation activation) {
 }
 
 // Settings that change the results and that our GPT does not have must have the value that turns
-// them off.
+// them off. reorder_and_upcast_attn may be anything: it computes scores in f32, as we always do.
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
     require<IoError>(type == "gpt2", "{}: \"model_type\" is \"{}\"; only \"gpt2\" is known",
                      file.path(), utf8::printable(type));
-    constexpr std::array<std::pair<const char*, bool>, 4> kNeeded{
+    constexpr std::array<std::pair<const char*, bool>, 3> kNeeded{
         {{"scale_attn_weights", true},
          {"scale_attn_by_inverse_layer_idx", false},
-         {"reorder_and_upcast_attn", false},
          {"add_cross_attention", false}}};
     for (const auto& setting : kNeeded) {
         const bool value = file.get<bool>(setting.first, setting.second);
@@ -249,12 +248,27 @@ void load_weights(const fs::path& path, const GPT& model) {
     check_all_used(file, stored);
 }
 
+// With this setting transformers puts a space before every text; the ids would differ.
+void check_no_prefix_space(const SavedFiles& files) {
+    constexpr const char* kSetting = "add_prefix_space";
+    const fs::path path = files.directory() / "tokenizer_config.json";
+    if (!is_there(path)) return;
+    const ConfigFile file(path);
+    require<IoError>(!file.get<bool>(kSetting, false),
+                     "{}: \"{}\" is true, which is not supported; set it to false, and begin the "
+                     "text with a space instead",
+                     file.path(), kSetting);
+}
+
 std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>(kTokenizerSetting, "");
     if (kind == "none") return nullptr;
     const fs::path characters = files.path(kCharTokenizerName);
     if (kind == "char") return read_char_tokenizer(characters);
-    if (auto tokenizer = read_byte_pair_tokenizer(files)) return tokenizer;
+    if (auto tokenizer = read_byte_pair_tokenizer(files)) {
+        check_no_prefix_space(files);
+        return tokenizer;
+    }
     std::error_code ignored;
     return fs::exists(characters, ignored) ? read_char_tokenizer(characters) : nullptr;
 }

@@ -40,12 +40,14 @@ bool is_hugging_face(const std::filesystem::path& directory);
 /// layer_norm_epsilon 1e-5, resid_pdrop, embd_pdrop, attn_pdrop 0.1: if these three differ, the
 /// largest is used for all, which only matters in training.
 ///
+/// reorder_and_upcast_attn changes nothing: scores are computed in f32 in any case.
+///
 /// Throws IoError, with file and setting or tensor, for: another model_type; a setting that changes
 /// the computation and that our GPT does not have (scale_attn_weights false,
-/// scale_attn_by_inverse_layer_idx, reorder_and_upcast_attn, add_cross_attention); a tensor that is
-/// missing, unknown, present both with and without prefix, or of another shape than the
-/// configuration's; an lm_head.weight that differs from wte.weight if the head is tied; an
-/// incomplete vocabulary, or one larger than the model's.
+/// scale_attn_by_inverse_layer_idx, add_cross_attention); add_prefix_space in
+/// tokenizer_config.json; a tensor that is missing, unknown, present both with and without prefix,
+/// or of another shape than the configuration's; an lm_head.weight that differs from wte.weight if
+/// the head is tied; an incomplete vocabulary, or one larger than the model's.
 LoadedModel load_hugging_face(const std::filesystem::path& directory);
 /// The same, with its config.json already read.
 LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);

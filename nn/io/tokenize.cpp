@@ -270,6 +270,13 @@ void check_is_free(const std::string& out) {
                          "choose another directory",
                          out, name);
     }
+    if (has_unfinished_data(out)) return;
+    for (const char* const name : {kTokenizerName, "vocab.json", "merges.txt", kAddedTokensName}) {
+        require<IoError>(!is_there(fs::path(out) / name),
+                         "{}: contains a tokenizer ({}), which this could replace; choose another "
+                         "directory",
+                         out, name);
+    }
 }
 
 // The directory for the data, locked before the texts are read: two tokenizations into one, or one

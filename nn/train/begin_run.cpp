@@ -72,7 +72,8 @@ void check_vacant(const RunRequest& r) {
     const auto has = [&out](const char* name) { return is_there(out / name); };
     const bool is_run = has(kMetricsName) || has(kCheckpointsFolder);
     const bool has_model = has(kConfigName) || has(kWeightsName);
-    if (!is_run && !has_model) return;
+    const bool has_tokenizer = has(kTokenizerName) || has("vocab.json") || has("merges.txt");
+    if (!is_run && !has_model && !has_tokenizer) return;
     if (r.overwrite) {
         require<IoError>(is_run || !is_hugging_face(out),
                          "{}: contains a model that another program wrote; choose another "
@@ -87,6 +88,8 @@ void check_vacant(const RunRequest& r) {
                      shown(out), stored.empty() ? 0 : stored.back().step);
     require<IoError>(!has_model, "{}: already contains a model; --overwrite replaces it",
                      shown(out));
+    require<IoError>(is_run || !has_tokenizer,
+                     "{}: already contains a tokenizer; --overwrite replaces it", shown(out));
 }
 
 // The directory, if it is there; another run at work in it is more to say than what it has saved.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
+#include <tapestry/core/result_file.h>
 #include <tapestry/tests/core/nobody.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>
@@ -352,4 +353,26 @@ TEST_CASE("directory: removed with all that is in it, and nothing that links lea
     remove_tree(scratch / "nowhere");
     CHECK(scratch.names() == Names{"kept"});
     CHECK_EQ(slurp(scratch / "kept" / "a"), "kept/a");
+}
+
+TEST_CASE("result file: an earlier result is replaced, and nothing else") {
+    const Scratch scratch;
+    const auto page = scratch / "page.html";
+    const std::string first = "<!doctype html>\n<p>1</p>", second = "<!doctype html>\n<p>2</p>";
+    write_result(page, first);
+    write_result(page, second);
+    CHECK_EQ(slurp(page), second);
+    spill(scratch / "empty", "");
+    write_result(scratch / "empty", first);
+    CHECK_EQ(slurp(scratch / "empty"), first);
+    for (const std::string& other :
+         {std::string("a text"), std::string("<svg xmlns="), std::string(9, '\0')}) {
+        spill(scratch / "other", other);
+        check_message<IoError>([&] { write_result(scratch / "other", first); },
+                               (scratch / "other").string() +
+                                   "': already exists and is another kind of file; choose another "
+                                   "name");
+        CHECK_EQ(slurp(scratch / "other"), other);
+    }
+    check_message<IoError>([&] { write_result(scratch.path(), first); }, "directory");
 }

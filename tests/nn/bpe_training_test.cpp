@@ -2,6 +2,7 @@
 // files.
 #include <doctest/doctest.h>
 #include <tapestry/core/random.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/tests/core/scratch.h>
@@ -63,6 +64,20 @@ Merges merged_plainly(const WordCounts& counts, std::size_t tokens) {
         }
     }
     return merges;
+}
+
+/// Chinese, as it were: runs of 1 to 20 characters, few of them frequent, between commas.
+std::string chinese(std::size_t bytes, std::uint64_t characters) {
+    Generator generator(42);
+    std::string text;
+    while (text.size() < bytes) {
+        for (std::uint64_t left = 1 + generator.below(20); left > 0; --left) {
+            const std::uint64_t of = 1 + generator.below(characters);
+            utf8::append(text, static_cast<char32_t>(0x4E00 + generator.below(of)));
+        }
+        text += "，";
+    }
+    return text;
 }
 
 std::string merges_text(const Merges& merges) {
@@ -201,6 +216,20 @@ TEST_CASE("bpe training: the merges of the definition, where pairs overlap and g
         const auto tokenizer = train_byte_pairs(words, 300);
         CHECK_EQ(tokenizer.merges_text(), merges_text(merged_plainly(words, 299)));
     }
+}
+
+TEST_CASE("bpe training: the merges of the definition, of characters of several bytes") {
+    // Short runs repeat, so words have many different counts.
+    for (const std::uint64_t characters : {3U, 30U, 300U}) {
+        const WordCounts words = counted(chinese(6000, characters));
+        const auto tokenizer = train_byte_pairs(words, 400);
+        CHECK_EQ(tokenizer.merges_text(), merges_text(merged_plainly(words, 399)));
+    }
+}
+
+TEST_CASE("bpe training: the same merges as when words were searched for a pair") {
+    const std::string text = chinese(1'000'000, 3000);
+    CHECK_EQ(train_byte_pairs(counted(text), 4000).hash(), "658d5fa0df77c9be2f3eb3a0b6ac92bc");
 }
 
 TEST_CASE("bpe training: ties go to lower ids, and what comes once is not learned") {

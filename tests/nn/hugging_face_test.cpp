@@ -188,7 +188,7 @@ TEST_CASE("hugging face: other spellings of the same model") {
             json.erase("layer_norm_epsilon");
             json["activation_function"] = "gelu_pytorch_tanh";
             json["scale_attn_weights"] = true;
-            json["reorder_and_upcast_attn"] = false;
+            json["reorder_and_upcast_attn"] = true;  // to f32, which it is
             json["task_specific_params"] = {{"text-generation", {{"do_sample", true}}}};
         });
     }
@@ -263,13 +263,34 @@ TEST_CASE("hugging face: a tokenizer under either pair of names, or none, but no
     copy.refused("the tokenizer has 377 tokens, the configuration 300");
 }
 
+TEST_CASE("hugging face: a tokenizer that puts a space before every text is refused") {
+    Copy copy;
+    const fs::path settings = copy.directory / "tokenizer_config.json";
+    spill(settings, "{\"add_prefix_space\": true}");
+    CHECK(load_model(copy.directory).tokenizer == nullptr);  // it has none: nothing to refuse
+    for (const char* name : {"vocab.json", "merges.txt"}) {
+        fs::copy_file(kFixture / name, copy.directory / name);
+    }
+    copy.refused(settings.string() +
+                 ": \"add_prefix_space\" is true, which is not supported; set it to false, and "
+                 "begin the text with a space instead");
+    spill(settings, "{\"add_prefix_space\": 1}");
+    copy.refused("\"add_prefix_space\" has an invalid value: 1");
+    for (const char* others :
+         {"{\"add_prefix_space\": false}", "{\"add_prefix_space\": null}",
+          "{\"model_max_length\": 1000000000000000019884624838656, \"errors\": \"replace\"}"}) {
+        spill(settings, others);
+        CHECK_EQ(load_model(copy.directory).tokenizer->encode("the cat").size(),
+                 load_model(kFixture).tokenizer->encode("the cat").size());
+    }
+}
+
 TEST_CASE("hugging face: settings that are refused") {
     const Copy copy;
     copy.refused_setting("model_type", "bert", "\"model_type\" is \"bert\"; only \"gpt2\"");
     copy.refused_setting("model_type", 7, "\"model_type\" has an invalid value: 7");
     copy.refused_setting("scale_attn_by_inverse_layer_idx", true,
                          "\"scale_attn_by_inverse_layer_idx\" is true, which is not supported");
-    copy.refused_setting("reorder_and_upcast_attn", true, "\"reorder_and_upcast_attn\" is true");
     copy.refused_setting("scale_attn_weights", false, "\"scale_attn_weights\" is false");
     copy.refused_setting("add_cross_attention", true, "\"add_cross_attention\" is true");
     copy.refused_setting("activation_function", "mish",

@@ -3,6 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <algorithm>
@@ -163,11 +164,33 @@ TEST_CASE("search: what it refuses") {
         },
         "beam_search: length penalty must be finite and >= 0, got -1");
     struct Broken : Decoding {
-        Tensor next(const Tensor&) override { return full({1, 2}, NAN); }
+        Tensor next(const Tensor&) override { return full({1, 2}, value); }
         void select(const Tensor&) override {}
+        double value = NAN;
     } broken;
-    check_throws<ValueError>([&] { greedy(broken, 1, {}); },
-                             "search: the model's logits contain NaN or infinity: it has diverged");
+    for (const double value : {NAN, INFINITY}) {
+        broken.value = value;
+        check_throws<ValueError>(
+            [&] { greedy(broken, 1, {}); },
+            "search: the model's logits contain NaN or infinity: it has diverged");
+    }
+}
+
+TEST_CASE("search: a logit of -inf forbids its token") {
+    struct Forbidding : Decoding {
+        Tensor next(const Tensor& latest) override {
+            return mul(ones({latest.size(0), 1}), tensor<float>({{-INFINITY, 1, 2}}));
+        }
+        void select(const Tensor&) override {}
+    } decoding;
+    const SearchOptions options{.max_length = 3};
+    CHECK(greedy(decoding, 1, options) == std::vector<std::vector<std::int64_t>>{{2, 2, 2}});
+    const auto hypotheses = beam_search(decoding, 1, {options, 3});
+    CHECK_FALSE(hypotheses[0].empty());
+    for (const Hypothesis& found : hypotheses[0]) {
+        CHECK(std::isfinite(found.log_probability));
+        CHECK_EQ(std::count(found.ids.begin(), found.ids.end(), 0), 0);
+    }
 }
 
 TEST_CASE("TransformerDecoding: greedy search is the likeliest token of the whole, each time") {

@@ -92,6 +92,20 @@ TEST_CASE("tokenize files: data is never written over, and nothing is left of ha
     check_message<IoError>([&] { tokenize_files(texts.out("other"), options); }, "missing.txt");
 }
 
+TEST_CASE("tokenize files: a tokenizer is not written over, the rest of a killed one is") {
+    const Texts texts;
+    const TokenizeOptions options = texts.options();
+    const std::filesystem::path out = texts.out();
+    std::filesystem::create_directory(out);
+    test::spill(out / "merges.txt", "mine");
+    check_message<IoError>([&] { tokenize_files(texts.out(), options); },
+                           ": contains a tokenizer (merges.txt), which this could replace");
+    CHECK_EQ(test::slurp(out / "merges.txt"), "mine");
+    test::spill(out / "ids.bin", "");
+    tokenize_files(texts.out(), options);
+    CHECK(has_data(texts.out()));
+}
+
 TEST_CASE("tokenize files: a second tokenization, or a run, in the same directory is refused") {
     const Texts texts;
     TokenizeOptions options = texts.options();

@@ -57,6 +57,8 @@ const std::vector<VectorBound>& vector_bounds() {
         {"logsumexp", 4, "the result"},
         {"softmax", 4, "1"},
         {"log_softmax", 4, "the largest absolute value"},
+        {"quantile", 2, "the largest absolute value"},
+        {"cross_entropy", 4, "the largest absolute value"},
         {"norm", 4, "the result"},
         {"norm, gradient", 8, "1"},
         {"layer_norm", 40, "the largest result"},
@@ -73,6 +75,8 @@ const std::vector<ClassicalBound>& classical_bounds() {
          {"avg_pool1d", "avg_pool2d", "bmm", "conv1d", "conv2d", "cumsum", "dot", "einsum",
           "linear", "matmul", "mm", "mv", "outer", "rotary", "scatter_add", "sum_to", "tensordot",
           "trace"}},
+        {"\\|y - exact\\| <= n u \\|y\\|: n factors, also where partial products leave the range",
+         {"prod", "cumprod"}},
         {"\\|w - exact\\| <= (2 d + (T + 12) u) w: T keys, scores within d = (D + 1) u scale "
          "\\|q\\| \\|k\\|, the sum of D absolute values (f32, f64)",
          {"attention_weights"}},
@@ -166,10 +170,9 @@ const std::vector<WithoutRow>& without_row() {
           "where"}},
         {"weighted means of four pixels, with weights rounded at the size of their position",
          {"interpolate"}},
-        {"composed of functions above, in the range in which the parts are",
-         {"binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "cumprod",
-          "dropout", "floor_divide", "huber_loss", "kl_div", "l1_loss", "mse_loss", "nll_loss",
-          "prod", "quantile", "remainder", "smooth_l1_loss"}},
+        {"minus the number that the target chooses: exact, and means as above", {"nll_loss"}},
+        {"0 or a product with 1 / (1 - p), which is rounded first", {"dropout"}},
+        {"composed of functions above, in the range in which the parts are", {"kl_div"}},
     };
     return all;
 }

@@ -5,6 +5,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/linalg.h>
 #include <tapestry/ops/matmul.h>
@@ -94,6 +95,27 @@ TEST_CASE("det: the gradient is the cofactors, for any rank") {
             CHECK_GT(largest(slope), 0.1);
         }
     }
+}
+
+TEST_CASE("det: within range where the partial products of its pivots are not") {
+    for (const double size : {1e30, 1e-30}) {
+        const double other = 1 / size;
+        const std::vector<double> diagonal{size, size, other, -other};
+        std::vector<double> values(16);
+        for (std::size_t i = 0; i < 4; ++i) values[5 * i] = diagonal[i];
+        const Tensor a = to(tensor(values, {4, 4}), DType::f32).set_requires_grad();
+        Tape tape;
+        const Tensor y = det(a);
+        CHECK_EQ(y.item(), doctest::Approx(-1).epsilon(1e-6));
+        const auto slopes = tape.gradient(y, {a})[0].to_vector<double>();
+        for (std::size_t i = 0; i < 4; ++i) {
+            CHECK_EQ(slopes[5 * i] * diagonal[i], doctest::Approx(-1).epsilon(1e-6));
+        }
+    }
+    const Tensor large = mul(eye(2, DType::f64), 1e200), small = mul(eye(2, DType::f64), 1e-200);
+    CHECK(std::isinf(det(large).item()));
+    CHECK_EQ(det(small).item(), 0);
+    CHECK(std::isnan(det(tensor<float>({NAN, 1, 1, 1}, {2, 2})).item()));
 }
 
 TEST_CASE("det: second derivatives at a singular matrix") {

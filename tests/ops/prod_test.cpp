@@ -4,7 +4,14 @@
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/scan.h>
+#include <tapestry/tests/ops/range_rows.h>
+#include <tapestry/tests/skip.h>
+
+#include <algorithm>
+#include <cmath>
 
 using namespace tapestry;
 
@@ -35,6 +42,38 @@ TEST_CASE("prod: a product within range whose partial products are not") {
     const auto slopes = gradient_of(x, [](const Tensor& v) { return prod(v); });
     CHECK(slopes[0] == doctest::Approx(1e-30));
     CHECK(slopes[3] == doctest::Approx(1e30));
+}
+
+TEST_CASE("prod, cumprod: n u times the product, from subnormal factors to the largest") {
+    if (!test::kHasExact) return test::skip("no long double here is better than a double");
+    for (const DType dtype : {DType::f32, DType::f64}) {
+        const int end = dtype == DType::f32 ? 125 : 1020;
+        const double u = dtype == DType::f32 ? 0x1p-24 : 0x1p-53;
+        Generator generator(3);
+        for (const int n : {2, 3, 10, 50}) {
+            std::vector<double> factors;
+            int exponent = 0;  // of the product; kept in range where an even number is multiplied
+            for (int i = 0; i < n; ++i) {
+                const int one = static_cast<int>((2 * generator.uniform() - 1) * end);
+                const int e = i % 2 == 0 ? one : std::clamp(-exponent, -end, end);
+                exponent += e;
+                factors.push_back(std::ldexp(1 + generator.uniform(), e));
+                if (dtype == DType::f32) factors.back() = static_cast<float>(factors.back());
+            }
+            const Tensor x = to(tensor(factors, {n}), dtype);
+            const auto partial = cumprod(x, 0).to_vector<double>();
+            test::Exact exact = 1;
+            for (int i = 0; i < n; ++i) {
+                exact *= factors[static_cast<std::size_t>(i)];
+                if (std::abs(std::ilogb(exact)) > end) continue;
+                const double off =
+                    partial[static_cast<std::size_t>(i)] / static_cast<double>(exact) - 1;
+                CHECK_LE(std::abs(off), (i + 1) * u);
+            }
+            if (std::abs(std::ilogb(exact)) > end) continue;
+            CHECK_LE(std::abs(prod(x).item() / static_cast<double>(exact) - 1), n * u);
+        }
+    }
 }
 
 TEST_CASE("cumprod: the gradient with zeros") {

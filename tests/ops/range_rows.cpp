@@ -4,7 +4,10 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/loss.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/rounding.h>
 
@@ -278,13 +281,70 @@ void add_two_operands(Rows& rows) {
         [](Exact x) { return 4 * x * x * x; }, {4, 4, 2});
 }
 
+// Of the two sides of a binary loss, the one that y selects.
+Tensor side(In y) { return to(gt(y, 0), y.dtype()); }
+
+void add_quotients_and_losses(Rows& rows) {
+    const auto add = [&rows](const char* name, const char* variant, Function2 f, Formula2 exact,
+                             const Bound& b) { add_row2(rows, name, variant, f, exact, b); };
+    add(
+        "remainder", "", remainder,
+        [](Exact a, Exact b) {
+            const Exact rest = std::fmod(a, b);
+            return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+        },
+        kRounded);
+    add("floor_divide", "", floor_divide,
+        [](Exact a, Exact b) {
+            if (b == 0) return a / b;
+            const Exact rest = std::fmod(a, b);
+            return std::round((a - rest) / b) - (rest != 0 && (rest < 0) != (b < 0) ? 1 : 0);
+        },
+        {0.502, 2});
+    const Bound composed{3, 3, 3};
+    add(
+        "mse_loss", "none", [](In x, In y) { return mse_loss(x, y, Reduction::none); },
+        [](Exact a, Exact b) { return (a - b) * (a - b); }, composed);
+    add(
+        "l1_loss", "none", [](In x, In y) { return l1_loss(x, y, Reduction::none); },
+        [](Exact a, Exact b) { return std::abs(a - b); }, kRounded);
+    const Formula2 huber = [](Exact a, Exact b) {
+        const Exact d = std::abs(a - b);
+        return d < 1 ? d * d / 2 : d - 0.5L;
+    };
+    add(
+        "huber_loss", "none", [](In x, In y) { return huber_loss(x, y, Reduction::none); }, huber,
+        composed);
+    add(
+        "smooth_l1_loss", "none", [](In x, In y) { return smooth_l1_loss(x, y, Reduction::none); },
+        huber, composed);
+    add(
+        "binary_cross_entropy_with_logits", "none; targets 0 and 1; infinite logits give NaN",
+        [](In x, In y) {
+            return binary_cross_entropy_with_logits(x, side(y), {.reduction = Reduction::none});
+        },
+        [](Exact x, Exact y) {
+            return x == kInf || (x == -kInf && !(y > 0)) ? NAN : softplus_of(y > 0 ? -x : x);
+        },
+        {4, 4});
+    add(
+        "binary_cross_entropy", "none; targets 0 and 1",
+        [](In x, In y) { return binary_cross_entropy(x, side(y), Reduction::none); },
+        [](Exact x, Exact y) {
+            if (!(x >= 0 && x <= 1)) return static_cast<Exact>(NAN);
+            return -std::max<Exact>(y > 0 ? std::log(x) : std::log1p(-x), -100);
+        },
+        {4, 4});
+}
+
 }  // namespace
 
 const std::vector<RangeRow>& range_rows() {
     static const Rows all = [] {
         Rows rows;
-        for (const auto add : {add_elementary, add_activations, add_two_operands,
-                               add_elementary_slopes, add_activation_slopes}) {
+        for (const auto add :
+             {add_elementary, add_activations, add_two_operands, add_quotients_and_losses,
+              add_elementary_slopes, add_activation_slopes}) {
             add(rows);
         }
         return rows;

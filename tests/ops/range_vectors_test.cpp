@@ -9,7 +9,9 @@
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
+#include <tapestry/ops/loss.h>
 #include <tapestry/ops/norm.h>
+#include <tapestry/ops/order.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>
@@ -102,6 +104,15 @@ Exact logsumexp_of(In x) {
     return most + std::log(sum_of(mapped(x, [&](Exact v) { return std::exp(v - most); })));
 }
 
+// Linear between the two nearest in order.
+Exact quantile_of(Numbers x, double q) {
+    std::sort(x.begin(), x.end());
+    const Exact at = Exact(q) * static_cast<Exact>(x.size() - 1);
+    const auto before = static_cast<std::size_t>(at);
+    const Exact next = x[std::min(before + 1, x.size() - 1)];
+    return x[before] + (next - x[before]) * (at - static_cast<Exact>(before));
+}
+
 Tensor slope(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
     const Tensor leaf = x.clone().set_requires_grad();
     Tape tape;
@@ -142,6 +153,15 @@ std::vector<VectorRow> sums() {
              const Exact total = logsumexp_of(x);
              return mapped(x, [&](Exact v) { return v - total; });
          },
+         [](In x, In /*y*/) { return largest(x); }},
+        {"cross_entropy",
+         [](const Tensor& x) {
+             return cross_entropy(reshape(x, {1, x.numel()}), zeros({1}, DType::i64));
+         },
+         [](In x) { return Numbers{logsumexp_of(x) - x[0]}; },
+         [](In x, In /*y*/) { return largest(x); }},
+        {"quantile", [](const Tensor& x) { return quantile(x, 0.3); },
+         [](In x) { return Numbers{quantile_of(x, 0.3)}; },
          [](In x, In /*y*/) { return largest(x); }},
     };
 }

@@ -1,6 +1,6 @@
 #include <tapestry/examples/school/tasks/task.h>
 
-#include <tapestry/core/file.h>
+#include <tapestry/core/result_file.h>
 #include <tapestry/nn/inspect/inspector.h>
 
 namespace tapestry::examples {
@@ -50,7 +50,7 @@ void write_page(const TaskOptions& options, Module& model, const TaskQuestion& q
         .texts = question.texts,
         .name_of = question.name_of,
         .image = question.image};
-    write_file_atomically(options.page, to_html(step.inspector(), page));
+    write_result(options.page, to_html(step.inspector(), page));
     if (options.print) fmt::print("{}: one step on {}\n", options.page, question.what);
 }
 
