@@ -17,43 +17,60 @@ constexpr Kind kind_of_ascii(char32_t code) {
     return code == U' ' || lies_in(code, U'\t', U'\r') ? Kind::space : Kind::other;
 }
 
-// The range that holds `code`, or null.
-template <class R>
-const R* find_range(std::span<const R> table, char32_t code) {
-    const auto after = std::upper_bound(table.begin(), table.end(), code,
-                                        [](char32_t c, const R& range) { return c < range.first; });
-    if (after == table.begin() || code > (after - 1)->last) return nullptr;
-    return &*(after - 1);
-}
-
-// The kinds of the first 65,536 code points: in a text of ideographs one load instead of ten
-// comparisons. Made of the ranges at the first use.
-const std::vector<Kind>& kinds_of_basic_plane() {
+// The categories of all code points, 1.1 MB, decoded at the first use: one load for a character.
+const std::vector<Category>& categories() {
     static const auto& all = *[] {
-        auto* const kinds = new std::vector<Kind>(0x10000, Kind::other);
-        for (const Range& range : ranges()) {
-            for (char32_t code = range.first; code <= range.last && code < kinds->size(); ++code) {
-                (*kinds)[code] = range.kind;
+        auto* const found = new std::vector<Category>;
+        found->reserve(0x110000);
+        for (const char* at = kCategoryRuns; *at != '\0';) {
+            const int place = *at >= 'a' ? *at - 'a' + 26 : *at - 'A';
+            std::size_t count = 0;
+            for (++at; *at >= '0' && *at <= '9'; ++at) {
+                count = 10 * count + static_cast<std::size_t>(*at - '0');
             }
+            found->insert(found->end(), std::max<std::size_t>(count, 1),
+                          static_cast<Category>(place));
         }
-        return kinds;
+        return found;
     }();
     return all;
 }
 
+// The property White_Space beyond ASCII and the separators (PropList.txt).
+constexpr char32_t kNextLine = 0x85;
+
 }  // namespace
+
+Category category_of(char32_t code) {
+    return code < categories().size() ? categories()[code] : Category::Cn;
+}
 
 Kind kind_of(char32_t code) {
     if (code < 0x80) return kind_of_ascii(code);
-    if (code < 0x10000) return kinds_of_basic_plane()[code];
-    const Range* found = find_range(ranges(), code);
-    return found == nullptr ? Kind::other : found->kind;
+    const Category category = category_of(code);
+    if (category >= Category::Lu && category <= Category::Lo) return Kind::letter;
+    if (category >= Category::Nd && category <= Category::No) return Kind::number;
+    const bool is_space =
+        (category >= Category::Zs && category <= Category::Zp) || code == kNextLine;
+    return is_space ? Kind::space : Kind::other;
+}
+
+std::optional<Category> category_named(std::string_view name) {
+    static constexpr std::string_view kNames =
+        "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
+    for (std::size_t i = 0; 2 * i < kNames.size(); ++i) {
+        if (kNames.substr(2 * i, 2) == name) return static_cast<Category>(i);
+    }
+    return {};
 }
 
 int width_of(char32_t code) {
     if (code < 0x80) return 1;
-    const WidthRange* found = find_range(width_ranges(), code);
-    return found == nullptr ? 1 : found->columns;
+    const auto table = width_ranges();
+    const auto after =
+        std::upper_bound(table.begin(), table.end(), code,
+                         [](char32_t c, const WidthRange& range) { return c < range.first; });
+    return after == table.begin() || code > (after - 1)->last ? 1 : (after - 1)->columns;
 }
 
 }  // namespace tapestry::unicode

@@ -7,6 +7,8 @@
 #include <tapestry/nn/data/words.h>
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <limits>
 
 namespace tapestry {
@@ -14,40 +16,6 @@ namespace {
 
 constexpr std::uint32_t kNoMerge = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-// Finds the marks of a text from left to right; of those that begin at one place, the longest.
-class MarkFinder {
-public:
-    using Marks = std::vector<std::pair<std::string, std::int64_t>>;
-    struct Found {
-        std::size_t at, size;
-        std::int64_t id;
-    };
-
-    MarkFinder(std::string_view text, const Marks& marks)
-        : text_(text), marks_(marks), next_(marks.size()) {
-        for (std::size_t i = 0; i < marks.size(); ++i) next_[i] = text.find(marks[i].first);
-    }
-
-    std::optional<Found> next(std::size_t from) {
-        std::optional<Found> best;
-        for (std::size_t i = 0; i < next_.size(); ++i) {
-            const std::string& mark = marks_[i].first;
-            if (next_[i] < from) next_[i] = text_.find(mark, from);
-            const std::size_t at = next_[i];
-            if (at == std::string_view::npos) continue;
-            if (!best || at < best->at || (at == best->at && mark.size() > best->size)) {
-                best = {at, mark.size(), marks_[i].second};
-            }
-        }
-        return best;
-    }
-
-private:
-    std::string_view text_;
-    const Marks& marks_;
-    std::vector<std::size_t> next_;  // of each mark, the first place not yet passed
-};
 
 }  // namespace
 
@@ -65,7 +33,10 @@ public:
         const auto known = known_.find(word);
         if (known != known_.end()) return repeat(known->second);
         const std::size_t first = ids_.size();
-        if (word.size() <= kShort) {
+        const Id whole = tokenizer_.rules_.whole_words ? tokenizer_.id_of(word) : -1;
+        if (whole >= 0) {
+            ids_.push_back(whole);
+        } else if (word.size() <= kShort) {
             encode_short(word);
         } else {
             encode_long(word);
@@ -102,7 +73,8 @@ private:
     }
 
     // All occurrences of the pair with the lowest rank are merged, from left to right, before any
-    // other pair; also before one of even lower rank that these merges create, as BPE is defined.
+    // other pair; also before one of even lower rank that these merges create, as BPE is defined
+    // (unless the tokenizer merges one at a time).
 
     void encode_short(std::string_view word) {
         std::size_t count = word.size();
@@ -115,7 +87,9 @@ private:
             for (std::size_t i = 0; i < count; ++i) best = std::min(best, ranks_[i]);
             if (best == kNoMerge) break;
             for (std::size_t i = 0; i < count; ++i) {
-                if (ranks_[i] == best) merge_short(i, count--);
+                if (ranks_[i] != best) continue;
+                merge_short(i, count--);
+                if (tokenizer_.one_at_a_time_) break;
             }
         }
         ids_.insert(ids_.end(), some_.begin(), some_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -175,6 +149,7 @@ private:
             std::pop_heap(candidates_.begin(), candidates_.end());
             places_.push_back(candidates_.back().at);
             candidates_.pop_back();
+            if (tokenizer_.one_at_a_time_) break;
         }
         for (const std::size_t at : places_) {
             if (symbols_[at].rank == rank) merge(at);  // unless a merge has changed the pair
@@ -244,7 +219,7 @@ BytePairTokenizer BytePairTokenizer::from_merges(const Merges& merges) {
         tokenizer.pairs_.push_back(pair);
     }
     tokenizer.end_of_text_ = tokenizer.add_token(std::string(kEndOfText));
-    tokenizer.marks_.emplace_back(kEndOfText, *tokenizer.end_of_text_);
+    tokenizer.marks_.add(std::string(kEndOfText), *tokenizer.end_of_text_);
     tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
     return tokenizer;
 }
@@ -265,14 +240,30 @@ void BytePairTokenizer::encode_piece(const TextPiece& piece, std::vector<std::in
         fail("{}: not UTF-8 at byte {}: {}", piece.what, flaw->byte, flaw->what);
     }
     WordEncoder encoder(*this, ids);
-    MarkFinder finder(text, marks_);
     std::size_t at = 0;
-    for (auto mark = finder.next(at); mark; mark = finder.next(at)) {
+    for (auto mark = marks_.find(text, at); mark; mark = marks_.find(text, at)) {
         encode_words(text.substr(at, mark->at - at), encoder);
         encoder.append(mark->id);
         at = mark->at + mark->size;
     }
     encode_words(text.substr(at), encoder);
+}
+
+void BytePairTokenizer::encode_words(const std::vector<std::string_view>& words,
+                                     std::vector<std::int64_t>& ids) const {
+    WordEncoder encoder(*this, ids);
+    std::deque<std::string> shortened;  // those without the bytes that have no token
+    for (std::string_view word : words) {
+        const auto has_token = [this](char c) {
+            return byte_ids_[static_cast<unsigned char>(c)] >= 0;
+        };
+        if (lacks_bytes_ && !std::all_of(word.begin(), word.end(), has_token)) {
+            std::string& kept = shortened.emplace_back();
+            std::copy_if(word.begin(), word.end(), std::back_inserter(kept), has_token);
+            word = kept;
+        }
+        if (!word.empty()) encoder.encode(word);
+    }
 }
 
 // Looks back for a cut that holds in any context, but only a limited distance: a text without one
@@ -288,12 +279,11 @@ std::size_t BytePairTokenizer::piece_end(std::string_view text) const {
 // The end of the last word that the unknown rest of the text cannot change: it could at most be a
 // longest word, or contain a mark.
 std::size_t BytePairTokenizer::last_sure_word(std::string_view text) const {
-    std::size_t margin = kLongestWord;
-    for (const auto& [mark, id] : marks_) margin = std::max(margin, kLongestWord + mark.size());
-    MarkFinder finder(text, marks_);
+    const std::size_t margin = kLongestWord + marks_.longest();
     std::size_t at = 0;
+    auto mark = marks_.find(text, 0);
     while (at + margin < text.size()) {
-        const auto mark = finder.next(at);
+        if (mark && mark->at < at) mark = marks_.find(text, at);
         const std::string_view before = text.substr(0, mark ? mark->at : text.size());
         at = at == before.size() ? at + mark->size : word_end(before, at);
     }
@@ -302,8 +292,9 @@ std::size_t BytePairTokenizer::last_sure_word(std::string_view text) const {
 
 // A cut within a mark, or what may become one, moves to before it. No cut is within kEndOfText.
 std::size_t BytePairTokenizer::before_mark(std::string_view text, std::size_t cut) const {
-    for (std::size_t i = 0; i < marks_.size() && cut > 0; ++i) {
-        const std::string_view mark = marks_[i].first;
+    const auto& marks = marks_.list();
+    for (std::size_t i = 0; i < marks.size() && cut > 0; ++i) {
+        const std::string_view mark = marks[i].first;
         if (mark == kEndOfText) continue;
         for (std::size_t at = cut - std::min(cut, mark.size() - 1); at < cut; ++at) {
             if (!mark.starts_with(text.substr(at, mark.size()))) continue;

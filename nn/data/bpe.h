@@ -9,6 +9,7 @@
 // 2019 (GPT-2), section 2.2.
 #pragma once
 
+#include <tapestry/nn/data/marks.h>
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <array>
@@ -57,6 +58,30 @@ public:
     /// and kEndOfText. Throws ValueError for a pair with an undefined token.
     static BytePairTokenizer from_merges(const Merges& merges);
 
+    /// How a tokenizer of another library differs from GPT-2's.
+    struct Rules {
+        bool whole_words = false;  ///< a word that is a token is not split, whatever the merges say
+    };
+    /// The tokens by id, as bytes ("": none has this id), and merges of any tokens. A byte without
+    /// a token is left out of texts. Of the pairs of a word, one at a time is merged, the first of
+    /// those with the lowest rank, also if a merge has just created it; from_text and from_merges
+    /// merge all pairs of one rank before. (No merges that were learned tell the difference.)
+    /// Throws ValueError for a token or a pair that occurs twice, and for a pair that is not of
+    /// tokens or whose result is none.
+    static BytePairTokenizer from_tokens(std::vector<std::string> tokens, const Merges& merges,
+                                         const Rules& rules);
+
+    /// Appends the ids of words, each encoded by itself. Time as for encode_piece.
+    void encode_words(const std::vector<std::string_view>& words,
+                      std::vector<std::int64_t>& ids) const;
+    /// The id of a token; -1 if it is none.
+    std::int32_t id_of(std::string_view bytes) const;
+    /// Whether some bytes have no token.
+    bool lacks_bytes() const { return lacks_bytes_; }
+    /// The bytes that a file's token represents. Throws ValueError, beginning with `place`, for a
+    /// character that represents none.
+    static std::string bytes_of(std::string_view token, const std::string& place);
+
     /// The contents of the two files, as from_text reads them.
     std::string vocab_json() const;
     /// The merges, one pair per line, in order.
@@ -64,7 +89,7 @@ public:
     /// The added tokens; empty if there are none.
     std::string added_json() const;
     /// Texts that are one token each in any context, kEndOfText and added ones, and their ids.
-    const std::vector<std::pair<std::string, std::int64_t>>& marks() const { return marks_; }
+    const std::vector<std::pair<std::string, std::int64_t>>& marks() const { return marks_.list(); }
 
     std::string_view kind() const override { return "bpe"; }
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(bytes_.size()); }
@@ -101,7 +126,6 @@ private:
     void read_added(std::string_view json, const std::string& name);
     void add_merge(std::string_view line, std::size_t number, const Names& names);
     Id add_token(const std::string& bytes);  // or its existing id
-    Id id_of(std::string_view bytes) const;  // -1 if it is not a token
     void encode_words(std::string_view text, WordEncoder& encoder) const;
     std::size_t last_sure_word(std::string_view text) const;
     std::size_t before_mark(std::string_view text, std::size_t cut) const;
@@ -122,8 +146,11 @@ private:
     std::vector<MergePlace> merges_ = std::vector<MergePlace>(64);
     std::array<Id, 256> byte_ids_{};
     std::optional<std::int64_t> end_of_text_;
-    std::vector<std::pair<std::string, std::int64_t>> marks_;  // kEndOfText first, if there
-    std::size_t in_vocabulary_ = 0;                            // tokens before the added ones
+    Marks marks_;                    // kEndOfText first, if there
+    std::size_t in_vocabulary_ = 0;  // tokens before the added ones
+    Rules rules_;
+    bool one_at_a_time_ = false;  // from_tokens
+    bool lacks_bytes_ = false;    // some bytes have no token
 };
 
 }  // namespace tapestry

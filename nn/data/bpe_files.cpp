@@ -45,19 +45,6 @@ std::string written(std::string_view bytes) {
     return text;
 }
 
-// The inverse. `place` begins the error message: "vocab.json: entry 7".
-std::string read_token(std::string_view text, const std::string& place) {
-    std::string bytes;
-    for (const char32_t character : utf8::decode(place, text)) {
-        const int byte = character < kBytes.size() ? kBytes[character] : -1;
-        require(byte >= 0,
-                "{}: {} has the character '{}' (U+{:04X}), which does not represent a byte", place,
-                utf8::quoted(text), utf8::printable(character), static_cast<unsigned>(character));
-        bytes.push_back(static_cast<char>(byte));
-    }
-    return bytes;
-}
-
 // Parses {"token": id, ...} and nothing else, without building a tree, and detects duplicates.
 class VocabParser final : public JsonHandler {
 public:
@@ -119,6 +106,19 @@ std::unordered_map<std::string, std::uint64_t> read_ids(std::string_view text,
 
 }  // namespace
 
+std::string BytePairTokenizer::bytes_of(std::string_view token, const std::string& place) {
+    std::string bytes;
+    for (const char32_t character : utf8::decode(place, token)) {
+        const int byte = character < kBytes.size() ? kBytes[character] : -1;
+        if (byte < 0) {
+            fail("{}: {} has the character '{}' (U+{:04X}), which does not represent a byte", place,
+                 utf8::quoted(token), utf8::printable(character), static_cast<unsigned>(character));
+        }
+        bytes.push_back(static_cast<char>(byte));
+    }
+    return bytes;
+}
+
 BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::string_view merges,
                                                const Names& names, std::string_view added) {
     BytePairTokenizer tokenizer;
@@ -126,6 +126,40 @@ BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::stri
     tokenizer.read_merges(merges, names);
     tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
     if (!added.empty()) tokenizer.read_added(added, names.added);
+    return tokenizer;
+}
+
+BytePairTokenizer BytePairTokenizer::from_tokens(std::vector<std::string> tokens,
+                                                 const Merges& merges, const Rules& rules) {
+    BytePairTokenizer tokenizer;
+    tokenizer.rules_ = rules;
+    tokenizer.one_at_a_time_ = true;
+    tokenizer.bytes_ = std::move(tokens);
+    for (std::size_t id = 0; id < tokenizer.bytes_.size(); ++id) {
+        const std::string& bytes = tokenizer.bytes_[id];
+        if (bytes.empty() || tokenizer.ids_.emplace(bytes, static_cast<Id>(id)).second) continue;
+        fail("byte pairs: token {} appears twice", utf8::quoted(bytes));
+    }
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        const Id id = tokenizer.id_of(std::string(1, static_cast<char>(byte)));
+        tokenizer.byte_ids_[byte] = id;
+        tokenizer.lacks_bytes_ |= id < 0;
+    }
+    for (const auto& [left, right] : merges) {
+        const Pair pair{tokenizer.id_of(left), tokenizer.id_of(right)};
+        const Id result = tokenizer.id_of(left + right);
+        if (pair.left < 0 || pair.right < 0 || result < 0) {
+            fail("byte pairs: {}, {} and both together are not all tokens", utf8::quoted(left),
+                 utf8::quoted(right));
+        }
+        const auto rank = static_cast<std::uint32_t>(tokenizer.pairs_.size());
+        if (!tokenizer.insert_merge(pair, {rank, result})) {
+            fail("byte pairs: the pair of {} and {} appears twice", utf8::quoted(left),
+                 utf8::quoted(right));
+        }
+        tokenizer.pairs_.push_back(pair);
+    }
+    tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
     return tokenizer;
 }
 
@@ -145,7 +179,7 @@ void BytePairTokenizer::read_vocab(std::string_view text, const std::string& nam
         place = &token;
     }
     for (const std::string* token : tokens) {
-        bytes_.push_back(read_token(*token, fmt::format("{}: id {}", name, bytes_.size())));
+        bytes_.push_back(bytes_of(*token, fmt::format("{}: id {}", name, bytes_.size())));
         require(!bytes_.back().empty(), "{}: id {} is an empty token", name, bytes_.size() - 1);
         ids_.emplace(bytes_.back(), static_cast<Id>(bytes_.size() - 1));
     }
@@ -158,7 +192,7 @@ void BytePairTokenizer::read_vocab(std::string_view text, const std::string& nam
     const Id end = id_of(kEndOfText);
     if (end >= 0) {
         end_of_text_ = end;
-        marks_.emplace_back(kEndOfText, end);
+        marks_.add(std::string(kEndOfText), end);
     }
 }
 
@@ -176,8 +210,7 @@ void BytePairTokenizer::read_added(std::string_view text, const std::string& nam
                 name, utf8::quoted(token), id, in_vocabulary_);
         if (!is_known) add_token(token);
         if (token == kEndOfText) end_of_text_ = static_cast<std::int64_t>(id);
-        const std::pair<std::string, std::int64_t> mark{token, id};
-        if (std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) marks_.push_back(mark);
+        marks_.add(token, static_cast<std::int64_t>(id));
     }
 }
 
@@ -202,8 +235,8 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
     const bool is_pair = space != std::string_view::npos && space > 0 && space + 1 < line.size() &&
                          line.find(' ', space + 1) == std::string_view::npos;
     require(is_pair, "{}: {} is not two tokens with a space between", place, utf8::quoted(line));
-    const std::string left = read_token(line.substr(0, space), place);
-    const std::string right = read_token(line.substr(space + 1), place);
+    const std::string left = bytes_of(line.substr(0, space), place);
+    const std::string right = bytes_of(line.substr(space + 1), place);
     for (const std::string& token : {left, right, left + right}) {
         require(id_of(token) >= 0, "{}: {} is not in {}", place, utf8::quoted(written(token)),
                 names.vocab);
@@ -217,7 +250,7 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
 
 std::string BytePairTokenizer::added_json() const {
     std::string text;
-    for (const auto& [token, id] : marks_) {
+    for (const auto& [token, id] : marks_.list()) {
         if (token == kEndOfText && static_cast<std::size_t>(id) < in_vocabulary_) continue;
         text += fmt::format("{}{}: {}", text.empty() ? "{" : ", ", json_text(token), id);
     }

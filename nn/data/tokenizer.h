@@ -1,6 +1,7 @@
 // Tokenizer: from text to ids and back. The one in this file uses the characters (Unicode code
-// points) of a text as tokens: no training, any script, and little code. The other is GPT-2's, in
-// nn/data/bpe.h; nn/data/text.h forms batches of the ids.
+// points) of a text as tokens: no training, any script, and little code. Others are GPT-2's, in
+// nn/data/bpe.h, and those of a tokenizer.json, in nn/tokenizers; nn/data/text.h forms batches of
+// the ids.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
 
-    /// "char" or "bpe".
+    /// "char", "bpe" or "json".
     virtual std::string_view kind() const = 0;
     /// Number of tokens: ids are 0 .. vocab_size() - 1.
     virtual std::int64_t vocab_size() const = 0;

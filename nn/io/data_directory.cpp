@@ -79,10 +79,15 @@ void check_format(const ConfigFile& file) {
 
 std::unique_ptr<Tokenizer> read_data_tokenizer(const SavedFiles& files, const ConfigFile& file) {
     check_format(file);
-    const bool of_characters = file.get<std::string>("tokenizer") == "char";
-    std::unique_ptr<Tokenizer> tokenizer = of_characters
-                                               ? read_char_tokenizer(files.path(kTokenizerName))
-                                               : read_byte_pair_tokenizer(files);
+    const auto kind = file.get<std::string>("tokenizer");
+    std::unique_ptr<Tokenizer> tokenizer;
+    if (kind == "char") {
+        tokenizer = read_char_tokenizer(files.path(kTokenizerName));
+    } else if (kind == "json") {
+        tokenizer = read_json_tokenizer(files.path(kTokenizerName));
+    } else {
+        tokenizer = read_byte_pair_tokenizer(files);
+    }
     require<IoError>(tokenizer != nullptr, "{}: no vocab.json and merges.txt",
                      shown(files.directory()));
     check_hash(shown(files.directory()) + ": the tokenizer", tokenizer->hash(),

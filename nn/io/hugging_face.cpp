@@ -9,6 +9,7 @@
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/foreign_weights.h>
+#include <tapestry/nn/io/hugging_face_llama.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/gpt.h>
@@ -66,8 +67,9 @@ const char* name_of(Activation activation) {
 // them off. reorder_and_upcast_attn may be anything: it computes scores in f32, as we always do.
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
-    require<IoError>(type == "gpt2", "{}: \"model_type\" is \"{}\"; only \"gpt2\" is known",
-                     file.path(), utf8::printable(type));
+    require<IoError>(type == "gpt2",
+                     "{}: \"model_type\" is \"{}\"; \"gpt2\" and \"llama\" are known", file.path(),
+                     utf8::printable(type));
     constexpr std::array<std::pair<const char*, bool>, 3> kNeeded{
         {{"scale_attn_weights", true},
          {"scale_attn_by_inverse_layer_idx", false},
@@ -223,27 +225,10 @@ std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig
     return stored;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-           a.to_vector<float>() == b.to_vector<float>();
-}
-
-// Some files store the tied head's weight a second time.
-void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored) {
-    const auto head = stored.find(std::string(kHead));
-    const auto table = stored.find("wte.weight");
-    if (head == stored.end() || table == stored.end()) return;
-    require<IoError>(same_bits(head->second, table->second),
-                     "{}: tensor \"{}\" is not \"wte.weight\", but the configuration ties them "
-                     "(\"tie_word_embeddings\")",
-                     file, kHead);
-    stored.erase(head);
-}
-
 void load_weights(const fs::path& path, const GPT& model) {
     std::map<std::string, Tensor> stored = read_tensors(path, model.config());
     const std::string file = path.string();
-    if (model.config().tied_head) drop_copy_of_head(file, stored);
+    if (model.config().tied_head) drop_copy_of_head(file, stored, std::string(kHead), "wte.weight");
     fill_parameters(file, stored, stored_parameters(model));
     check_all_used(file, stored);
 }
@@ -269,8 +254,9 @@ std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFil
         check_no_prefix_space(files);
         return tokenizer;
     }
-    std::error_code ignored;
-    return fs::exists(characters, ignored) ? read_char_tokenizer(characters) : nullptr;
+    if (is_there(characters)) return read_char_tokenizer(characters);
+    const fs::path json = files.path(kTokenizerName);
+    return is_there(json) ? read_json_tokenizer(json) : nullptr;
 }
 
 // ---- writing
@@ -343,6 +329,7 @@ LoadedModel load_hugging_face(const fs::path& directory) {
 }
 
 LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
+    if (is_hugging_face_llama(file)) return load_hugging_face_llama(file, files);
     const GPTConfig config = read_config(file);
     LoadedModel loaded{nullptr, read_bpe_files(file, files)};
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());

@@ -31,7 +31,9 @@ std::string config_json(const ModelConfig& config, const Tokenizer& tokenizer) {
 std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>("tokenizer", "char");
     if (kind == "char") return read_char_tokenizer(files.path(kTokenizerName));
-    require<IoError>(kind == "bpe", "{}: \"tokenizer\" is \"{}\"; must be one of \"char\", \"bpe\"",
+    if (kind == "json") return read_json_tokenizer(files.path(kTokenizerName));
+    require<IoError>(kind == "bpe",
+                     "{}: \"tokenizer\" is \"{}\"; must be one of \"char\", \"bpe\", \"json\"",
                      file.path(), utf8::printable(kind));
     auto tokenizer = read_byte_pair_tokenizer(files);
     require<IoError>(tokenizer != nullptr, "{}: neither vocab.json nor merges.txt exists",

@@ -131,6 +131,9 @@ std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::stri
     if (const auto* characters = dynamic_cast<const CharTokenizer*>(&tokenizer)) {
         return {text_file(char_name, characters->to_json())};
     }
+    if (const auto* json = dynamic_cast<const JsonTokenizer*>(&tokenizer)) {
+        return {text_file(kTokenizerName, json->json())};
+    }
     const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer);
     require(pairs != nullptr, "a tokenizer of kind {} cannot be saved", tokenizer.kind());
     std::vector<NewFile> files{text_file("vocab.json", pairs->vocab_json()),
@@ -146,6 +149,15 @@ std::unique_ptr<CharTokenizer> read_char_tokenizer(const fs::path& file) {
         return std::make_unique<CharTokenizer>(CharTokenizer::from_json(text));
     } catch (const ValueError& error) {
         fail<IoError>("{}: {}", file.string(), error.what());
+    }
+}
+
+std::unique_ptr<Tokenizer> read_json_tokenizer(const fs::path& file) {
+    try {
+        return std::make_unique<JsonTokenizer>(
+            JsonTokenizer::from_json(read_file(file, kMaxTokenizer), file.string()));
+    } catch (const ValueError& error) {
+        throw IoError(error.what());
     }
 }
 
@@ -226,6 +238,22 @@ void fill_parameters(const std::string& file, std::map<std::string, Tensor>& sto
         Tensor(parameter).copy_(transposed ? views::transpose(tensor, 0, 1) : tensor);
         stored.erase(found);
     }
+}
+
+void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored,
+                       const std::string& head, const std::string& table) {
+    const auto copy = stored.find(head);
+    const auto original = stored.find(table);
+    if (copy == stored.end() || original == stored.end()) return;
+    const Tensor &a = copy->second, &b = original->second;
+    const bool same =
+        a.shape() == b.shape() && a.dtype() == b.dtype() &&
+        cast(a, DType::f32).to_vector<float>() == cast(b, DType::f32).to_vector<float>();
+    require<IoError>(same,
+                     "{}: tensor \"{}\" is not \"{}\", but the configuration ties them "
+                     "(\"tie_word_embeddings\")",
+                     file, head, table);
+    stored.erase(copy);
 }
 
 void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored) {

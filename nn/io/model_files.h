@@ -10,6 +10,7 @@
 #include <tapestry/nn/models/bag/bag.h>
 #include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/transformer.h>
+#include <tapestry/nn/tokenizers/json_tokenizer.h>
 
 #include <filesystem>
 #include <functional>
@@ -51,11 +52,14 @@ ModelKind kind_in(const ConfigFile& file);
 /// Throws IoError for the other kind, or an unknown format.
 void check_kind(const ConfigFile& file, ModelKind needed);
 
-/// The tokenizer's files: characters in `char_name`, byte pairs in vocab.json and merges.txt.
+/// The tokenizer's files: characters in `char_name`, byte pairs in vocab.json and merges.txt, those
+/// of a tokenizer.json in that.
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name);
 
 /// Reads characters. Throws IoError that names the file.
 std::unique_ptr<CharTokenizer> read_char_tokenizer(const std::filesystem::path& file);
+/// Reads a tokenizer.json of Hugging Face's. Throws IoError that names the file.
+std::unique_ptr<Tokenizer> read_json_tokenizer(const std::filesystem::path& file);
 /// Reads vocab.json and merges.txt, or OpenAI's encoder.json and vocab.bpe; null if there are none
 /// of them. Throws IoError for one without the other.
 std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& files);
@@ -88,13 +92,18 @@ struct StoredParameter {
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
                      const std::vector<StoredParameter>& parameters);
 
+/// Some files store the tied head's weight a second time: removes it. Throws IoError if it is not
+/// the embedding's.
+void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored,
+                       const std::string& head, const std::string& table);
+
 /// Throws IoError naming the first unused tensor.
 void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored);
 
 // ---- byte pairs for Hugging Face's tokenizers ---------------------------------------------------
 
-/// The text of a tokenizer.json, which is written but never read. Its tokenizer encodes every text
-/// as ours does, with <|endoftext|> as a special token.
+/// The text of a tokenizer.json. Its tokenizer encodes every text as ours does, with <|endoftext|>
+/// as a special token.
 std::string tokenizer_json(const BytePairTokenizer& tokenizer);
 
 }  // namespace tapestry

@@ -69,7 +69,7 @@ struct TokenizeOptions {
     TextFileOptions files = {};      ///< which files of the directories
     std::string field = "text";      ///< field of a line of JSON that holds its text
     /// "chars": the characters that occur. "bpe": byte pairs, learned from the texts. Any other
-    /// value is the directory of a model or of data whose tokenizer is used.
+    /// value is the directory of a model or of data whose tokenizer is used, or a tokenizer.json.
     std::string tokenizer = "chars";
     std::int64_t vocab = 4096;           ///< for "bpe": number of tokens, including the 256 bytes
     std::uint64_t sample = 100'000'000;  ///< for "bpe": bytes of text to learn from

@@ -122,7 +122,11 @@ StepOnText step_of_classifier(const std::string& directory, const std::string& p
 std::vector<std::string> token_texts(const Tokenizer& tokenizer,
                                      std::span<const std::int64_t> ids) {
     std::vector<std::string> texts;
-    for (const std::int64_t& id : ids) texts.push_back(tokenizer.decode(std::span(&id, 1)));
+    for (const std::int64_t& id : ids) {
+        // A model's table may be padded with rows that no token has.
+        const bool is_token = id >= 0 && id < tokenizer.vocab_size();
+        texts.push_back(is_token ? tokenizer.decode(std::span(&id, 1)) : fmt::format("[{}]", id));
+    }
     return texts;
 }
 

@@ -43,7 +43,8 @@ struct StepOnText {
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target = {});
 
-/// The text of each token. Bytes that are not a whole character are returned unchanged.
+/// The text of each token, "[id]" for an id that is none. Bytes that are not a whole character are
+/// returned unchanged.
 std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const std::int64_t> ids);
 
 }  // namespace tapestry

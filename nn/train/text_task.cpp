@@ -179,8 +179,8 @@ void TextTask::write_description(Commit& commit, const std::string& folder) cons
 }
 
 std::vector<std::string> TextTask::description_files() const {
-    if (tokenizer().kind() == "char") return {kConfigName, kTokenizerName};
-    return {kConfigName, "vocab.json", "merges.txt"};
+    if (tokenizer().kind() == "bpe") return {kConfigName, "vocab.json", "merges.txt"};
+    return {kConfigName, kTokenizerName};
 }
 
 // ---- what people see ----------------------------------------------------------------------------

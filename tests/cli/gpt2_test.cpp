@@ -188,8 +188,8 @@ TEST_CASE("cli gpt2: directories that do not fit together") {
     config["n_embd"] = 27;
     spill(place / "g/config.json", config.dump());
     refused("tensor \"wte.weight\" is f32 [377, 24]; the configuration needs f32 [377, 27]");
-    spill(place / "g/config.json", "{\"model_type\": \"llama\"}");
-    refused("g/config.json: \"model_type\" is \"llama\"; only \"gpt2\" is known");
+    spill(place / "g/config.json", "{\"model_type\": \"bert\"}");
+    refused("g/config.json: \"model_type\" is \"bert\"; \"gpt2\" and \"llama\" are known");
     const std::string weights = slurp(kFixture / "model.safetensors");
     spill(place / "g/model.safetensors", weights.substr(0, weights.size() - 4));
     refused("'g/model.safetensors': truncated");

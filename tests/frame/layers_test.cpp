@@ -36,9 +36,9 @@ const std::vector<Room>& rooms() {
     static const Names modules = ops + Names{"nn/module", "nn/layers"};
     static const Names layers = modules + Names{"nn/attention", "nn/recurrent", "nn/transformer"};
     static const Names nn =
-        layers + Names{"nn/models",        "nn/optim",   "nn/data",    "nn/io",
-                       "nn/generate",      "nn/inspect", "nn/pages",   "nn/distributed",
-                       "nn/data_parallel", "nn/train",   "nn/terminal"};
+        layers + Names{"nn/models",      "nn/optim",         "nn/data",    "nn/tokenizers",
+                       "nn/io",          "nn/generate",      "nn/inspect", "nn/pages",
+                       "nn/distributed", "nn/data_parallel", "nn/train",   "nn/terminal"};
     static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
         {"core/clock.h", {}},
@@ -61,7 +61,8 @@ const std::vector<Room>& rooms() {
         {"nn/models", layers},
         {"nn/optim", ops + Names{"nn/module"}},
         {"nn/data", ops + Names{"nn/module"}},
-        {"nn/io", layers + Names{"nn/models", "nn/optim", "nn/data"}},
+        {"nn/tokenizers", ops + Names{"nn/data"}},
+        {"nn/io", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/tokenizers"}},
         {"nn/generate", layers + Names{"nn/models", "nn/data"}},
         {"nn/inspect", modules + Names{"nn/attention"}},
         {"nn/pages", modules + Names{"nn/inspect"}},

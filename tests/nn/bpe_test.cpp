@@ -146,20 +146,27 @@ TEST_CASE("unicode: the kinds of characters") {
     CHECK(kind_of(0xFFFFFFFF) == Kind::other);
 }
 
-TEST_CASE("unicode: the table is in order, and ASCII agrees with it") {
-    const auto table = unicode::ranges();
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        CHECK(table[i].first <= table[i].last);
-        if (i > 0) CHECK(table[i - 1].last < table[i].first);
+TEST_CASE("unicode: general categories") {
+    using unicode::Category;
+    const std::pair<char32_t, const char*> known[]{
+        {U'A', "Lu"},    {U'a', "Ll"},     {0x1C5, "Lt"},   {0x2B0, "Lm"},    {0x4E00, "Lo"},
+        {0x301, "Mn"},   {0x903, "Mc"},    {0x20DD, "Me"},  {U'7', "Nd"},     {0x2167, "Nl"},
+        {0xBD, "No"},    {U'_', "Pc"},     {U'-', "Pd"},    {U'(', "Ps"},     {U')', "Pe"},
+        {0xAB, "Pi"},    {0xBB, "Pf"},     {U'!', "Po"},    {U'+', "Sm"},     {U'$', "Sc"},
+        {U'^', "Sk"},    {0x1F600, "So"},  {U' ', "Zs"},    {0x2028, "Zl"},   {0x2029, "Zp"},
+        {U'\n', "Cc"},   {0x200D, "Cf"},   {0xD800, "Cs"},  {0xE000, "Co"},   {0x378, "Cn"},
+        {0x9FFF, "Lo"},  {0x10FFFD, "Co"}, {0x10FFFF, "Cn"}, {0x110000, "Cn"}, {0xE0100, "Mn"}};
+    for (const auto& [code, name] : known) {
+        CAPTURE(name);
+        CHECK(unicode::category_of(code) == unicode::category_named(name));
     }
-    CHECK(table.back().last <= 0x10FFFF);
-    for (char32_t c = 0; c < 0x80; ++c) {
-        unicode::Kind kind = unicode::Kind::other;
-        for (const auto& range : table) {
-            if (c >= range.first && c <= range.last) kind = range.kind;
-        }
-        CHECK(unicode::kind_of(c) == kind);
-    }
+    CHECK_FALSE(unicode::category_named("L").has_value());
+    CHECK_FALSE(unicode::category_named("nL").has_value());
+    std::array<int, 4> kinds{};
+    for (char32_t c = 0; c < 0x110000; ++c) ++kinds[static_cast<std::size_t>(unicode::kind_of(c))];
+    CHECK(kinds[1] == 136'104);  // Unicode 15.0: DerivedGeneralCategory.txt, PropList.txt
+    CHECK(kinds[2] == 1'831);
+    CHECK(kinds[3] == 25);
 }
 
 TEST_CASE("words: where GPT-2's pattern cuts") {

@@ -287,7 +287,8 @@ TEST_CASE("hugging face: a tokenizer that puts a space before every text is refu
 
 TEST_CASE("hugging face: settings that are refused") {
     const Copy copy;
-    copy.refused_setting("model_type", "bert", "\"model_type\" is \"bert\"; only \"gpt2\"");
+    copy.refused_setting("model_type", "bert",
+                         "\"model_type\" is \"bert\"; \"gpt2\" and \"llama\" are known");
     copy.refused_setting("model_type", 7, "\"model_type\" has an invalid value: 7");
     copy.refused_setting("scale_attn_by_inverse_layer_idx", true,
                          "\"scale_attn_by_inverse_layer_idx\" is true, which is not supported");

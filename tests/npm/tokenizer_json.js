@@ -1,31 +1,58 @@
 // Compares the ids of all documents of DATA, by Hugging Face's library, with those in its ids.bin.
-// Read next: tokenizer_json.sh, which calls it.
+//
+//     node tokenizer_json.js DATA [TOKENIZER [ENGINE]]
+//
+// Without TOKENIZER (a tokenizer.json), by the one next to the data. ENGINE is a package of npm:
+// @huggingface/tokenizers, in JavaScript, or tokenizers, the library that Python's is. Read next:
+// tokenizer_json.sh, which calls it.
 const fs = require('fs');
 const path = require('path');
-const { Tokenizer } = require('@huggingface/tokenizers');
 
-const directory = process.argv[2];
-const read = (name) => JSON.parse(fs.readFileSync(path.join(directory, name), 'utf8'));
-const data = read('data.json');
+const [, , directory, json = path.join(directory, 'tokenizer.huggingface.json'), engine = '@huggingface/tokenizers'] =
+  process.argv;
+const { Tokenizer } = require(engine);
+const read = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
+const data = read(path.join(directory, 'data.json'));
 const bytes = fs.readFileSync(path.join(directory, 'ids.bin'));
-const ours = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2);
-const tokenizer = new Tokenizer(read('tokenizer.huggingface.json'), {});
-const endOfText = read('vocab.json')['<|endoftext|>'];
+const Ids = data.dtype === 'u16' ? Uint16Array : Uint32Array;
+const ours = new Ids(bytes.buffer, bytes.byteOffset, bytes.length / Ids.BYTES_PER_ELEMENT);
+const rules = read(json);
+const endOfText = rules.added_tokens.find((token) => /^<\|end_?of_?text\|>$/.test(token.content)).id;
 
-let at = 0;
-let differ = 0;
-function expect(id, where) {
-  if (ours[at] !== id && ++differ <= 5) {
-    console.log(`${where}: id ${at} is ${ours[at]}, and ${id} there`);
+function encoder() {
+  if (engine === 'tokenizers') {
+    const tokenizer = Tokenizer.fromFile(json);
+    return async (text) => (await tokenizer.encode(text, null, { addSpecialTokens: false })).getIds();
   }
-  ++at;
+  const tokenizer = new Tokenizer(rules, {});
+  return async (text) => tokenizer.encode(text, { add_special_tokens: false }).ids;
 }
-data.sources.forEach((source, number) => {
-  if (number > 0) expect(endOfText, `before ${source.path}`);
-  const text = fs.readFileSync(source.path, 'utf8');
-  for (const id of tokenizer.encode(text, { add_special_tokens: false }).ids) {
-    expect(id, source.path);
+
+// The texts of a source: the lines of JSON Lines, or the whole file.
+function textsOf(source) {
+  const text = fs.readFileSync(source, 'utf8');
+  if (!source.endsWith('.jsonl')) return [text];
+  return text.split('\n').filter((line) => line).map((line) => JSON.parse(line).text);
+}
+
+async function main() {
+  const encode = encoder();
+  let at = 0;
+  let differ = 0;
+  let documents = 0;
+  const expect = (id, where) => {
+    if (ours[at] !== id && ++differ <= 5) console.log(`${where}: id ${at} is ${ours[at]}, and ${id} there`);
+    ++at;
+  };
+  for (const source of data.sources) {
+    for (const text of textsOf(source.path)) {
+      const where = `${source.path}, document ${documents + 1}`;
+      if (documents++ > 0) expect(endOfText, `before ${where}`);
+      for (const id of await encode(text)) expect(id, where);
+    }
   }
-});
-console.log(`${data.sources.length} documents, ${at} ids, ${differ} differ, ${ours.length - at} missing`);
-process.exit(data.dtype === 'u16' && at === ours.length && at > 10000 && differ === 0 ? 0 : 1);
+  console.log(`${documents} documents, ${at} ids, ${differ} differ, ${ours.length - at} missing`);
+  process.exit(at === ours.length && at > 10000 && differ === 0 ? 0 : 1);
+}
+
+main();

@@ -1,0 +1,41 @@
+#include <tapestry/nn/data/marks.h>
+
+#include <algorithm>
+
+namespace tapestry {
+
+void Marks::add(const std::string& text, std::int64_t id) {
+    const std::pair<std::string, std::int64_t> mark{text, id};
+    if (std::find(list_.begin(), list_.end(), mark) != list_.end()) return;
+    list_.push_back(mark);
+    longest_ = std::max(longest_, text.size());
+    auto& places = by_byte_[static_cast<unsigned char>(text.front())];
+    places.push_back(list_.size() - 1);
+    std::stable_sort(places.begin(), places.end(), [this](std::size_t a, std::size_t b) {
+        return list_[a].first.size() > list_[b].first.size();
+    });
+}
+
+std::optional<Marks::Found> Marks::find(std::string_view text, std::size_t from) const {
+    if (list_.empty()) return {};
+    for (std::size_t at = from; at < text.size(); ++at) {
+        for (const std::size_t place : by_byte_[static_cast<unsigned char>(text[at])]) {
+            const auto& [mark, id] = list_[place];
+            if (text.substr(at, mark.size()) == mark) return Found{at, mark.size(), id};
+        }
+    }
+    return {};
+}
+
+std::size_t Marks::unfinished(std::string_view text) const {
+    for (std::size_t at = text.size() - std::min(text.size(), longest_); at < text.size(); ++at) {
+        const std::string_view rest = text.substr(at);
+        for (const std::size_t place : by_byte_[static_cast<unsigned char>(rest.front())]) {
+            const std::string& mark = list_[place].first;
+            if (mark.size() > rest.size() && mark.starts_with(rest)) return at;
+        }
+    }
+    return text.size();
+}
+
+}  // namespace tapestry

@@ -1,0 +1,241 @@
+#include <tapestry/nn/tokenizers/json_tokenizer.h>
+
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/tokenizers/pre_tokenizer.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+
+bool is_absent(const JsonNode& node, const std::string& member) {
+    const auto found = node.find(member);
+    return !found || found->is(JsonKind::null);
+}
+
+// Throws unless a member is absent, null, false, 0, "" or []: what it would turn on is unknown
+// here.
+void check_off(const JsonNode& node, const std::string& member, const std::string& what) {
+    const auto found = node.find(member);
+    if (!found) return;
+    const std::string value = found->text();
+    const bool is_off = value == "null" || value == "false" || value == "0" || value == "0.0" ||
+                        value == "\"\"" || value == "[]";
+    require(is_off, "{}: {} with \"{}\" {} is not supported", what, "a tokenizer", member,
+            utf8::printable(value.substr(0, 60)));
+}
+
+// Steps of which only some types are known: a node, the members of a Sequence, or null.
+void check_types(const JsonNode& root, const std::string& member, const std::string& list,
+                 std::span<const std::string_view> known, const std::string& what) {
+    if (is_absent(root, member)) return;
+    const JsonNode node = root.at(member);
+    const auto type = node.get<std::string>("type");
+    if (type == "Sequence") {
+        for (const JsonNode& step : node.at(list).elements()) {
+            const auto inner = step.get<std::string>("type");
+            require(std::find(known.begin(), known.end(), inner) != known.end(),
+                    "{}: the {} {} is not supported", what, member, utf8::quoted(inner));
+        }
+        return;
+    }
+    require(std::find(known.begin(), known.end(), type) != known.end(),
+            "{}: the {} {} is not supported", what, member, utf8::quoted(type));
+}
+
+// Pairs are written ["a", "b"], or "a b" in older files.
+std::pair<std::string, std::string> read_pair(const JsonNode& node, const std::string& name,
+                                              std::size_t number) {
+    if (node.is(JsonKind::array)) {
+        const auto parts = node.get<std::vector<std::string>>();
+        require(parts.size() == 2, "{}: merge {}: {} tokens instead of two", name, number,
+                parts.size());
+        return {BytePairTokenizer::bytes_of(parts[0], name),
+                BytePairTokenizer::bytes_of(parts[1], name)};
+    }
+    const auto text = node.get<std::string>();
+    const std::size_t space = text.find(' ');
+    if (space == std::string::npos || space == 0 || space + 1 == text.size() ||
+        text.find(' ', space + 1) != std::string::npos) {
+        fail("{}: merge {}: {} is not two tokens with a space between", name, number,
+             utf8::quoted(text));
+    }
+    return {BytePairTokenizer::bytes_of(text.substr(0, space), name),
+            BytePairTokenizer::bytes_of(text.substr(space + 1), name)};
+}
+
+// By id; "" for ids without a token.
+class TokensById {
+public:
+    explicit TokensById(std::string place) : place_(std::move(place)) {}
+
+    void add(std::int64_t id, const std::string& bytes) {
+        require(id >= 0 && id < kMostTokens, "{}: {} has the id {}", place_, utf8::quoted(bytes),
+                id);
+        const auto at = static_cast<std::size_t>(id);
+        if (at >= tokens_.size()) tokens_.resize(at + 1);
+        require(tokens_[at].empty(), "{}: {} and {} have the same id {}", place_,
+                utf8::quoted(tokens_[at]), utf8::quoted(bytes), id);
+        tokens_[at] = bytes;
+    }
+    void remove(std::int64_t id) { tokens_[static_cast<std::size_t>(id)].clear(); }
+    std::vector<std::string> take() { return std::move(tokens_); }
+
+private:
+    std::string place_;
+    std::vector<std::string> tokens_;
+};
+
+}  // namespace
+
+JsonTokenizer JsonTokenizer::from_json(std::string json, const std::string& name) {
+    JsonTokenizer tokenizer;
+    tokenizer.json_ = std::move(json);
+    try {
+        const JsonTree tree(tokenizer.json_);
+        tokenizer.read(tree.root(), name);
+    } catch (const JsonError& error) {
+        fail("{}: {}", name, error.what());
+    }
+    return tokenizer;
+}
+
+void JsonTokenizer::read(const JsonNode& root, const std::string& name) {
+    require(!is_absent(root, "model"), "{}: no \"model\": not a tokenizer of Hugging Face's", name);
+    check_types(root, "normalizer", "normalizers", {}, name);
+    static constexpr std::array<std::string_view, 2> kProcessors{"ByteLevel", "TemplateProcessing"};
+    check_types(root, "post_processor", "processors", kProcessors, name);
+    static constexpr std::array<std::string_view, 1> kDecoders{"ByteLevel"};
+    check_types(root, "decoder", "decoders", kDecoders, name);
+    if (!is_absent(root, "added_tokens")) {
+        for (const JsonNode& token : root.at("added_tokens").elements()) {
+            const auto text = token.get<std::string>("content");
+            const std::string place = fmt::format("{}: added token {}", name, utf8::quoted(text));
+            for (const char* option : {"single_word", "lstrip", "rstrip"}) {
+                check_off(token, option, place);
+            }
+            require(!text.empty(), "{}: an empty added token", name);
+            const auto id = token.get<std::int64_t>("id");
+            marks_.add(text, id);
+            mark_by_id_.emplace(id, text);
+        }
+    }
+    read_model(root.at("model"), name);
+    require(!is_absent(root, "pre_tokenizer"),
+            "{}: a tokenizer without a pre-tokenizer is not supported", name);
+    words_ = std::make_shared<const PreTokenizer>(root.at("pre_tokenizer"), name);
+}
+
+void JsonTokenizer::read_model(const JsonNode& model, const std::string& name) {
+    const auto type = model.find("type");
+    require(!type || type->get<std::string>() == "BPE", "{}: the model {} is not supported", name,
+            utf8::quoted(type ? type->get<std::string>() : ""));
+    for (const char* option : {"dropout", "continuing_subword_prefix", "end_of_word_suffix",
+                               "byte_fallback", "fuse_unk"}) {
+        check_off(model, option, name);
+    }
+    TokensById tokens(name);
+    std::map<std::string, std::int64_t> added;
+    for (const auto& [text, id] : marks_.list()) {
+        added.emplace(text, id);
+        tokens.add(id, text);
+    }
+    for (const auto& [text, node] : model.at("vocab").members()) {
+        const auto id = node.get<std::int64_t>();
+        const auto mark = added.find(text);
+        if (mark != added.end() && mark->second == id) continue;
+        tokens.add(id, BytePairTokenizer::bytes_of(text, name));
+    }
+    for (const auto& [text, id] : marks_.list()) tokens.remove(id);  // no merges lead to them
+
+    BytePairTokenizer::Merges merges;
+    for (const JsonNode& node : model.at("merges").elements()) {
+        merges.push_back(read_pair(node, name, merges.size()));
+    }
+    const auto whole = model.find("ignore_merges");
+    try {
+        pairs_ = std::make_shared<const BytePairTokenizer>(BytePairTokenizer::from_tokens(
+            tokens.take(), merges, {.whole_words = whole && whole->get<bool>()}));
+    } catch (const ValueError& error) {
+        fail("{}: {}", name, error.what());
+    }
+    require(!pairs_->lacks_bytes() || is_absent(model, "unk_token"),
+            "{}: a token for unknown bytes (\"unk_token\") is not supported", name);
+}
+
+std::optional<std::int64_t> JsonTokenizer::first_mark(
+    std::span<const std::string_view> names) const {
+    for (const std::string_view name : names) {
+        for (const auto& [text, id] : marks_.list()) {
+            if (text == name) return id;
+        }
+    }
+    return {};
+}
+
+std::optional<std::int64_t> JsonTokenizer::end_of_text() const {
+    static constexpr std::array<std::string_view, 5> kNames{
+        "<|endoftext|>", "<|end_of_text|>", "<\uFF5Cend\u2581of\u2581sentence\uFF5C>", "</s>",
+        "<eos>"};
+    return first_mark(kNames);
+}
+
+std::int64_t JsonTokenizer::beginning() const {
+    static constexpr std::array<std::string_view, 3> kNames{"<|begin_of_text|>", "<s>", "<bos>"};
+    if (const auto id = first_mark(kNames)) return *id;
+    if (const auto id = end_of_text()) return *id;
+    return std::max(pairs_->id_of("\n"), 0);
+}
+
+void JsonTokenizer::encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const {
+    if (const auto flaw = utf8::find_flaw(piece.text)) {
+        fail("{}: not UTF-8 at byte {}: {}", piece.what, flaw->byte, flaw->what);
+    }
+    std::vector<std::string_view> words;
+    const auto encode = [&](std::string_view text) {
+        words.clear();
+        words_->split(text, words);
+        pairs_->encode_words(words, ids);
+    };
+    std::size_t at = 0;
+    for (auto mark = marks_.find(piece.text, at); mark; mark = marks_.find(piece.text, at)) {
+        encode(piece.text.substr(at, mark->at - at));
+        ids.push_back(mark->id);
+        at = mark->at + mark->size;
+    }
+    encode(piece.text.substr(at));
+}
+
+// What may become a mark ends the text: if it does, the words before it end there.
+std::size_t JsonTokenizer::piece_end(std::string_view text) const {
+    text = text.substr(0, marks_.unfinished(text));
+    std::size_t at = 0;
+    for (auto mark = marks_.find(text, at); mark; mark = marks_.find(text, at)) {
+        at = mark->at + mark->size;
+    }
+    return at + words_->sure_end(text.substr(at));
+}
+
+std::string JsonTokenizer::decode(std::span<const std::int64_t> ids) const {
+    std::string text;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const auto mark = mark_by_id_.find(ids[i]);
+        text += mark != mark_by_id_.end() ? mark->second : pairs_->decode(ids.subspan(i, 1));
+    }
+    return text;
+}
+
+std::string JsonTokenizer::hash() const {
+    Checksum sum;
+    sum.add(json_);
+    return sum.hex();
+}
+
+}  // namespace tapestry

@@ -1,0 +1,246 @@
+// Tokenizers read from tokenizer.json: the ids of Hugging Face's own engine (recorded by
+// tests/fixtures/make_llama_fixture.py; tests/npm/tokenizer_json.sh asks it anew, with vocabularies
+// of real models), pieces of texts, patterns against all they could match, and what is refused.
+#include <doctest/doctest.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/nn/tokenizers/json_tokenizer.h>
+#include <tapestry/nn/tokenizers/split_pattern.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <functional>
+
+using namespace tapestry;
+using test::check_message;
+using test::slurp;
+using Ids = std::vector<std::int64_t>;
+using Json = nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+std::string fixture(const char* name) {
+    return slurp(test::source_dir() / "tests/fixtures/llama" / name);
+}
+
+JsonTokenizer fixture_tokenizer() { return JsonTokenizer::from_json(fixture("tokenizer.json")); }
+
+Strings matches(const std::string& pattern, std::string_view text) {
+    const SplitPattern compiled(pattern, "test");
+    PatternMatcher matcher(compiled, text);
+    Strings found;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = matcher.match(at);
+        if (end == PatternMatcher::kNone || end == at) {
+            ++at;
+            continue;
+        }
+        found.emplace_back(text.substr(at, end - at));
+        at = end;
+    }
+    return found;
+}
+
+constexpr const char* kLlama3 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+}  // namespace
+
+TEST_CASE("tokenizer.json: the ids of Hugging Face's engine, and the text again") {
+    const JsonTokenizer tokenizer = fixture_tokenizer();
+    const Json cases = Json::parse(fixture("tokenizer_cases.json"));
+    CHECK(cases.size() > 300);
+    for (const auto& one : cases) {
+        const auto text = one[0].get<std::string>();
+        CAPTURE(text);
+        const Ids ids = tokenizer.encode(text);
+        CHECK(ids == one[1].get<Ids>());
+        std::string kept = text;  // without the character whose byte has no token
+        std::erase(kept, '\x01');
+        CHECK(tokenizer.decode(ids) == kept);
+    }
+    CHECK(tokenizer.kind() == "json");
+    CHECK(tokenizer.end_of_text() == 0);
+    CHECK(tokenizer.beginning() == 0);
+}
+
+TEST_CASE("tokenizer.json: a text in pieces has the same ids") {
+    const JsonTokenizer tokenizer = fixture_tokenizer();
+    for (const auto& one : Json::parse(fixture("tokenizer_cases.json"))) {
+        const auto text = one[0].get<std::string>();
+        CAPTURE(text);
+        for (std::size_t step = 1; step < 9; step += 3) {
+            Ids ids;
+            std::size_t begin = 0, end = 0;
+            while (end < text.size()) {
+                end = std::min(text.size(), end + step);
+                while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+                    ++end;
+                const std::string_view piece = std::string_view(text).substr(begin, end - begin);
+                const std::size_t cut =
+                    end == text.size() ? piece.size() : tokenizer.piece_end(piece);
+                tokenizer.encode_piece({piece.substr(0, cut)}, ids);
+                begin += cut;
+            }
+            CHECK(ids == one[1].get<Ids>());
+        }
+    }
+    // It does cut: a long text is not kept whole.
+    std::string text;
+    for (int i = 0; i < 1000; ++i) text += "the cat, the hat. ";
+    CHECK(tokenizer.piece_end(text) > text.size() - 20);
+}
+
+TEST_CASE("split patterns: alternatives in order, classes, repetitions, look-ahead") {
+    CHECK(
+        matches(kLlama3, "Hello world, it'S 12345  x\n  y") ==
+        Strings{"Hello", " world", ",", " it", "'S", " ", "123", "45", " ", " x", "\n", " ", " y"});
+    CHECK(matches("a|ab", "ab") == Strings{"a"});
+    CHECK(matches("ab|a", "aab") == Strings{"a", "ab"});
+    CHECK(matches("a{2,3}", "aaaaaa a aa") == Strings{"aaa", "aaa", "aa"});
+    CHECK(matches("a{2,}?b?", "aaab") == Strings{"aa"});
+    CHECK(matches("a++ab|.", "aab") == Strings{"a", "a", "b"});
+    CHECK(matches("x(?=y)", "xxy") == Strings{"x"});
+    CHECK(matches("(?:ab|c)?d", "abdcdd") == Strings{"abd", "cd", "d"});
+    CHECK(matches(R"([^\W\d_]+|\x{4E00}|\u8FFD)", "ab_1\u4E00\u8FFD") ==
+          Strings{"ab", "\u4E00\u8FFD"});
+    CHECK(matches(R"([\p{Lu}\p{Lt}]+[\p{Ll}]*)", "HELLOworld \u01C5x") ==
+          Strings{"HELLOworld", "\u01C5x"});
+    CHECK(matches("(?i:k's)", "K'\u017F \u212A'S k'x") == Strings{"K'\u017F", "\u212A'S"});
+    CHECK(matches(R"(\P{L}+)", "a1-b") == Strings{"1-"});
+    CHECK(matches(R"([\]\-a]+)", "x]-a") == Strings{"]-a"});
+    CHECK(matches("[a-c\xC3\xA9]+", "xbc\xC3\xA9") == Strings{"bc\xC3\xA9"});
+    CHECK(matches(".+", "ab\ncd") == Strings{"ab", "cd"});
+}
+
+// Each would take the square of the text's length, or an exponential of the pattern's, in an engine
+// that tries again what has failed.
+TEST_CASE("split patterns: no text takes more than linear time") {
+    std::string optional;
+    for (int i = 0; i < 30; ++i) optional += "(a?)?";
+    for (const std::string& pattern :
+         {std::string("a*b|a"), std::string("a*?b|a"), std::string("a{2,}b|a"),
+          std::string("a*a*a*b|a"), std::string("(?:aa*|a)(?:a*b|c)|a"), std::string("(?=a*b)a|a"),
+          std::string("[^b]*+b|a"), optional + "b|a",
+          std::string(R"(\s*[\r\n]+|\s+(?!\S)|\s+|a)")}) {
+        CAPTURE(pattern);
+        const auto took = [&](std::size_t length) {
+            const std::string text(length, 'a');
+            const auto begin = std::chrono::steady_clock::now();
+            CHECK(matches(pattern, text).size() == length);
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        };
+        CHECK(took(200'000) < 20);  // minutes to hours otherwise
+    }
+}
+
+TEST_CASE("split patterns: what is not supported is named") {
+    for (const auto& one : std::vector<std::pair<std::string, std::string>>{
+             {"(a", "without ')'"},
+             {"a)", "')' without '('"},
+             {"(a|b)+", "a repeated group"},
+             {"a{3,1}", "repetition"},
+             {"a{2000}", "repetitions"},
+             {R"(\bx)", R"('\b')"},
+             {"[a-z", "its end"},
+             {R"(\p{Greek})", "'Greek'"},
+             {"a**", "two repetitions"},
+             {"(?<=a)b", "'(?<='"},
+             {"^a", "'^'"},
+             {"[z-a]", "ill-formed range"},
+             {"[a[b]]", "a class in a class"},
+             {R"(\x{110000000})", "ill-formed code point"},
+             {"(?i:\xC3\xA9)", "beyond ASCII"},
+             {std::string(20'000, 'a'), "20000 bytes"}}) {
+        const std::string &pattern = one.first, &part = one.second;
+        CAPTURE(pattern);
+        check_message<ValueError>([&] { SplitPattern(pattern, "here"); }, part);
+    }
+}
+
+TEST_CASE("tokenizer.json: what would change the ids and is not known is named") {
+    const std::vector<std::pair<std::function<void(Json&)>, std::string>> changes{
+        {[](Json& t) {
+             t["normalizer"] = {{"type", "Lowercase"}};
+         },
+         "'Lowercase'"},
+        {[](Json& t) {
+             t["pre_tokenizer"] = {{"type", "Metaspace"}};
+         },
+         "'Metaspace'"},
+        {[](Json& t) {
+             t["pre_tokenizer"] = {{"type", "Digits"}};
+         },
+         "without ByteLevel"},
+        {[](Json& t) { t["pre_tokenizer"] = nullptr; }, "pre-tokenizer"},
+        {[](Json& t) { t["pre_tokenizer"]["pretokenizers"][1]["add_prefix_space"] = true; },
+         "add_prefix_space"},
+        {[](Json& t) {
+             t["pre_tokenizer"]["pretokenizers"][0] = {{"type", "Split"},
+                                                       {"pattern", {{"String", "x"}}},
+                                                       {"behavior", "MergedWithPrevious"}};
+         },
+         "'MergedWithPrevious'"},
+        {[](Json& t) {
+             t["post_processor"] = {{"type", "BertProcessing"}};
+         },
+         "'BertProcessing'"},
+        {[](Json& t) {
+             t["decoder"] = {{"type", "WordPiece"}};
+         },
+         "'WordPiece'"},
+        {[](Json& t) { t["model"]["type"] = "Unigram"; }, "'Unigram'"},
+        {[](Json& t) { t["model"]["dropout"] = 0.1; }, "dropout"},
+        {[](Json& t) { t["model"]["byte_fallback"] = true; }, "byte_fallback"},
+        {[](Json& t) { t["model"]["unk_token"] = "<|endoftext|>"; }, "unk_token"},
+        {[](Json& t) { t["model"]["merges"].push_back("t zzz"); }, "not all tokens"},
+        {[](Json& t) { t["model"]["merges"].push_back(t["model"]["merges"][0]); }, "appears twice"},
+        {[](Json& t) { t["model"]["merges"].push_back("t"); }, "two tokens"},
+        {[](Json& t) { t["model"]["vocab"]["zzz"] = 5; }, "the same id 5"},
+        {[](Json& t) { t["model"]["vocab"]["zzz"] = -1; }, "-1"},
+        {[](Json& t) { t["model"]["vocab"]["zzz"] = 1LL << 40; }, "1099511627776"},
+        {[](Json& t) { t["added_tokens"][0]["lstrip"] = true; }, "lstrip"},
+        {[](Json& t) { t["added_tokens"][1]["id"] = 0; }, "the same id 0"},
+        {[](Json& t) { t.erase("model"); }, "not a tokenizer"}};
+    const Json usual = Json::parse(fixture("tokenizer.json"));
+    for (const auto& one : changes) {
+        const std::string& part = one.second;
+        CAPTURE(part);
+        Json json = usual;
+        one.first(json);
+        check_message<ValueError>([&] { JsonTokenizer::from_json(json.dump(), "t.json"); }, part);
+        check_message<ValueError>([&] { JsonTokenizer::from_json(json.dump(), "t.json"); },
+                                  "t.json: ");
+    }
+    check_message<ValueError>([&] { JsonTokenizer::from_json("{", "t.json"); }, "t.json: not JSON");
+    check_message<ValueError>([&] { fixture_tokenizer().encode("a\xFF"); }, "not UTF-8 at byte 1");
+}
+
+TEST_CASE("tokenizer.json: merges as pairs, whole words, marks that are also tokens") {
+    Json json = Json::parse(fixture("tokenizer.json"));
+    const Ids usual = JsonTokenizer::from_json(json.dump()).encode("the cat, the hat 12");
+    for (auto& merge : json["model"]["merges"]) {
+        const auto text = merge.get<std::string>();
+        const std::size_t space = text.find(' ');
+        merge = {text.substr(0, space), text.substr(space + 1)};
+    }
+    CHECK(JsonTokenizer::from_json(json.dump()).encode("the cat, the hat 12") == usual);
+
+    json["model"]["vocab"]["xyzzy"] = 5000;  // no merges lead to it
+    CHECK(JsonTokenizer::from_json(json.dump()).encode("xyzzy").size() > 1);
+    json["model"]["ignore_merges"] = true;
+    const JsonTokenizer whole = JsonTokenizer::from_json(json.dump());
+    CHECK(whole.encode("xyzzy") == Ids{5000});
+    CHECK(whole.vocab_size() == 5001);
+    CHECK(whole.decode(Ids{5000}) == "xyzzy");
+
+    json["added_tokens"].push_back(json["added_tokens"][0]);  // two spaces, as GPT-NeoX has
+    json["added_tokens"].back()["content"] = "  ";
+    json["added_tokens"].back()["id"] = 6000;
+    const JsonTokenizer spaces = JsonTokenizer::from_json(json.dump());
+    CHECK(spaces.encode("a  b")[1] == 6000);
+    CHECK(spaces.decode(spaces.encode("a  b")) == "a  b");
+}
