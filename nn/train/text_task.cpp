@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/text_task.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
@@ -85,8 +86,10 @@ void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t v
 // A new model also for known weights: its dropout follows the seed of this run.
 std::unique_ptr<LanguageModel> made_model(const ModelConfig& config, const LanguageModel* start,
                                           Generator& generator) {
+    if (start == nullptr) return make_model(config, generator);
+    const SkipDrawing skip;
     std::unique_ptr<LanguageModel> model = make_model(config, generator);
-    if (start != nullptr) copy_parameters(*start, *model);
+    copy_parameters(*start, *model);
     return model;
 }
 
