@@ -241,7 +241,7 @@ void add_models(Options& o, TrainSettings& s) {
             [&](auto& model) {
                 add_other_fields(o, model, [](std::string_view field) {
                     return is_model_option(field) && field != "dropout" && field != "compute" &&
-                           field != "weights";
+                           field != "weights" && field != "context";
                 });
                 exclude_fields<std::decay_t<decltype(model)>>(o, o.option("--model"));
             },
@@ -249,7 +249,7 @@ void add_models(Options& o, TrainSettings& s) {
     }
     o.option("--model").excludes(kind);
     auto& first = std::get<0>(s.models.front());
-    add_fields(o, first, {"dropout", "compute"});
+    add_fields(o, first, {"context", "dropout", "compute"});
     o.text("--weights", s.weights, "Type of weights, gradients and moments: f32 or bf16")
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
 }
@@ -269,6 +269,11 @@ void read_models(const Options& o, TrainSettings& s) {
     if (!o.given("--kind")) s.kind = kind_for_task(run.config.task);
     run.config.set_model(model_of_kind(s.kind, s.models, of_models));
     if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
+    if (o.given("--model") && o.given("--context")) {  // the model keeps its own
+        run.config.sequence = std::get<0>(s.models.front()).context;
+        run.given.emplace_back("sequence");
+        std::erase(of_models, "context");
+    }
     if (o.given("--kind")) run.given.emplace_back("kind");
     if (o.given("--kind") && !o.given("--task")) {
         run.config.task = model_row(s.kind).task;

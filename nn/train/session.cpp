@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/session.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/module/freeze.h>
@@ -48,7 +49,9 @@ Session::Session(TrainingConfig config, TaskStart start)
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)),
       task_(begin_task(config_, std::move(start), weights_)) {
-    if (!config_.train_only.empty()) train_only(module(), config_.train_only);
+    if (!config_.train_only.empty()) {
+        train_only(module(), own_names(module(), config_.train_only));
+    }
     optimizer_ = make_optimizer(module(), config_);
     start_loop(0);
 }
@@ -172,7 +175,7 @@ ProcessAccount Session::own_account(std::size_t moment_bytes) const {
     return {.host = OneProcess().host(),
             .threads = static_cast<double>(num_threads()),
             .tokens = leaves * static_cast<double>(rows * config_.context()),
-            .flops = leaves * step_flops(config_.model_config(), rows),
+            .flops = leaves * step_flops(config_.step_config(), rows),
             .seconds = leaves_taken_ == 0 ? 0 : seconds_since(began_),
             .moment_bytes = static_cast<double>(moment_bytes)};
 }

@@ -125,6 +125,9 @@ std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, G
     if (from.model || !start.is_continued) {
         complete(config, from.model.get(), corpus.tokenizer->vocab_size());
     }
+    const std::int64_t most = common_settings(config.model_config()).context;
+    require(config.sequence <= most, "train: --sequence {} is more than the model's context of {}",
+            config.sequence, most);
     data.check_context(config.context());
     check_memory(config);
     auto model = made_model(config.model_config(), from.model.get(), weights);
@@ -200,12 +203,14 @@ std::string TextTask::name_of(std::int64_t id) const {
 std::string TextTask::data_text() const {
     const TrainingConfig& config = examples().config;
     const bool is_own = config.start.empty() && config.data.empty();
-    const std::int64_t test = data().size(Split::test);
+    const std::int64_t test = data().size(Split::test), skipped = corpus().skipped;
     return fmt::format(
-        "{}: {} {}s, {}{}; training on {}, validating on {}{}", utf8::printable(data_name(config)),
-        data().size(Split::all), tokenizer().unit(), tokenizer().vocab_size(),
-        is_own ? " different" : " in the vocabulary", data().size(Split::train),
-        data().size(Split::validation), test == 0 ? "" : fmt::format(", {} for testing", test));
+        "{}: {} {}s, {}{}; training on {}, validating on {}{}{}",
+        utf8::printable(data_name(config)), data().size(Split::all), tokenizer().unit(),
+        tokenizer().vocab_size(), is_own ? " different" : " in the vocabulary",
+        data().size(Split::train), data().size(Split::validation),
+        test == 0 ? "" : fmt::format(", {} for testing", test),
+        skipped == 0 ? "" : fmt::format("; {} skipped: not text", pluralize(skipped, "file")));
 }
 
 std::string TextTask::amounts() const {

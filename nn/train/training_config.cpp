@@ -49,6 +49,18 @@ void TrainingConfig::set_model(const ModelConfig& config) {
     }
 }
 
+ModelConfig TrainingConfig::step_config() const {
+    ModelConfig config = model_config();
+    std::visit(
+        [this](auto& fields) {
+            if constexpr (requires { fields.context; }) {
+                if (sequence > 0) fields.context = sequence;
+            }
+        },
+        config);
+    return config;
+}
+
 const std::string& data_name(const TrainingConfig& config) {
     return config.data.empty() ? config.text : config.data;
 }

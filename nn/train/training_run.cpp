@@ -138,7 +138,7 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
       state_(state_at_start(*directory_, session, options_)),
       metrics_(metrics_in(*directory_)),
       writer_(*directory_, session, metrics_),
-      step_least_(step_flops(session.config().model_config(),
+      step_least_(step_flops(session.config().step_config(),
                              session.config().batch * session.config().accumulate) /
                   measure_flops(product_dtype(session.config().model_config()))),
       speed_(session.config().tokens_per_step(), step_least_),

@@ -190,6 +190,22 @@ TEST_CASE("cli: a Chinese text is characters like any other") {
                   "character '狼' (U+72FC) at position 2");
 }
 
+TEST_CASE("cli sample: the end of a document ends it, unless it is told to go on") {
+    const Place place;
+    std::string lines;
+    for (int i = 0; i < 60; ++i) lines += "{\"text\": \"ab\"}\n";
+    spill(place / "t.jsonl", lines);
+    check_done(place.run(tiny_training({"--text", "t.jsonl", "--steps", "60", "--lr", "3e-2"})));
+    const Arguments sample{"sample", "--model", "m", "--prompt", "a", "--temperature", "0"};
+    CHECK_EQ(place.run(sample).out, "ab\n");
+    const Outcome past = place.run(sample + Arguments{"--past-end", "--tokens", "6"});
+    check_done(past);
+    CHECK_EQ(past.out,
+             "ab\x03"
+             "ab\x03"
+             "a\n");
+}
+
 TEST_CASE("cli eval: the same number every time, and its fields") {
     const ModelPlace place;
     spill(place / "t.txt", simple_text());
