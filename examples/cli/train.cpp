@@ -36,7 +36,7 @@ struct TrainSettings {
     std::vector<ModelConfig> models;  ///< of each kind, with the options that it declared first
     std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
-    double rewind_megabytes = 400;
+    double rewind_megabytes = 0;
     int threads = 1;
     double timeout = 0;               ///< seconds before a silent process counts as lost
     double wait_for_disk = kForever;  ///< seconds at the end of the run
@@ -218,7 +218,9 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
     o.flag("--best", checkpoints.best,
            "Also keep the model with the lowest validation loss, in OUT/best");
     o.number("--rewind-budget", s.rewind_megabytes, 0, 1e9,
-             "Disk budget in MB for evenly spaced states, for `tapestry rewind`");
+             "Disk budget in MB for evenly spaced states, for `tapestry rewind`; default: ten "
+             "checkpoints, at most 400 MB")
+        .without_default();
 }
 
 // Returns why weights of this type cannot be trained, or an empty string.
@@ -320,7 +322,9 @@ void add_train(Options& app) {
         read_models(o, *s);
         fill_in_recipe(run.config, run.given);
         s->options.report = !s->no_report;
-        s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
+        if (o.given("--rewind-budget")) {
+            s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
+        }
         s->options.recipe = recipe_of(o);
         if (s->options.checkpoints.written) {
             s->options.recipe.rewind = "tapestry rewind " + quoted_for_shell(run.out);

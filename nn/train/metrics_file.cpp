@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/metrics_file.h>
 
+#include <tapestry/core/cpu.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
@@ -7,6 +8,7 @@
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/core/version.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/train/training_run.h>
 
@@ -64,6 +66,21 @@ int open_again(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string config_line(std::string_view event, const TrainingConfig& config, std::int64_t after) {
+    JsonWriter line;
+    line.object([&] {
+        line.member("event", event);
+        line.member("version", version());
+        line.member("isa", name_of(current_isa()));
+        line.member("after", after);
+        line.member("config", [&] {
+            const JsonTree on_one_line(to_json(config));
+            line.object([&] { line.members_of(on_one_line.root().text()); });
+        });
+    });
+    return line.text();
+}
 
 std::string metrics_line(const StepMetrics& m, double tokens_per_second) {
     JsonWriter line;
@@ -191,6 +208,7 @@ void add_line(Metrics& metrics, const JsonNode& line) {
         metrics.val_losses.push_back(number_in(line, "val_loss"));
         metrics.eval_steps.push_back(step);
     }
+    if (line.find("seconds")) metrics.seconds = number_in(line, "seconds");
     metrics.steps.push_back(step);
     metrics.losses.push_back(loss);
 }
@@ -255,6 +273,43 @@ std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last)
         if (number_in(line, "step") <= static_cast<double>(last)) lines.append(text) += '\n';
     });
     return lines;
+}
+
+namespace {
+
+// Calls see(line) for every event, the first at first. Lines of steps are not parsed.
+template <class See>
+void see_events(const std::filesystem::path& file, const See& see) {
+    const std::string text = read_file(file);
+    for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+        end = std::min(text.find('\n', begin), text.size());
+        const std::string_view written = std::string_view(text).substr(begin, end - begin);
+        if (!written.starts_with("{\"event\"")) continue;
+        try {
+            const JsonTree line(written);
+            see(line.root());
+        } catch (const JsonError&) {  // incomplete: the run was killed, or is at work
+        }
+    }
+}
+
+}  // namespace
+
+std::string read_run_config(const std::filesystem::path& file) {
+    std::string config;
+    see_events(file, [&](const JsonNode& line) {
+        if (const auto found = line.find("config")) config = found->text();
+    });
+    return config;
+}
+
+std::optional<RunEnd> read_run_end(const std::filesystem::path& file) {
+    std::optional<RunEnd> ended;
+    see_events(file, [&](const JsonNode& line) {
+        if (line.get<std::string>("event") != "end") return;
+        ended = {line.get<bool>("interrupted"), line.get<double>("seconds")};
+    });
+    return ended;
 }
 
 std::filesystem::path latest_metrics(const std::filesystem::path& directory) {

@@ -11,6 +11,7 @@
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/run_list.h>
 #include <tapestry/nn/train/step_record.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
@@ -77,6 +78,7 @@ public:
     CheckpointWriter& writer() { return writer_; }
 
 private:
+    void write_config();
     void begin_as(const ParentRun& run);
     void watch();
     void open_report();
@@ -154,6 +156,7 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
 
 TrainingResult TrainingRun::Impl::to_the_end() {
     warn_of_foreign();
+    write_config();
     if (directory_->resumed() && session_.steps() > 0) {
         earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
     } else if (options_.earlier) {
@@ -176,6 +179,16 @@ TrainingResult TrainingRun::Impl::to_the_end() {
         throw;
     }
     return result_;
+}
+
+// A resumed run has the line of the run that it resumes, unless its configuration differs.
+void TrainingRun::Impl::write_config() {
+    const std::int64_t after = options_.earlier ? options_.earlier->step : session_.steps();
+    if (!directory_->resumed()) {
+        metrics_.write(config_line("start", session_.config(), after));
+    } else if (!session_.overridden().empty()) {
+        metrics_.write(config_line("resume", session_.config(), after));
+    }
 }
 
 // Takes over what a run resumed in its own directory already has.
@@ -347,6 +360,8 @@ void TrainingRun::Impl::finish() {
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.unit = session_.task().unit();
+    result_.steps = session_.config().steps;
+    result_.resumable = options_.checkpoints.written;
     result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
     if (const PlannedMemory* memory = session_.planned_memory()) {
@@ -364,6 +379,8 @@ void TrainingRun::Impl::finish() {
     metrics_.write_end(end_line(result_, frozen_parameters(session_.module()), report_seconds));
     if (finished) save_at_the_end();
     warn_of_checkpoints();
+    result_.bytes = directory_bytes(options_.out);
+    result_.rewind_bytes = directory_bytes(options_.out / kRewindFolder);
 }
 
 }  // namespace tapestry

@@ -146,8 +146,9 @@ TEST_CASE("tasks: processes take the steps of one") {
     for (const TaskRow& row : task_rows()) {
         CAPTURE(row.name);
         std::string alone;
+        const test::RunPlace place;
         for (const int processes : {1, 3}) {
-            const test::RunPlace place;
+            std::filesystem::remove_all(place.out);
             TrainingConfig config = config_of(row, place);
             config.order = BatchOrder::epoch;
             test::train_shared(place, config, {.processes = processes});
