@@ -97,6 +97,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
         return kSuccess;
     }
     TrainingProgress progress(session.config().steps, progress_output(), session.task().unit());
+    progress.limit(60 * session.config().minutes);
     call_back(s.options, progress, s.wait_for_disk);
     s.options.earlier = std::move(begun.earlier);
     TrainingRun run(session, *begun.directory, std::move(s.options));

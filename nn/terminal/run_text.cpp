@@ -42,14 +42,10 @@ std::string how_to_resume(const TrainingResult& result) {
                             : "; it has no checkpoint (--checkpoint-every 0), so it cannot resume";
 }
 
-// " (28 MB, 23 MB of them to rewind)"
+// " (28.3 MB)"
 std::string weight_of(const TrainingResult& result) {
     if (result.bytes <= 0) return "";
-    const auto text = [](double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); };
-    return fmt::format(" ({}{})", text(result.bytes),
-                       result.rewind_bytes > 0
-                           ? fmt::format(", {} of them to rewind", text(result.rewind_bytes))
-                           : "");
+    return fmt::format(" ({})", bytes_text(static_cast<std::uint64_t>(result.bytes)));
 }
 
 }  // namespace
@@ -62,7 +58,9 @@ std::string to_text(const TrainingResult& result, const std::string& out) {
     const std::string so_far =
         result.interrupted
             ? fmt::format("interrupted at step {} of {}{}\n", result.last.step,
-                          result.steps, how_to_resume(result))
+                          result.minutes > 0 ? fmt::format("{} minutes", result.minutes)
+                                             : std::to_string(result.steps),
+                          how_to_resume(result))
             : "";
     return so_far +
            fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,

@@ -92,6 +92,7 @@ std::string metrics_line(const StepMetrics& m, double tokens_per_second) {
         line.member("tokens_per_s", tokens_per_second);
         line.member("seconds", m.seconds);
         if (m.val_loss) line.member("val_loss", *m.val_loss);
+        if (m.progress) line.member("progress", *m.progress);
         if (!m.grad_xxh3.empty()) line.member("grad_xxh3", m.grad_xxh3);
     });
     return line.text();
@@ -222,6 +223,7 @@ StepMetrics step_of(const JsonNode& line, std::int64_t tokens_per_step) {
         .seconds = number_in(line, "seconds"),
         .step_seconds = static_cast<double>(tokens_per_step) / number_in(line, "tokens_per_s")};
     if (line.find("val_loss")) metrics.val_loss = number_in(line, "val_loss");
+    if (line.find("progress")) metrics.progress = number_in(line, "progress");
     if (line.find("grad_xxh3")) metrics.grad_xxh3 = line.get<std::string>("grad_xxh3");
     return metrics;
 }

@@ -72,6 +72,10 @@ void Session::start_loop(std::int64_t first_step) {
     TrainOptions options = config_.loop();
     options.first_step = first_step;
     options.first_seconds = seconds_before_;
+    options.progress = progress_;
+    // Without gradients a batch takes about a third of the time.
+    options.evaluation_steps = static_cast<double>(task_->validation_batches()) /
+                               (3 * static_cast<double>(config_.accumulate));
     if (shared_ != nullptr) options.communicator = &shared_->communicator_;
     loop_.emplace(
         *optimizer_, options,
@@ -93,6 +97,7 @@ StepMetrics Session::take_own_step() {
     micro_batch_ = loop_->step().share().begin;
     drawn_ = 0;
     const StepMetrics metrics = loop_->next();
+    if (loop_->is_finished()) config_.steps = steps();  // that a time limit allowed
     if (shared_ == nullptr) return metrics;
     while (drawn_ < config_.accumulate) draw_batch();
     const auto last = static_cast<std::uint64_t>(config_.leaves_per_step() - 1);

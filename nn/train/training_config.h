@@ -74,6 +74,10 @@ struct TrainingConfig {
     std::int64_t accumulate = 1;               ///< batches whose gradients are averaged per step
     std::int64_t micro_batches = 1;            ///< equal parts of a batch, with a gradient each
     std::int64_t steps = 2000;                 ///< steps in all
+    /// If positive, the run ends after this time, evaluations included, and at most `steps`.
+    double minutes = 0;
+    /// `steps` of a run that only time limits.
+    static constexpr std::int64_t kNoStepLimit = 1'000'000'000;
     std::string optimizer = "adamw";         ///< a row's name in nn/optim/optimizer_registry.h
     double lr = 1e-3;                        ///< learning rate after the warm-up
     double min_lr = 1e-4;                    ///< learning rate at the end
@@ -173,6 +177,10 @@ private:
     template <class Visitor>
     static constexpr void list_schedule(const Visitor& field) {
         field("steps", &C::steps, "Optimiser steps", {.low = 1});
+        field("minutes", &C::minutes,
+              "Train for this long, evaluations included; the learning rate falls with the time "
+              "that has passed, and --steps, if given, is the maximum; 0: no limit",
+              {.low = 0, .high = 1e6});
         field("optimizer", &C::optimizer,
               "Optimiser; its options and their defaults are listed below",
               {.choices = optimizer_names});

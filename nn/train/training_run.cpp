@@ -224,13 +224,13 @@ void TrainingRun::Impl::watch() {
     SessionWatchers watchers;
     if (trap_) watchers.batch = [this](const Batch& batch) { trap_->note(batch); };
     if (report_ || options_.hash_every > 0) {
-        watchers.reads_gradients = [this, loop = session_.config().loop()](std::int64_t step) {
-            return (report_ && loop.evaluates_after(step)) ||
+        watchers.reads_gradients = [this](std::int64_t step) {
+            return (report_ && session_.evaluates_after(step)) ||
                    (options_.hash_every > 0 && step % options_.hash_every == 0);
         };
-        watchers.before_update = [this, loop = session_.config().loop()](std::int64_t step) {
-            if (report_ && loop.evaluates_after(step)) {
-                report_->before_evaluated_update(step == loop.steps);
+        watchers.before_update = [this](std::int64_t step) {
+            if (report_ && session_.evaluates_after(step)) {
+                report_->before_evaluated_update(session_.is_last(step));
             }
             if (options_.hash_every > 0 && step % options_.hash_every == 0) {
                 grad_xxh3_ = checksum_of_gradients(session_.optimizer().parameters());
@@ -288,8 +288,12 @@ void TrainingRun::Impl::account() {
 void TrainingRun::Impl::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
-    schedule_.set_rewind_distance(state_, session_.config().steps, speed_.seconds_per_step(),
-                                  state_bytes(session_.module()));
+    const TrainingConfig& config = session_.config();
+    const double fitting = 60 * config.minutes / std::max(1e-6, speed_.seconds_per_step());
+    const bool timed = config.minutes > 0 && fitting < static_cast<double>(config.steps);
+    schedule_.set_rewind_distance(state_,
+                                  timed ? static_cast<std::int64_t>(fitting) + 1 : config.steps,
+                                  speed_.seconds_per_step(), state_bytes(session_.module()));
 }
 
 void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
@@ -361,6 +365,7 @@ void TrainingRun::Impl::finish() {
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.unit = session_.task().unit();
     result_.steps = session_.config().steps;
+    result_.minutes = session_.config().minutes;
     result_.resumable = options_.checkpoints.written;
     result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
@@ -380,7 +385,6 @@ void TrainingRun::Impl::finish() {
     if (finished) save_at_the_end();
     warn_of_checkpoints();
     result_.bytes = directory_bytes(options_.out);
-    result_.rewind_bytes = directory_bytes(options_.out / kRewindFolder);
 }
 
 }  // namespace tapestry

@@ -63,10 +63,10 @@ struct TrainingResult {
     std::string unit = "tokens";     ///< Task::unit(), what that counts
     double of_peak = 0;              ///< fraction of the machine's peak, evaluations excluded
     std::int64_t steps = 0;          ///< that the run was to take
+    double minutes = 0;              ///< its time limit; 0: none
     bool interrupted = false;        ///< `stepped` returned false
     bool resumable = true;           ///< there is a checkpoint to resume from
     double bytes = 0;                ///< of all files in the directory; 0: not known
-    double rewind_bytes = 0;         ///< of these, states for `tapestry rewind`
     std::string plan = {};           ///< plan_text(), if memory was planned
     std::string report = {};         ///< the report's path and cost; empty: none
     std::string concern = {};        ///< the diagnosis if it is bad, else LossWatch::concern()

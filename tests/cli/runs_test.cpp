@@ -91,3 +91,30 @@ TEST_CASE("cli train: an interrupted run says where it is and how it goes on") {
     check_done(resumed);
     CHECK(resumed.out.starts_with(fmt::format("resuming in m after step {} of {}\n", step, steps)));
 }
+
+TEST_CASE("cli train: --minutes ends in time, and says how much is left") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    const auto began = std::chrono::steady_clock::now();
+    const Outcome outcome = place.run(tiny_training(
+        {"--minutes", "0.03", "--eval-every", "1000", "--min-lr", "0", "--dim", "32"}));
+    // "--steps 20" of tiny_training is the maximum.
+    check_done(outcome);
+    CHECK(outcome.out.find("20 steps in ") != std::string::npos);
+    const Outcome timed = place.run(
+        {"train", "--text",         "t.txt", "--out",    "n",  "--minutes", "0.03", "--layers",
+         "1",     "--heads",        "2",     "--dim",    "16", "--context", "16",   "--batch",
+         "2",     "--eval-batches", "2",     "--min-lr", "0"});
+    check_done(timed);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    CHECK_LT(took.count(), 30);
+    CHECK_EQ(timed.out.find("1000000000"), std::string::npos);
+    const auto lines = lines_of(slurp(place / "n/metrics.jsonl"));
+    const Json last = Json::parse(lines.at(lines.size() - 2));
+    CHECK_EQ(last.at("progress"), 1.0);
+    CHECK_EQ(last.at("lr"), 0.0);
+    const Outcome again = place.run({"train", "--out", "n", "--resume"});
+    check_done(again);
+    CHECK(again.out.find("nothing to do: all ") != std::string::npos);
+    check_done(place.run({"rewind", "n", "--all"}));
+}
