@@ -5,6 +5,7 @@
 #include <tapestry/core/loop.h>
 #include <tapestry/core/philox.h>
 #include <tapestry/core/portable_math.h>
+#include <tapestry/core/skip_drawing.h>
 
 #include <algorithm>
 #include <bit>
@@ -59,6 +60,7 @@ void fill_from_words(Tensor& result, std::int64_t words_per_element, Generator& 
     const std::uint64_t seed = generator.seed();
     const std::uint64_t first =
         generator.take(static_cast<std::uint64_t>(n / per_block + (n % per_block != 0 ? 1 : 0)));
+    if (SkipDrawing::active()) return;
     T* to = result.mutable_data<T>();
     static_assert(kGrain % kTileWords == 0, "a piece begins with a tile");
     parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {

@@ -7,6 +7,7 @@ void add_commands(Options& app) {
     add_tokenize(app);
     add_train(app);
     add_curve(app);
+    add_runs(app);
     add_sample(app);
     add_eval(app);
     add_classify(app);

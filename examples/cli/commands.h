@@ -12,6 +12,7 @@ void add_commands(Options& app);
 void add_tokenize(Options& app);
 void add_train(Options& app);
 void add_curve(Options& app);
+void add_runs(Options& app);
 void add_sample(Options& app);
 void add_eval(Options& app);
 void add_classify(Options& app);

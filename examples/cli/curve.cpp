@@ -4,6 +4,8 @@
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/terminal/run_text.h>
 
+#include <set>
+
 namespace tapestry::cli {
 namespace {
 
@@ -12,15 +14,37 @@ struct CurveSettings {
     TextPlotOptions plot{.width = terminal_columns(), .x_label = "step"};
 };
 
+// The directories whose curves can be drawn together: all, or those with the lowest validation
+// losses, in their order on the command line.
+std::vector<std::string> drawable(const std::vector<std::string>& directories) {
+    constexpr std::size_t kCurvesOfRun = 2, kMost = kMostTextCurves / kCurvesOfRun;
+    if (directories.size() <= kMost) return directories;
+    std::set<std::string> best;
+    for (const RunSummary& run : run_summaries({directories.begin(), directories.end()})) {
+        if (best.size() < kMost) best.insert(run.name);
+    }
+    std::vector<std::string> drawn;
+    for (const std::string& directory : directories) {
+        if (best.erase(directory) > 0) drawn.push_back(directory);
+    }
+    return drawn;
+}
+
 int run_curve(const CurveSettings& s) {
+    const bool several = s.directories.size() > 1;
+    const std::vector<std::string> drawn = drawable(s.directories);
     std::vector<TextCurve> curves;
-    for (const std::string& directory : s.directories) {
-        const LossCurves run = loss_curves(directory, s.directories.size() > 1);
+    for (const std::string& directory : drawn) {
+        const LossCurves run = loss_curves(directory, several);
         print("{}\n", run.summary);
         curves.insert(curves.end(), run.curves.begin(), run.curves.end());
     }
+    if (drawn.size() < s.directories.size()) {
+        print("drawn: the {} of {} runs with the lowest validation losses\n", drawn.size(),
+              s.directories.size());
+    }
     print("\n{}", text_plot(curves, s.plot));
-    if (s.directories.size() > 1) print("\n{}", sweep_text(s.directories));
+    if (several) print("\n{}", sweep_text(s.directories));
     return kSuccess;
 }
 

@@ -1,5 +1,9 @@
 // tapestry sample: generates text with a trained model.
+#include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/text/text_table.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
@@ -8,9 +12,12 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/train/step_on_text.h>
 
+#include <array>
 #include <cstdio>
 #include <memory>
+#include <span>
 
 namespace tapestry::cli {
 namespace {
@@ -18,24 +25,107 @@ namespace {
 struct SampleSettings {
     std::string model;
     std::string prompt;
+    std::string prompt_file;
     SampleOptions options;
     WeightType weights = WeightType::f32;
+    std::int64_t samples = 1;
+    bool json = false;
     std::uint64_t seed = 1337;
     int threads = num_threads();
 };
 
+std::string read_standard_input() {
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (const std::size_t bytes = std::fread(buffer.data(), 1, buffer.size(), stdin)) {
+        text.append(buffer.data(), bytes);
+    }
+    require<IoError>(std::ferror(stdin) == 0, "the prompt could not be read from standard input");
+    return text;
+}
+
+// Without the last newline, which editors add, as in llama.cpp.
+std::string prompt_of(const SampleSettings& s) {
+    if (s.prompt_file.empty()) return s.prompt;
+    std::string text = s.prompt_file == "-" ? read_standard_input() : read_file(s.prompt_file);
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+std::string text_of(const Tokenizer& tokenizer, std::int64_t id) {
+    return token_texts(tokenizer, std::span(&id, 1)).front();
+}
+
+void print_probabilities(const Tokenizer& tokenizer, const std::vector<SampledToken>& tokens) {
+    std::vector<std::vector<std::string>> rows{{"token", "p", "likeliest"}};
+    for (const SampledToken& token : tokens) {
+        std::string likeliest;
+        for (const auto& [id, p] : token.likeliest) {
+            likeliest += fmt::format("{}{} {:.3f}", likeliest.empty() ? "" : "  ",
+                                     utf8::quoted(text_of(tokenizer, id), 20), p);
+        }
+        rows.push_back({utf8::quoted(text_of(tokenizer, token.id), 20),
+                        fmt::format("{:.3f}", token.probability), likeliest});
+    }
+    say(terminal::text_table(rows, "lrl"));
+}
+
+std::string to_json(const Tokenizer& tokenizer, std::uint64_t seed, const std::string& prompt,
+                    const std::string& text, const std::vector<SampledToken>& tokens) {
+    const auto write_token = [&](JsonWriter& json, std::int64_t id, double p) {
+        json.members("id", id, "text", text_of(tokenizer, id), "probability", p);
+    };
+    JsonWriter json;
+    json.object([&] {
+        json.members("seed", seed, "prompt", prompt, "text", text);
+        json.list("tokens", tokens, [&](const SampledToken& token) {
+            json.object([&] {
+                write_token(json, token.id, token.probability);
+                json.list("likeliest", token.likeliest, [&](const auto& one) {
+                    json.object([&] { write_token(json, one.first, one.second); });
+                });
+            });
+        });
+    });
+    return json.text();
+}
+
+// Sample i of several is the one that --seed (seed + i) gives alone.
+void write_sample(const SampleSettings& s, const LoadedModel& loaded, const std::string& prompt,
+                  std::int64_t i) {
+    const std::uint64_t seed = s.seed + static_cast<std::uint64_t>(i);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
+    std::vector<SampledToken> tokens;
+    SampleOptions options = s.options;
+    if (s.json || options.probabilities > 0) {
+        options.on_choice = [&](const SampledToken& token) { tokens.push_back(token); };
+    }
+    if (s.samples > 1 && !s.json) {
+        say(fmt::format("--- sample {} of {}, --seed {}\n", i + 1, s.samples, seed));
+    }
+    Generator generator(seed);
+    const std::string text = sample_text(*loaded.model, tokenizer, prompt, options, generator,
+                                         [&](const std::string& piece) {
+                                             if (!s.json) say_sample(piece);
+                                             return !interrupted() && std::ferror(stdout) == 0;
+                                         });
+    if (s.json) {
+        print_json(to_json(tokenizer, seed, prompt, text.substr(prompt.size()), tokens));
+        return;
+    }
+    say("\n");
+    if (options.probabilities > 0) print_probabilities(tokenizer, tokens);
+}
+
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
+    const std::string prompt = prompt_of(s);
     const LoadedModel loaded = load_model(s.model);
     quantize_weights(*loaded.model, s.weights);
-    Generator generator(s.seed);
     catch_interrupts();
-    sample_text(*loaded.model, require_tokenizer(loaded, s.model), s.prompt, s.options, generator,
-                [](const std::string& text) {
-                    say_sample(text);
-                    return !interrupted() && std::ferror(stdout) == 0;
-                });
-    say("\n");
+    for (std::int64_t i = 0; i < s.samples && !interrupted() && std::ferror(stdout) == 0; ++i) {
+        write_sample(s, loaded, prompt, i);
+    }
     return interrupted() ? kInterrupted : kSuccess;
 }
 
@@ -46,14 +136,31 @@ void add_sample(Options& app) {
     Options& o = app.subcommand("sample", "Write text with a trained model");
     o.example("--model runs/book --prompt \"Once upon a time\" --tokens 500");
     add_model_directory(o, s->model);
-    o.text("--prompt", s->prompt, "Text to continue");
+    const Option prompt = o.text("--prompt", s->prompt, "Text to continue");
+    o.text("--prompt-file", s->prompt_file,
+           "File with the text to continue, without its last newline; -: standard input")
+        .excludes(prompt);
+    o.count("-n,--samples", s->samples, "Number of samples; each has the seed after the last's");
     o.count("--tokens", s->options.tokens,
-            "Tokens to generate: characters, or byte pairs if the model uses them", {0});
+            "Most tokens to generate: characters, or byte pairs if the model uses them", {0});
+    o.texts("--stop", s->options.stop, "End before this text; may be given several times")
+        .one_value();
+    o.flag("--past-end", s->options.past_end,
+           "Go on after the end of a document, where a sample ends otherwise");
     o.number("--temperature", s->options.temperature, 0, 1000,
              "Below 1 safer, above 1 wilder, 0 always the most likely token");
     o.count("--top-k", s->options.top_k, "Sample only from the k most likely tokens; 0: all", {0});
     o.number("--top-p", s->options.top_p, 1e-9, 1,
              "Sample only from the most likely tokens that together reach probability p");
+    o.number("--min-p", s->options.min_p, 0, 1,
+             "Sample only tokens that have this fraction of the most likely one's probability");
+    o.number("--repeat-penalty", s->options.repeat_penalty, 1e-9, 1000,
+             "Above 1: repeated tokens become less likely; 1: off");
+    o.count("--repeat-last", s->options.repeat_last,
+            "Latest tokens that --repeat-penalty considers; 0: all", {0});
+    o.count("--probabilities", s->options.probabilities,
+            "Print the probability of each token, and of this many that were most likely", {0});
+    add_json(o, s->json);
     add_choice(o, "--weights", s->weights,
                "Type of the weights: fewer bits are faster to read, but rounded");
     o.seed(s->seed, "Seed for the random numbers");

@@ -39,7 +39,7 @@ struct TrainSettings {
     std::string pairs;
     std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
-    double rewind_megabytes = 400;
+    double rewind_megabytes = 0;
     int threads = 1;
     double timeout = 0;               ///< seconds before a silent process counts as lost
     double wait_for_disk = kForever;  ///< seconds at the end of the run
@@ -100,6 +100,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
         return kSuccess;
     }
     TrainingProgress progress(session.config().steps, progress_output(), session.task().unit());
+    progress.limit(60 * session.config().minutes);
     call_back(s.options, progress, s.wait_for_disk);
     s.options.earlier = std::move(begun.earlier);
     TrainingRun run(session, *begun.directory, std::move(s.options));
@@ -221,7 +222,9 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
     o.flag("--best", checkpoints.best,
            "Also keep the model with the lowest validation loss, in OUT/best");
     o.number("--rewind-budget", s.rewind_megabytes, 0, 1e9,
-             "Disk budget in MB for evenly spaced states, for `tapestry rewind`");
+             "Disk budget in MB for evenly spaced states, for `tapestry rewind`; default: ten "
+             "checkpoints, at most 400 MB")
+        .without_default();
 }
 
 // Returns why weights of this type cannot be trained, or an empty string.
@@ -244,7 +247,7 @@ void add_models(Options& o, TrainSettings& s) {
             [&](auto& model) {
                 add_other_fields(o, model, [](std::string_view field) {
                     return is_model_option(field) && field != "dropout" && field != "compute" &&
-                           field != "weights";
+                           field != "weights" && field != "context";
                 });
                 exclude_fields<std::decay_t<decltype(model)>>(o, o.option("--model"));
             },
@@ -252,7 +255,7 @@ void add_models(Options& o, TrainSettings& s) {
     }
     o.option("--model").excludes(kind);
     auto& first = std::get<0>(s.models.front());
-    add_fields(o, first, {"dropout", "compute"});
+    add_fields(o, first, {"context", "dropout", "compute"});
     o.text("--weights", s.weights, "Type of weights, gradients and moments: f32 or bf16")
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
 }
@@ -294,6 +297,11 @@ void read_models(const Options& o, TrainSettings& s) {
     if (!o.given("--kind")) s.kind = kind_for_task(run.config.task);
     run.config.set_model(model_of_kind(s.kind, s.models, of_models));
     if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
+    if (o.given("--model") && o.given("--context")) {  // the model keeps its own
+        run.config.sequence = std::get<0>(s.models.front()).context;
+        run.given.emplace_back("sequence");
+        std::erase(of_models, "context");
+    }
     if (o.given("--kind")) run.given.emplace_back("kind");
     if (o.given("--kind") && !o.given("--task")) {
         run.config.task = model_row(s.kind).task;
@@ -347,7 +355,9 @@ void add_train(Options& app) {
         read_models(o, *s);
         fill_in_recipe(run.config, run.given);
         s->options.report = !s->no_report;
-        s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
+        if (o.given("--rewind-budget")) {
+            s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
+        }
         s->options.recipe = recipe_of(o);
         if (s->options.checkpoints.written) {
             s->options.recipe.rewind = "tapestry rewind " + quoted_for_shell(run.out);

@@ -157,6 +157,11 @@ Option Option::required() {
     return *this;
 }
 
+Option Option::one_value() {
+    option_->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    return *this;
+}
+
 Option Option::excludes(Option other) {
     option_->excludes(other.option_);
     return *this;

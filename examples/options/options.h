@@ -38,6 +38,8 @@ class Option {
 public:
     explicit Option(CLI::Option& option) : option_(&option) {}
     Option required();
+    /// Takes one value each time that it is given, for texts().
+    Option one_value();
     Option excludes(Option other);
     Option needs(Option other);
     /// Hides the default in help, because the description gives it.
@@ -63,7 +65,8 @@ struct OptionValue {
 
 /// A program or one of its subcommands. Options are read into the caller's variables, which must
 /// live until main() returns; their initial values are the defaults shown by help. Names begin with
-/// "--"; any other name declares a positional argument.
+/// "--", which a short one may precede ("-n,--samples"); any other name declares a positional
+/// argument.
 class Options {
 public:
     Options(const std::string& name, const std::string& description);

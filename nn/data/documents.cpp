@@ -110,6 +110,11 @@ void check_utf8(std::string_view text, const std::string& file, std::uint64_t of
     }
 }
 
+bool is_json_lines(const fs::path& file) {
+    const fs::path ending = file.extension();
+    return ending == ".jsonl" || ending == ".ndjson";
+}
+
 DocumentReader::DocumentReader(std::vector<fs::path> files, DocumentOptions options)
     : files_(std::move(files)), options_(std::move(options)) {
     for (const fs::path& file : files_) bytes_ += InputFile(file).size();
@@ -142,9 +147,7 @@ bool DocumentReader::open_next() {
     offset_ = 0;
     used_ = 0;
     buffer_.clear();
-    const fs::path ending = path.extension();
-    const bool is_json = options_.field && (ending == ".jsonl" || ending == ".ndjson");
-    line_ = is_json ? 1 : 0;
+    line_ = options_.field && is_json_lines(path) ? 1 : 0;
     return true;
 }
 

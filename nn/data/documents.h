@@ -40,6 +40,9 @@ public:
 /// may be valid (file_kind.h).
 void check_utf8(std::string_view text, const std::string& file, std::uint64_t offset = 0);
 
+/// Whether a file of this name is JSON Lines: .jsonl or .ndjson.
+bool is_json_lines(const std::filesystem::path& file);
+
 /// How files are cut into documents.
 struct DocumentOptions {
     /// If given, files whose names end with .jsonl or .ndjson are JSON Lines: every line is an
@@ -130,6 +133,7 @@ struct Corpus {
     std::unique_ptr<Tokenizer> tokenizer;  ///< that made the ids
     TokenIds ids;                          ///< of the whole text, in memory or in a file
     std::string hash;                      ///< data_hash() of both
+    std::int64_t skipped = 0;              ///< files of a directory that are not text
 };
 
 /// XXH3 of ids and tokenizer: identifies a corpus independently of where it is stored.

@@ -3,6 +3,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/floating_point.h>
+#include <tapestry/nn/generate/stop_texts.h>
 #include <tapestry/ops/order.h>
 
 #include <algorithm>
@@ -20,6 +21,51 @@ void check(const SampleOptions& options, const std::vector<std::int64_t>& prompt
     require(options.top_k >= 0, "sample: top_k must be >= 0, got {}", options.top_k);
     require(options.top_p > 0 && options.top_p <= 1, "sample: top_p must be in (0, 1], got {}",
             options.top_p);
+    require(options.min_p >= 0 && options.min_p <= 1, "sample: min_p must be in [0, 1], got {}",
+            options.min_p);
+    require(options.repeat_penalty > 0 && std::isfinite(options.repeat_penalty),
+            "sample: repeat_penalty must be finite and > 0, got {}", options.repeat_penalty);
+    require(options.repeat_last >= 0, "sample: repeat_last must be >= 0, got {}",
+            options.repeat_last);
+    require(options.probabilities >= 0, "sample: probabilities must be >= 0, got {}",
+            options.probabilities);
+}
+
+// The logits [1, V] with those of repeated tokens reduced; each once, however often it occurs.
+Tensor penalized(const Tensor& logits, const std::vector<std::int64_t>& ids,
+                 const SampleOptions& options) {
+    if (options.repeat_penalty == 1) return logits;
+    std::vector<double> values = logits.to_vector<double>();
+    const auto last = static_cast<std::size_t>(options.repeat_last);
+    const std::size_t count = last == 0 ? ids.size() : std::min(last, ids.size());
+    std::vector<std::int64_t> repeated(ids.end() - static_cast<std::ptrdiff_t>(count), ids.end());
+    std::sort(repeated.begin(), repeated.end());
+    repeated.erase(std::unique(repeated.begin(), repeated.end()), repeated.end());
+    for (const std::int64_t id : repeated) {  // the model has not seen those before its context
+        require<IndexError>(id >= 0 && id < logits.size(1), "sample: id {} is not in 0..{}", id,
+                            logits.size(1) - 1);
+        double& value = values[static_cast<std::size_t>(id)];
+        value = value > 0 ? value / options.repeat_penalty : value * options.repeat_penalty;
+    }
+    return tensor(values, logits.shape());
+}
+
+// What the model says of a token: its logits [1, V], before anything changes them.
+SampledToken described(std::int64_t id, const Tensor& logits, std::int64_t likeliest) {
+    const std::vector<double> values = logits.to_vector<double>();
+    const double largest = *std::max_element(values.begin(), values.end());
+    double sum = 0;
+    for (const double value : values) sum += std::exp(value - largest);
+    const auto probability = [&](double logit) { return std::exp(logit - largest) / sum; };
+    SampledToken token{.id = id, .probability = probability(values[static_cast<std::size_t>(id)])};
+    if (likeliest == 0) return token;
+    const Selection best = topk(logits, std::min(likeliest, logits.size(1)));
+    const auto ids = best.indices.to_vector<std::int64_t>();
+    const auto of_best = best.values.to_vector<double>();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        token.likeliest.emplace_back(ids[i], probability(of_best[i]));
+    }
+    return token;
 }
 
 // Tokens by descending logits, sorted only as far as requested: a vocabulary has fifty thousand,
@@ -56,7 +102,8 @@ private:
     std::vector<double> values_;
 };
 
-// Samples one id from softmax(logits / temperature), logits [1, V], restricted by top_k and top_p.
+// Samples one id from softmax(logits / temperature), logits [1, V], restricted by top_k, top_p and
+// min_p.
 std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator& generator) {
     const std::vector<double> of_all = logits.to_vector<double>();
     for (const double logit : of_all) {
@@ -83,6 +130,14 @@ std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator&
     std::int64_t count = options.top_p < 1 ? 0 : ranking.size();
     while (count < ranking.size() && kept < options.top_p * all) {
         kept += weight(ranking.logit(count++));
+    }
+    if (options.min_p > 0) {  // weights are relative to the largest probability
+        const std::int64_t most = count;
+        count = 0;
+        kept = 0;
+        while (count < most && weight(ranking.logit(count)) >= options.min_p) {
+            kept += weight(ranking.logit(count++));
+        }
     }
 
     double rest = generator.uniform() * kept;
@@ -122,7 +177,9 @@ std::vector<std::int64_t> sample(const LanguageModel& model,
     LanguageModelDecoding decoding(model);
     for (std::int64_t i = 0; i < options.tokens; ++i) {
         const Tensor logits = last_logits(decoding, ids, context, options.cache);
-        const std::int64_t id = draw(logits, options, generator);
+        const std::int64_t id = draw(penalized(logits, ids, options), options, generator);
+        if (options.on_choice) options.on_choice(described(id, logits, options.probabilities));
+        if (options.end == id) break;
         ids.push_back(id);
         drawn.push_back(id);
         if (on_token && !on_token(id)) break;
@@ -142,6 +199,9 @@ std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
                         const std::function<bool(const std::string&)>& on_text) {
     std::vector<std::int64_t> ids = tokenizer.encode(prompt, "prompt");
     if (ids.empty()) ids.push_back(tokenizer.beginning());
+    StopTexts stops(options.stop);
+    SampleOptions own = options;
+    if (!own.end && !own.past_end) own.end = tokenizer.end_of_text();
     std::string written;
     const auto tell = [&](const std::string& text) {
         written += text;
@@ -149,8 +209,10 @@ std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
     };
     if (!tell(prompt)) return written;
     StreamDecoder drawn(tokenizer);
-    sample(model, ids, options, generator, [&](std::int64_t id) { return tell(drawn.next(id)); });
-    tell(drawn.finish());
+    sample(model, ids, own, generator,
+           [&](std::int64_t id) { return tell(stops.next(drawn.next(id))) && !stops.found(); });
+    const std::string last = stops.next(drawn.finish());
+    tell(last + stops.finish());
     return written;
 }
 

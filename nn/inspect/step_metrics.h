@@ -27,6 +27,8 @@ struct StepMetrics {
     double step_seconds = 0;  ///< of this step, excluding evaluation and other callbacks
     /// Checksum of the gradients before clipping (checksum_of_gradients); empty if not computed.
     std::string grad_xxh3 = {};
+    /// In a run limited by time: the share of it that had passed when the step began; 1: the last.
+    std::optional<double> progress = {};
 };
 
 /// Training speed: tokens per second, and fraction of the machine's peak.

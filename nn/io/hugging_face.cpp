@@ -198,6 +198,29 @@ std::string without_prefix(const std::string& wrapped) {
     return name.starts_with(kTransformer) ? name.substr(kTransformer.size()) : name;
 }
 
+// Replaces the beginning of a dotted name, `theirs` by `ours`; false if it does not begin so.
+bool replace_beginning(std::string& name, std::string_view theirs, std::string_view ours) {
+    const bool begins = (name + '.').starts_with(fmt::format("{}.", theirs));
+    if (begins) name.replace(0, theirs.size(), ours);
+    return begins;
+}
+
+// "h.11.attn.c_attn.weight" -> "blocks.11.attention.qkv.weight"; unknown names stay.
+std::string own_name(const std::string& given) {
+    std::string name = without_prefix(given);
+    for (const PartName& part : kTopParts) {
+        if (replace_beginning(name, part.theirs, part.ours)) return name;
+    }
+    if (!replace_beginning(name, "h", "blocks")) return given;
+    const std::size_t end = name.find('.', std::min(name.find('.'), name.size() - 1) + 1);
+    if (end == name.npos) return name;
+    std::string inner = name.substr(end + 1);
+    for (const PartName& part : kLayerParts) replace_beginning(inner, part.theirs, part.ours);
+    replace_beginning(inner, "attn", "attention");
+    replace_beginning(inner, "mlp", "feed_forward");
+    return name.substr(0, end + 1) + inner;
+}
+
 // ---- reading
 
 // Full names, to detect an extra layer.
@@ -321,6 +344,20 @@ bool is_hugging_face(const ConfigFile& file) {
 bool is_hugging_face(const fs::path& directory) {
     const fs::path config = directory / kConfigName;
     return is_there(config) && is_hugging_face(ConfigFile(config));
+}
+
+std::vector<std::string> own_names(const Module& module, const std::vector<std::string>& names) {
+    const NamedTensors parameters = module.named_parameters(false);
+    std::vector<std::string> own;
+    for (const std::string& name : names) {
+        const auto is_below = [&](const auto& parameter) {
+            std::string path = parameter.first;
+            return replace_beginning(path, name, name);
+        };
+        const bool known = std::any_of(parameters.begin(), parameters.end(), is_below);
+        own.push_back(known ? name : own_name(name));
+    }
+    return own;
 }
 
 LoadedModel load_hugging_face(const fs::path& directory) {

@@ -52,6 +52,11 @@ LoadedModel load_hugging_face(const std::filesystem::path& directory);
 /// The same, with its config.json already read.
 LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);
 
+/// Names of GPT-2's parameters and modules in ours: "h.11" and "transformer.h.11.attn" become
+/// "blocks.11" and "blocks.11.attention". Names that the module has, and unknown ones, stay as they
+/// are.
+std::vector<std::string> own_names(const Module& module, const std::vector<std::string>& names);
+
 /// Writes a directory that transformers' GPT2LMHeadModel.from_pretrained and load_hugging_face
 /// read, with the same logits, bit for bit; a previous model there survives a failure. The
 /// tokenizer may be null: byte pairs are written as vocab.json and merges.txt; characters, for

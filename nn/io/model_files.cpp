@@ -3,6 +3,7 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
+#include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
@@ -42,6 +43,7 @@ template <class Config, class Make>
 auto make(const Config& config, const SavedFiles& files, const Make& made) {
     const std::string file = files.path(kConfigName).string();
     check_size(parameter_count(config), files);
+    const SkipDrawing skip;  // all weights are read
     try {
         return made();
     } catch (const ValueError& error) {

@@ -9,11 +9,7 @@
 
 #include <fmt/core.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -111,6 +107,15 @@ std::optional<fs::path> user_cache_directory() {
     return fs::path(home) / ".cache" / "tapestry";
 }
 
+std::string hash_of_text(const std::vector<SourceFile>& sources) {
+    if (sources.size() == 1 && !is_json_lines(sources.front().path)) return sources.front().hash;
+    std::string all = "documents";
+    for (const SourceFile& source : sources) {
+        all += fmt::format(" {}{}", is_json_lines(source.path) ? "lines " : "", source.hash);
+    }
+    return checksum_of(all);
+}
+
 // A text tokenized by its own characters has a separate entry, so it can be found without reading
 // the text to determine its tokenizer.
 std::optional<Corpus> find_tokenized(const TextCache& cache, const std::string& text,
@@ -133,113 +138,12 @@ Corpus keep_tokenized(const TextCache& cache, const std::string& text, DocumentR
     make_private(cache.directory);
     write_data(entry, reader, tokenizer, {.permissions = 0600, .through_link = false});
     make_private(entry);
-    if (reader.sources().front().hash != text) {
+    if (hash_of_text(reader.sources()) != text) {
         remove_data(entry);
         fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
     }
     Corpus data = load_data(entry);
     remove_oldest(cache.directory, cache.max_bytes);
-    return data;
-}
-
-namespace {
-
-std::unique_ptr<Tokenizer> characters_in(const fs::path& text) {
-    DocumentReader reader({text});
-    return std::make_unique<CharTokenizer>(characters_of(reader));
-}
-
-Corpus through(const TextCache& cache, const fs::path& text,
-               std::unique_ptr<Tokenizer>& tokenizer) {
-    const std::string hash = digest_of_file(text).checksum;
-    if (auto data = find_tokenized(cache, hash, tokenizer.get())) return std::move(*data);
-    const bool of_own_characters = !tokenizer;
-    if (!tokenizer) tokenizer = characters_in(text);
-    DocumentReader reader({text});
-    return keep_tokenized(cache, hash, reader, *tokenizer, of_own_characters);
-}
-
-// An unnamed file, which is deleted when its last descriptor is closed.
-std::shared_ptr<const FileDescriptor> temporary_file() {
-    const char* chosen = std::getenv("TMPDIR");
-    const bool is_set = chosen != nullptr && *chosen != '\0';
-    const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be in memory
-    std::string name = place / "tapestry-XXXXXX";
-    const int number = ::mkostemp(name.data(), O_CLOEXEC);
-    const int error = errno;
-    require<IoError>(number >= 0, "cannot write {}: {}", shown(name),
-                     std::generic_category().message(error));
-    auto file = std::make_shared<FileDescriptor>(number);
-    ::unlink(name.c_str());
-    return file;
-}
-
-TokenIds encode_to_memory(DocumentReader& reader, const Tokenizer& tokenizer, IdType type,
-                          Checksum& sum) {
-    std::vector<std::byte> packed;
-    encode_documents(reader, tokenizer, type, [&](std::span<const std::byte> ids) {
-        sum.add(ids);
-        packed.insert(packed.end(), ids.begin(), ids.end());
-    });
-    return TokenIds(std::move(packed), type);
-}
-
-TokenIds encode_to_file(DocumentReader& reader, const Tokenizer& tokenizer, IdType type,
-                        Checksum& sum) {
-    const auto file = temporary_file();
-    const std::string name = "a temporary file";
-    OutputFile output(name, file->number());
-    encode_documents(reader, tokenizer, type, [&](std::span<const std::byte> ids) {
-        sum.add(ids);
-        output.write(ids);
-    });
-    return TokenIds(file, name, type, tokenizer.vocab_size());
-}
-
-Corpus encoded(const fs::path& text, const Tokenizer& tokenizer, bool in_memory) {
-    const IdType type = id_type_for(tokenizer.vocab_size());
-    DocumentReader reader({text});
-    Checksum sum;
-    TokenIds ids = in_memory ? encode_to_memory(reader, tokenizer, type, sum)
-                             : encode_to_file(reader, tokenizer, type, sum);
-    return {nullptr, std::move(ids), data_hash(sum.hex(), tokenizer)};
-}
-
-Corpus without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer) {
-    constexpr std::uint64_t kLittle = std::uint64_t{1} << 24;
-    if (!tokenizer) tokenizer = characters_in(text);
-    std::optional<Corpus> data;
-    if (InputFile(text).size() > kLittle) {
-        try {
-            data = encoded(text, *tokenizer, false);
-        } catch (const IoError&) {  // no space there, or an error in the text, which recurs below
-        }
-    }
-    if (!data) data = encoded(text, *tokenizer, true);
-    data->tokenizer = std::move(tokenizer);
-    return std::move(*data);
-}
-
-}  // namespace
-
-Corpus tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer,
-                     const TextCache* cache) {
-    std::error_code ignored;
-    require<IoError>(!fs::is_directory(text, ignored),
-                     "cannot read {}: it is a directory, not a file; `tapestry tokenize --text DIR "
-                     "--out DATA` makes data of its files, for `train --data DATA`",
-                     shown(text));
-    const std::uint64_t bytes = InputFile(text).size();
-    std::string failure;
-    if (cache != nullptr && bytes >= TextCache::kLeast && bytes <= cache->max_bytes) {
-        try {
-            return through(*cache, text, tokenizer);
-        } catch (const IoError& error) {  // the cache's, or the text's, which recurs below
-            failure = error.what();
-        }
-    }
-    Corpus data = without_cache(text, std::move(tokenizer));
-    if (!failure.empty() && cache->warn) cache->warn(failure);
     return data;
 }
 

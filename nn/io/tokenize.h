@@ -38,6 +38,10 @@ struct TextCache {
 /// set.
 std::optional<std::filesystem::path> user_cache_directory();
 
+/// Identifies a text by the files it was read from: a file's own hash, or one of all files' hashes
+/// for several files and JSON Lines, which are cut into documents.
+std::string hash_of_text(const std::vector<SourceFile>& sources);
+
 /// Looks up the text with this hash, as ids of the tokenizer or, if that is null, of its own
 /// characters. Removes a damaged entry.
 std::optional<Corpus> find_tokenized(const TextCache& cache, const std::string& text,
@@ -51,10 +55,12 @@ Corpus keep_tokenized(const TextCache& cache, const std::string& text, DocumentR
 
 // ---- a text -------------------------------------------------------------------------------------
 
-/// The text in a file as ids of the tokenizer or, if that is null, of its characters, using memory
-/// for one piece at a time. The ids are a file in `cache`; if there is no cache, or it cannot be
-/// written, they are in memory for a short text and in an unnamed temporary file for others. Throws
-/// IoError and ValueError as DocumentReader and encode_documents do.
+/// A text as ids of the tokenizer or, if that is null, of its characters, using memory for one
+/// piece at a time. A text is a file, a file of JSON Lines whose lines are documents with a field
+/// "text", or a directory, whose files are documents; files of it that are not text are skipped.
+/// The ids are a file in `cache`; if there is no cache, or it cannot be written, they are in memory
+/// for a short text and in an unnamed temporary file for others. Throws IoError and ValueError as
+/// text_files, DocumentReader and encode_documents do.
 Corpus tokenize_text(const std::filesystem::path& text, std::unique_ptr<Tokenizer> tokenizer,
                      const TextCache* cache = nullptr);
 

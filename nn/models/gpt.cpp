@@ -1,5 +1,6 @@
 #include <tapestry/nn/models/gpt.h>
 
+#include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
@@ -92,8 +93,9 @@ void GPT::initialise(Generator& generator) {
             parameter.fill_(0);
         } else if (parameter.rank() == 2) {  // the norms' weights, of rank 1, stay 1
             const bool writes = ends_with(name, "output.weight") || ends_with(name, "down.weight");
-            parameter.copy_(
-                normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator));
+            const Tensor drawn =
+                normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator);
+            if (!SkipDrawing::active()) parameter.copy_(drawn);
         }
     }
 }

@@ -78,6 +78,33 @@ Schedule trapezoid_schedule(const WarmupTrapezoid& settings) {
     };
 }
 
+namespace {
+
+// The factor of a warm-up, which is over after `warmup` steps.
+double warm(std::int64_t step, std::int64_t warmup) {
+    return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : 1.0;
+}
+
+}  // namespace
+
+TimedSchedule timed_cosine_schedule(const WarmupCosine& settings) {
+    static_cast<void>(warmup_cosine_schedule(settings));  // checks them
+    return [s = settings](std::int64_t step, double progress) {
+        const double wave = portable::cos(std::numbers::pi * std::clamp(progress, 0.0, 1.0));
+        const double rate = s.min_rate + 0.5 * (s.rate - s.min_rate) * (1 + wave);
+        return warm(step, s.warmup) * rate;
+    };
+}
+
+TimedSchedule timed_trapezoid_schedule(const WarmupTrapezoid& settings) {
+    static_cast<void>(trapezoid_schedule(settings));  // checks them
+    return [s = settings](std::int64_t step, double progress) {
+        const double fallen = std::clamp(progress, 0.0, 1.0) - (1 - s.cooldown);
+        const double done = fallen > 0 ? fallen / s.cooldown : 0;
+        return warm(step, s.warmup) * (s.rate + (s.min_rate - s.rate) * done);
+    };
+}
+
 Schedule inverse_sqrt_schedule(std::int64_t dim, std::int64_t warmup, double factor) {
     require(dim > 0 && warmup > 0 && factor > 0 && std::isfinite(factor),
             "inverse_sqrt_schedule: dim {}, warmup {} and factor {} must be positive", dim, warmup,

@@ -45,6 +45,22 @@ struct WarmupTrapezoid {
 /// Zhai et al. 2022, "Scaling Vision Transformers", section 3.5.
 Schedule trapezoid_schedule(const WarmupTrapezoid& settings);
 
+// ---- over time ----------------------------------------------------------------------------------
+
+// For runs that end after some time instead of some steps. How far a step is in the run is measured
+// by a clock and recorded, so a repeated step has the same rate.
+
+/// Step and progress -> learning rate; progress is the share of the time that has passed, 0 to 1.
+using TimedSchedule = std::function<double(std::int64_t step, double progress)>;
+
+/// The warm-up in steps, times half a cosine over progress. `steps` does not matter. Throws as
+/// warmup_cosine_schedule does.
+TimedSchedule timed_cosine_schedule(const WarmupCosine& settings);
+
+/// The warm-up in steps, times a rate that falls in equal parts over the last `cooldown` of
+/// progress. `steps` does not matter. Throws as trapezoid_schedule does.
+TimedSchedule timed_trapezoid_schedule(const WarmupTrapezoid& settings);
+
 /// factor / sqrt(dim) * min(1 / sqrt(n), n / warmup^1.5) at step n = 1, 2, ... (step 0 is n = 1):
 /// rises in equal parts over the warm-up, then falls as 1 / sqrt(n). Throws ValueError unless dim,
 /// warmup and factor are positive. Source: Vaswani et al. 2017, equation 3, there with factor 1 and

@@ -36,8 +36,11 @@ std::string clock_text(double seconds) {
 // ---- training -----------------------------------------------------------------------------------
 
 std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) const {
-    const double left = speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
-    std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
+    const double left = seconds_ > 0
+                            ? std::max(0.0, seconds_ - m.seconds)
+                            : speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
+    std::string text = fmt::format("step {:>6}{}  loss {:.4f}", m.step,
+                                   seconds_ > 0 ? "" : fmt::format("/{}", steps_), m.loss);
     if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
     const std::string end = fmt::format("  {} left", clock_text(left));
     const std::string of_peak = fmt::format(", {:.0f}% of the peak", 100 * speed.of_peak());
@@ -53,13 +56,17 @@ std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) con
     return text.substr(0, room);
 }
 
+bool TrainingProgress::is_last(const StepMetrics& m) const {
+    return seconds_ > 0 ? m.progress == 1.0 : m.step >= steps_;
+}
+
 void TrainingProgress::show(const StepMetrics& m, const Speed& speed) {
     if (m.val_loss) last_val_loss_ = m.val_loss;
     if (output_.is_terminal) {
-        if (m.seconds - last_shown_ < kPause && m.step < steps_ && !m.val_loss) return;
+        if (m.seconds - last_shown_ < kPause && !is_last(m) && !m.val_loss) return;
         output_.write(fmt::format("\r{}\033[K", line(m, speed)));
     } else {
-        if (m.step != 1 && m.step != steps_ && !m.val_loss) return;
+        if (m.step != 1 && !is_last(m) && !m.val_loss) return;
         output_.write(line(m, speed) + "\n");
     }
     last_shown_ = m.seconds;

@@ -40,6 +40,9 @@ public:
     TrainingProgress(const TrainingProgress&) = delete;
     TrainingProgress& operator=(const TrainingProgress&) = delete;
 
+    /// The run ends after this time, not after a known number of steps.
+    void limit(double seconds) { seconds_ = seconds; }
+
     /// Shows a step, if it is time. Call after every step.
     void show(const StepMetrics& metrics, const Speed& speed);
     /// Ends the current progress line.
@@ -48,9 +51,12 @@ public:
 private:
     std::string line(const StepMetrics& metrics, const Speed& speed) const;
 
+    bool is_last(const StepMetrics& metrics) const;
+
     std::int64_t steps_;
     ProgressOutput output_;
     std::string unit_;
+    double seconds_ = 0;  // 0: no limit
     double last_shown_ = -1;
     std::optional<double> last_val_loss_;
 };

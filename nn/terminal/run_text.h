@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/train/run_list.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <string>
@@ -15,7 +16,9 @@ namespace tapestry {
 std::string description_of(const Session& session);
 
 /// "500 steps in 1:05 (61031 tokens/s, 48% of the peak): loss 1.4632, validation loss 1.5208", and
-/// lines on where it was saved, anything the user should know, and where the report is.
+/// lines on where it was saved and what that weighs, anything the user should know, and where the
+/// report is. Before them, for a run that was interrupted, "interrupted at step 50 of 500; --resume
+/// continues".
 std::string to_text(const TrainingResult& result, const std::string& out);
 
 // ---- loss curves --------------------------------------------------------------------------------
@@ -42,12 +45,15 @@ LossCurves loss_curves(const std::string& directory, bool named = false);
 //
 //     fmt::print("{}", sweep_text({"runs/lr-1e-3", "runs/lr-3e-3"}));
 //
-//     run           --lr   loss    lowest validation loss
-//     runs/lr-3e-3  0.003  0.5310  0.5412 at step 2000
-//     runs/lr-1e-3  0.001  0.6124  0.6180 at step 1750
+//     run           --lr   loss    lowest validation loss  state                 disk
+//     runs/lr-3e-3  0.003  0.5310  0.5412 at step 2000     finished at step 2000  28 MB
+//     runs/lr-1e-3  0.001  0.6124  0.6180 at step 1750     finished at step 2000  28 MB
 
-/// Sorted by lowest validation loss, runs without one last. The options are those of each run's
-/// latest checkpoint, or "?" if it has none. Throws as read_metrics does.
+/// Sorted by lowest validation loss, runs without one last. Options are "?" for a run that has them
+/// neither in its metrics nor in a checkpoint. Throws as read_metrics does.
 std::string sweep_text(const std::vector<std::string>& directories);
+
+/// The same of summaries, in their order.
+std::string runs_text(const std::vector<RunSummary>& runs);
 
 }  // namespace tapestry

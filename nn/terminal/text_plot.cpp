@@ -118,6 +118,7 @@ Axis up_to_ticks(Axis axis) {
 
 // None of these is used to draw the axes.
 constexpr std::string_view kMarks = "*ox#@%&=abcdefghijklmnopqrstuvwxyz";
+static_assert(kMarks.size() == kMostTextCurves);
 
 struct Point {
     double x, y;  // in axis coordinates

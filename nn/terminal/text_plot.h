@@ -16,6 +16,7 @@
 // Read next: text_map.h, for attention.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,16 @@ struct TextPlotOptions {
     std::string x_label = {};  ///< "step"
 };
 
+/// Number of curves for which there are marks.
+inline constexpr std::size_t kMostTextCurves = 34;
+
 /// The curves over one another, the later ones in front, each with its own mark, in the order
 /// `*o+x#@%&` and then a to z. If several points of a curve fall in one column, their mean is drawn
 /// (of the logarithms, with log_y); a curve with points in most columns is drawn as a line, without
 /// holes. Both axes have ticks at round numbers. Those of the y axis are equally many rows apart
 /// (not with log_y), and the lowest is at the bottom. Throws ValueError for an x that is not
-/// finite, different numbers of x and y, no point that can be drawn, more than 34 curves, a width
-/// below 24 or a height below 4.
+/// finite, different numbers of x and y, no point that can be drawn, more than kMostTextCurves
+/// curves, a width below 24 or a height below 4.
 std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOptions& options = {});
 
 }  // namespace tapestry

@@ -38,8 +38,10 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
     auto session =
         directory.resume({.wanted = r.config, .given = r.given, .overrides = r.overrides}, cache);
     if (!session) return nullptr;
-    told(fmt::format("resuming in {} after step {} of {}\n", utf8::printable(r.out),
-                     session->steps(), session->config().steps));
+    const TrainingConfig& config = session->config();
+    told(fmt::format("resuming in {} after step {}{}\n", utf8::printable(r.out), session->steps(),
+                     config.minutes > 0 ? fmt::format("; --minutes {}", config.minutes)
+                                        : fmt::format(" of {}", config.steps)));
     tell_overridden(session->overridden(), "--override", told);
     return session;
 }
@@ -273,6 +275,9 @@ void check_same_request(Communicator& c, const RunRequest& request) {
 
 // Fails early; a resumed run may have other settings and is checked later.
 void check_processes(const Communicator& c, const TrainingConfig& config) {
+    require(config.minutes == 0,
+            "train: --minutes is measured by one process's clock; {} processes need --steps",
+            c.size());
     require(config.micro_batches > 1,
             "train: {} processes share the micro-batches of a step; --micro-batches sets how many "
             "a batch is split into, the same for any number of processes",

@@ -137,8 +137,11 @@ RunState run_state_from_json(std::string_view text, std::string_view what) {
 
 void CheckpointSchedule::set_rewind_distance(RunState& state, std::int64_t steps,
                                              double step_seconds, std::uint64_t bytes) const {
-    const std::int64_t found =
-        rewind_distance(steps, step_seconds, static_cast<double>(bytes), options_.rewind_budget);
+    constexpr double kStates = 10;
+    const auto one = static_cast<double>(bytes);
+    const double budget =
+        options_.rewind_budget.value_or(std::min(CheckpointOptions::kRewindBudget, kStates * one));
+    const std::int64_t found = rewind_distance(steps, step_seconds, one, budget);
     std::int64_t& distance = state.rewind_every;
     if (distance == 0 || found == 0) distance = found;
     while (distance > 0 && distance < found) distance *= 2;

@@ -87,7 +87,10 @@ struct CheckpointOptions {
     double every_seconds = 0;      ///< interval in seconds; 0: none
     std::int64_t keep = 1;         ///< number of resume checkpoints to keep
     bool best = false;  ///< also keep the one with the best validation loss, its model in out/best
-    double rewind_budget = 4e8;  ///< bytes for the rewind states, from which steps are replayed
+    /// Bytes for the rewind states, from which steps are replayed; empty: ten checkpoints, and at
+    /// most kRewindBudget.
+    std::optional<double> rewind_budget = {};
+    static constexpr double kRewindBudget = 4e8;  ///< bytes for those of a large model
 };
 
 /// Decides after each step of a run whether to write a checkpoint.

@@ -77,8 +77,10 @@ std::string LossWatch::concern() const {
             "help",
             text, f.recent);
     }
-    return fmt::format("{}: more than {} steps, or another learning rate than {}, may help", text,
-                       f.planned, lr_);
+    const std::string more = f.planned < TrainingConfig::kNoStepLimit
+                                 ? fmt::format("more than {} steps", f.planned)
+                                 : "more time";
+    return fmt::format("{}: {}, or another learning rate than {}, may help", text, more, lr_);
 }
 
 }  // namespace tapestry

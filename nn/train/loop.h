@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 namespace tapestry {
 
@@ -23,6 +24,15 @@ struct TrainOptions {
     std::int64_t first_step = 0;  ///< steps of this run taken before
     double first_seconds = 0;     ///< their duration
     Communicator* communicator = nullptr;  ///< TrainStepOptions::communicator
+    /// Time limit, evaluations included; 0: none, only `steps`. The loop ends so that the last
+    /// evaluation still fits. Needs timed_schedule.
+    double seconds = 0;
+    TimedSchedule timed_schedule = {};  ///< learning rate, with a time limit
+    /// Duration of an evaluation in steps, until one was measured.
+    double evaluation_steps = 0;
+    /// With a time limit: StepMetrics::progress of a step, counted from 0, as it was recorded.
+    /// Empty: measured.
+    std::function<double(std::int64_t step)> progress = {};
 
     /// Whether an evaluation follows this step; the first step is 1.
     bool evaluates_after(std::int64_t step) const {
@@ -63,6 +73,10 @@ public:
     std::int64_t steps() const { return steps_; }
     /// Whether all steps have been taken.
     bool is_finished() const { return steps_ >= options_.steps; }
+    /// Whether this step, counted from 1, is the last. With a time limit, known when it begins.
+    bool is_last(std::int64_t step) const { return step == options_.steps; }
+    /// Whether an evaluation follows this step.
+    bool evaluates_after(std::int64_t step) const { return options_.evaluates_after(step); }
 
     /// Takes the next step and any evaluation due after it; does not call callbacks.report.
     StepMetrics next();
@@ -71,13 +85,17 @@ public:
 
 private:
     void ended(StepPhase phase);
+    double measured_progress(Clock::time_point now) const;
+    double next_rate(Clock::time_point now, std::optional<double>& progress);
 
     TrainOptions options_;
     TrainCallbacks callbacks_;
     TrainStep step_;
     std::int64_t steps_;
-    double callback_seconds_ = 0;  // of this step's before_update
-    Clock::time_point start_;      // when the first step began
+    double callback_seconds_ = 0;               // of this step's before_update
+    Clock::time_point start_;                   // when the first step began
+    double recent_seconds_ = 0;                 // of a step, a running mean
+    std::optional<double> evaluation_seconds_;  // of the latest evaluation
 };
 
 }  // namespace tapestry

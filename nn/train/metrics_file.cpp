@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/metrics_file.h>
 
+#include <tapestry/core/cpu.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
@@ -7,6 +8,7 @@
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/core/version.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/train/training_run.h>
 
@@ -65,6 +67,21 @@ int open_again(const fs::path& path) {
 
 }  // namespace
 
+std::string config_line(std::string_view event, const TrainingConfig& config, std::int64_t after) {
+    JsonWriter line;
+    line.object([&] {
+        line.member("event", event);
+        line.member("version", version());
+        line.member("isa", name_of(current_isa()));
+        line.member("after", after);
+        line.member("config", [&] {
+            const JsonTree on_one_line(to_json(config));
+            line.object([&] { line.members_of(on_one_line.root().text()); });
+        });
+    });
+    return line.text();
+}
+
 std::string metrics_line(const StepMetrics& m, double tokens_per_second) {
     JsonWriter line;
     line.object([&] {
@@ -75,6 +92,7 @@ std::string metrics_line(const StepMetrics& m, double tokens_per_second) {
         line.member("tokens_per_s", tokens_per_second);
         line.member("seconds", m.seconds);
         if (m.val_loss) line.member("val_loss", *m.val_loss);
+        if (m.progress) line.member("progress", *m.progress);
         if (!m.grad_xxh3.empty()) line.member("grad_xxh3", m.grad_xxh3);
     });
     return line.text();
@@ -191,6 +209,7 @@ void add_line(Metrics& metrics, const JsonNode& line) {
         metrics.val_losses.push_back(number_in(line, "val_loss"));
         metrics.eval_steps.push_back(step);
     }
+    if (line.find("seconds")) metrics.seconds = number_in(line, "seconds");
     metrics.steps.push_back(step);
     metrics.losses.push_back(loss);
 }
@@ -204,6 +223,7 @@ StepMetrics step_of(const JsonNode& line, std::int64_t tokens_per_step) {
         .seconds = number_in(line, "seconds"),
         .step_seconds = static_cast<double>(tokens_per_step) / number_in(line, "tokens_per_s")};
     if (line.find("val_loss")) metrics.val_loss = number_in(line, "val_loss");
+    if (line.find("progress")) metrics.progress = number_in(line, "progress");
     if (line.find("grad_xxh3")) metrics.grad_xxh3 = line.get<std::string>("grad_xxh3");
     return metrics;
 }
@@ -255,6 +275,43 @@ std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last)
         if (number_in(line, "step") <= static_cast<double>(last)) lines.append(text) += '\n';
     });
     return lines;
+}
+
+namespace {
+
+// Calls see(line) for every event, the first at first. Lines of steps are not parsed.
+template <class See>
+void see_events(const std::filesystem::path& file, const See& see) {
+    const std::string text = read_file(file);
+    for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+        end = std::min(text.find('\n', begin), text.size());
+        const std::string_view written = std::string_view(text).substr(begin, end - begin);
+        if (!written.starts_with("{\"event\"")) continue;
+        try {
+            const JsonTree line(written);
+            see(line.root());
+        } catch (const JsonError&) {  // incomplete: the run was killed, or is at work
+        }
+    }
+}
+
+}  // namespace
+
+std::string read_run_config(const std::filesystem::path& file) {
+    std::string config;
+    see_events(file, [&](const JsonNode& line) {
+        if (const auto found = line.find("config")) config = found->text();
+    });
+    return config;
+}
+
+std::optional<RunEnd> read_run_end(const std::filesystem::path& file) {
+    std::optional<RunEnd> ended;
+    see_events(file, [&](const JsonNode& line) {
+        if (line.get<std::string>("event") != "end") return;
+        ended = {line.get<bool>("interrupted"), line.get<double>("seconds")};
+    });
+    return ended;
 }
 
 std::filesystem::path latest_metrics(const std::filesystem::path& directory) {

@@ -1,5 +1,5 @@
-// metrics.jsonl, stored with the model: one line per training step, for programs. Writes it, and
-// reads it back, even while it is being written.
+// metrics.jsonl, stored with the model, for programs: a line with the configuration, then one line
+// per training step. Writes it, and reads it back, even while it is being written.
 #pragma once
 
 #include <tapestry/core/file.h>
@@ -15,8 +15,14 @@
 
 namespace tapestry {
 
+struct TrainingConfig;
+
 /// The file's name until the run saves its first model, if the directory holds an earlier run's.
 inline constexpr const char* kNewMetricsName = "metrics.new.jsonl";
+
+/// The first line of a run: version, instruction set, and its configuration. The same when a run is
+/// resumed with another configuration ("event": "resume"). `after`: steps that were taken before.
+std::string config_line(std::string_view event, const TrainingConfig& config, std::int64_t after);
 
 /// A step's line, a JSON object.
 std::string metrics_line(const StepMetrics& metrics, double tokens_per_second);
@@ -92,6 +98,7 @@ struct Metrics {
         losses;                      ///< training loss of each
     std::vector<double> eval_steps,  ///< steps with an evaluation
         val_losses;                  ///< validation loss of each
+    double seconds = 0;  ///< duration of the run until the last step; 0: not in the file
 };
 
 /// Reads the step lines in order. A last line without a newline may be incomplete; it is ignored if
@@ -106,6 +113,21 @@ std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
 
 /// The lines of steps up to `last`, unchanged, each with its newline.
 std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last);
+
+/// The configuration in the file's latest line that has one, as JSON (training_config_from_json);
+/// empty if none has, as in files from before this was written. Throws IoError for a file that
+/// cannot be read.
+std::string read_run_config(const std::filesystem::path& file);
+
+/// How a run ended.
+struct RunEnd {
+    bool interrupted = false;  ///< by Ctrl-C or a callback
+    double seconds = 0;        ///< duration of the run
+};
+
+/// From the last line of a run; empty for one that has not ended or was killed. Throws as
+/// read_run_config does.
+std::optional<RunEnd> read_run_end(const std::filesystem::path& file);
 
 /// The metrics file in a run's directory: that of a run which has not saved its model yet, if there
 /// is one.

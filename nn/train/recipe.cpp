@@ -18,6 +18,7 @@ template <class Config>
 void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string_view optimizer) {
     for_each_field<Config>([&](const auto& one) {
         std::string value = value_text(config.*one.member);
+        if (one.name == "steps" && value == std::to_string(TrainingConfig::kNoStepLimit)) return;
         const bool is_option = std::is_same_v<Config, TrainingConfig> || is_model_option(one.name);
         if (!value.empty() && is_option && !is_foreign_option(optimizer, one.name)) {
             lines.push_back({option_name(one), std::move(value), one.meaning});

@@ -174,6 +174,7 @@ std::unique_ptr<Session> Replayer::session_before(std::int64_t step) const {
         return session_at(files, step);
     });
     check_data(*session);
+    follow_time(*session);
     advance(session, step);
     return session;
 }
@@ -193,6 +194,15 @@ void Replayer::go_on_under(std::unique_ptr<Session>& session, const TrainingConf
     session =
         session->continued(config, {.directory = history_.directory(), .cache = options_.cache});
     check_data(*session);
+    follow_time(*session);
+}
+
+// What a clock said of the steps of a run limited by time is in its metrics.
+void Replayer::follow_time(Session& session) const {
+    if (session.config().minutes == 0) return;
+    session.set_progress([&history = history_](std::int64_t step) {
+        return history.step(std::min(step + 1, history.last_step())).progress.value_or(0);
+    });
 }
 
 ReplayedStep replay_step(Session& session, bool watch, const MachinePeak& peak) {

@@ -114,6 +114,7 @@ private:
     std::unique_ptr<Session> session_at(const SavedFiles& files, std::int64_t step) const;
     void go_on_under(std::unique_ptr<Session>& session, const TrainingConfig& config) const;
     void check_data(const Session& session) const;
+    void follow_time(Session& session) const;
 
     const RunHistory& history_;
     ReplayOptions options_;

@@ -108,6 +108,10 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
         config.data.clear();
     }
     differences.take_given(config, options.wanted);
+    const bool longer = contains(differences.overridden, "minutes");
+    if (longer && config.minutes > 0 && !contains(options.given, "steps")) {
+        config.steps = TrainingConfig::kNoStepLimit;
+    }
     return {config, differences.overridden};
 }
 

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/session.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/module/freeze.h>
@@ -48,7 +49,9 @@ Session::Session(TrainingConfig config, TaskStart start)
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)),
       task_(begin_task(config_, std::move(start), weights_)) {
-    if (!config_.train_only.empty()) train_only(module(), config_.train_only);
+    if (!config_.train_only.empty()) {
+        train_only(module(), own_names(module(), config_.train_only));
+    }
     optimizer_ = make_optimizer(module(), config_);
     start_loop(0);
 }
@@ -69,6 +72,10 @@ void Session::start_loop(std::int64_t first_step) {
     TrainOptions options = config_.loop();
     options.first_step = first_step;
     options.first_seconds = seconds_before_;
+    options.progress = progress_;
+    // Without gradients a batch takes about a third of the time.
+    options.evaluation_steps = static_cast<double>(task_->validation_batches()) /
+                               (3 * static_cast<double>(config_.accumulate));
     if (shared_ != nullptr) options.communicator = &shared_->communicator_;
     loop_.emplace(
         *optimizer_, options,
@@ -90,6 +97,7 @@ StepMetrics Session::take_own_step() {
     micro_batch_ = loop_->step().share().begin;
     drawn_ = 0;
     const StepMetrics metrics = loop_->next();
+    if (loop_->is_finished()) config_.steps = steps();  // that a time limit allowed
     if (shared_ == nullptr) return metrics;
     while (drawn_ < config_.accumulate) draw_batch();
     const auto last = static_cast<std::uint64_t>(config_.leaves_per_step() - 1);

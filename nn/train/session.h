@@ -25,6 +25,7 @@
 #include <tapestry/nn/train/training_config.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,6 +105,16 @@ public:
     std::int64_t steps() const { return loop_->steps(); }
     /// Whether all steps have been taken.
     bool is_finished() const { return loop_->is_finished(); }
+    /// Whether this step is the last; in a run limited by time, known when the step begins.
+    bool is_last(std::int64_t step) const { return loop_->is_last(step); }
+    /// Whether an evaluation follows this step.
+    bool evaluates_after(std::int64_t step) const { return loop_->evaluates_after(step); }
+    /// In a run limited by time: takes its steps as if they began at this share of the time, which
+    /// a clock would measure otherwise; they are counted from 0.
+    void set_progress(std::function<double(std::int64_t step)> progress) {
+        progress_ = std::move(progress);
+        start_loop(steps());
+    }
     /// What the steps that were taken before it was resumed took; to be said ahead of the next.
     void set_seconds_before(double seconds) {
         seconds_before_ = seconds;
@@ -188,8 +199,9 @@ private:
     std::int64_t micro_batch_ = 0;  // the step's how manyth
     std::int64_t drawn_ = 0;        // batches, in this step
     double seconds_before_ = 0;
-    std::int64_t leaves_taken_ = 0;  // by this process, in all steps
-    Clock::time_point began_ = {};   // the first of these
+    std::function<double(std::int64_t)> progress_;  // empty: measured
+    std::int64_t leaves_taken_ = 0;                 // by this process, in all steps
+    Clock::time_point began_ = {};                  // the first of these
     std::vector<std::string> overridden_;
     friend class SharedSession;
     SharedSession* shared_ = nullptr;            // null: one process

@@ -65,7 +65,7 @@ void copy_parameters(const Module& from, Module& to) {
 
 void check_memory(const TrainingConfig& config) {
     const auto moments = optimizer_row(config.optimizer).moments(optimizer_options(config));
-    check_memory(config.model_config(), config.micro_batch_size(),
+    check_memory(config.step_config(), config.micro_batch_size(),
                  GradientSum::gradient_sets(config.leaves_per_step(), config.micro_batches),
                  std::ssize(moments));
 }

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/text_task.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
@@ -85,8 +86,10 @@ void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t v
 // A new model also for known weights: its dropout follows the seed of this run.
 std::unique_ptr<LanguageModel> made_model(const ModelConfig& config, const LanguageModel* start,
                                           Generator& generator) {
+    if (start == nullptr) return make_model(config, generator);
+    const SkipDrawing skip;
     std::unique_ptr<LanguageModel> model = make_model(config, generator);
-    if (start != nullptr) copy_parameters(*start, *model);
+    copy_parameters(*start, *model);
     return model;
 }
 
@@ -122,6 +125,9 @@ std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, G
     if (from.model || !start.is_continued) {
         complete(config, from.model.get(), corpus.tokenizer->vocab_size());
     }
+    const std::int64_t most = common_settings(config.model_config()).context;
+    require(config.sequence <= most, "train: --sequence {} is more than the model's context of {}",
+            config.sequence, most);
     data.check_context(config.context());
     check_memory(config);
     auto model = made_model(config.model_config(), from.model.get(), weights);
@@ -152,6 +158,10 @@ const TextTask::Examples& TextTask::examples() const {
 const Tokenizer& TextTask::tokenizer() const {
     require(tokenizer_ != nullptr, "the model has no tokenizer");
     return *tokenizer_;
+}
+
+double TextTask::step_flops(std::int64_t rows) const {
+    return tapestry::step_flops(examples_ ? examples_->config.step_config() : model_config(), rows);
 }
 
 // ---- examples -----------------------------------------------------------------------------------
@@ -197,12 +207,14 @@ std::string TextTask::name_of(std::int64_t id) const {
 std::string TextTask::data_text() const {
     const TrainingConfig& config = examples().config;
     const bool is_own = config.start.empty() && config.data.empty();
-    const std::int64_t test = data().size(Split::test);
+    const std::int64_t test = data().size(Split::test), skipped = corpus().skipped;
     return fmt::format(
-        "{}: {} {}s, {}{}; training on {}, validating on {}{}", utf8::printable(data_name(config)),
-        data().size(Split::all), tokenizer().unit(), tokenizer().vocab_size(),
-        is_own ? " different" : " in the vocabulary", data().size(Split::train),
-        data().size(Split::validation), test == 0 ? "" : fmt::format(", {} for testing", test));
+        "{}: {} {}s, {}{}; training on {}, validating on {}{}{}",
+        utf8::printable(data_name(config)), data().size(Split::all), tokenizer().unit(),
+        tokenizer().vocab_size(), is_own ? " different" : " in the vocabulary",
+        data().size(Split::train), data().size(Split::validation),
+        test == 0 ? "" : fmt::format(", {} for testing", test),
+        skipped == 0 ? "" : fmt::format("; {} skipped: not text", pluralize(skipped, "file")));
 }
 
 std::string TextTask::amounts() const {

@@ -67,6 +67,8 @@ public:
     Module& model() override { return *model_; }
     ModelConfig model_config() const override { return model_->model_config(); }
     void compute_in(ComputeType type) override { model_->compute_in(type); }
+    /// Those of sequences as long as in training, if it has a text.
+    double step_flops(std::int64_t rows) const override;
     CountedLoss loss(const Batch& batch) const override;
     void check_batch(const Batch& batch) const override;
 

@@ -8,6 +8,7 @@
 #include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <algorithm>
 #include <cmath>
@@ -182,13 +183,28 @@ void TrainStep::reduce(double& loss) {
 
 double TrainStep::norm() const { return parallel_ ? parallel_->norm() : grad_norm(parameters_); }
 
+// Before the first update no learning rate can be the reason.
+std::string TrainStep::advice(std::int64_t number) const {
+    if (number > 1) return "a lower learning rate or stronger clipping may help";
+    for (const Tensor& parameter : parameters_) {
+        if (std::isfinite(sum_of_squares({parameter}))) continue;
+        const auto& leaf = parameter.leaf();
+        const bool named = leaf != nullptr && leaf->place != nullptr;
+        return fmt::format(
+            "the weights had NaN or infinity at the start, {}",
+            named ? leaf->place->path() : fmt::format("in a parameter {}", parameter.shape()));
+    }
+    return "no update was made yet and the weights are finite, so look for NaN or infinity in the "
+           "batch, or for a division or logarithm of 0 in the loss";
+}
+
 double TrainStep::check(std::int64_t number, double loss) {
     const double grad_norm = norm();
     require<DivergedError>(std::isfinite(loss) && std::isfinite(grad_norm),
-                           "train: step {}: the loss is {} and the gradient's norm {}; a lower "
-                           "learning rate or stronger clipping may help",
-                           number, std::isnan(loss) ? std::abs(loss) : loss,
-                           std::abs(grad_norm));  // avoids "-nan"
+                           "train: step {}: the loss is {} and the gradient's norm {}; {}", number,
+                           std::isnan(loss) ? std::abs(loss) : loss,
+                           std::abs(grad_norm),  // avoids "-nan"
+                           advice(number));
     end(StepPhase::check);
     return grad_norm;
 }

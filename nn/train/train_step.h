@@ -104,6 +104,7 @@ public:
     /// Sums gradients and `loss` over the processes.
     void reduce(double& loss);
     double norm() const;                             ///< of all gradients, in f64
+    std::string advice(std::int64_t number) const;   ///< for a step that is not finite
     double check(std::int64_t number, double loss);  ///< norm(), or throws DivergedError
     void update(double lr, double grad_norm);  ///< the optimiser's step, with gradients clipped
 

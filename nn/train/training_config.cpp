@@ -28,15 +28,16 @@ TrainOptions TrainingConfig::loop() const {
                          .clip = clip,
                          .schedule = {},
                          .eval_every = eval_every};
+    options.seconds = 60 * minutes;
+    const WarmupCosine wave{.rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps};
+    const WarmupTrapezoid trapezoid{
+        .rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps, .cooldown = cooldown};
     if (schedule == RateCurve::cosine) {
-        options.schedule = warmup_cosine_schedule(
-            {.rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps});
+        options.schedule = warmup_cosine_schedule(wave);
+        options.timed_schedule = timed_cosine_schedule(wave);
     } else {
-        options.schedule = trapezoid_schedule({.rate = lr,
-                                               .min_rate = min_lr,
-                                               .warmup = warmup,
-                                               .steps = steps,
-                                               .cooldown = cooldown});
+        options.schedule = trapezoid_schedule(trapezoid);
+        options.timed_schedule = timed_trapezoid_schedule(trapezoid);
     }
     return options;
 }
@@ -48,6 +49,18 @@ void TrainingConfig::set_model(const ModelConfig& config) {
     } else {
         other_model = config;
     }
+}
+
+ModelConfig TrainingConfig::step_config() const {
+    ModelConfig config = model_config();
+    std::visit(
+        [this](auto& fields) {
+            if constexpr (requires { fields.context; }) {
+                if (sequence > 0) fields.context = sequence;
+            }
+        },
+        config);
+    return config;
 }
 
 const std::string& data_name(const TrainingConfig& config) {
@@ -181,6 +194,8 @@ void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& give
     if (chosen) set_optimizer(from, config.optimizer);
     take_all_but(kept, config, from);
     take_all_but(kept, config.model, from.model);
+    const bool limited = std::find(given.begin(), given.end(), "steps") != given.end();
+    if (config.minutes > 0 && !limited) config.steps = TrainingConfig::kNoStepLimit;
     const bool ends = std::find(given.begin(), given.end(), "min_lr") != given.end();
     if (ends || config.min_lr <= config.lr) return;
     config.min_lr = config.lr * from.min_lr / from.lr;

@@ -53,7 +53,7 @@ struct TrainingConfig {
     /// What it began with; it says so, and the other fields say what is done.
     Recipe recipe = Recipe::standard;
     std::string task = "text";  ///< a row's name in nn/train/task.h: what is learned
-    std::string text = {};      ///< the file to learn from
+    std::string text = {};      ///< the file or directory to learn from (nn/io/tokenize.h)
     std::string data = {};      ///< or a directory that `tapestry tokenize` has written
     /// Of the ids, cut off the end of those held out: no training looks at them.
     double test_fraction = 0;
@@ -66,17 +66,23 @@ struct TrainingConfig {
     std::optional<ModelConfig> other_model = {};
     /// Replaces the dropout of a `start`; empty: keeps it.
     std::optional<double> start_dropout = {};
+    /// Tokens of a training sequence, at most the model's context; 0: all of it.
+    std::int64_t sequence = 0;
     std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
     std::int64_t batch = 12;                   ///< sequences per batch
     BatchOrder order = BatchOrder::random;     ///< how sequences are drawn
     std::int64_t accumulate = 1;               ///< batches whose gradients are averaged per step
     std::int64_t micro_batches = 1;            ///< equal parts of a batch, with a gradient each
     std::int64_t steps = 2000;                 ///< steps in all
-    std::string optimizer = "adamw";           ///< a row's name in nn/optim/optimizer_registry.h
-    double lr = 1e-3;                          ///< learning rate after the warm-up
-    double min_lr = 1e-4;                      ///< learning rate at the end
-    std::int64_t warmup = 100;                 ///< steps in which the rate rises
-    RateCurve schedule = RateCurve::cosine;    ///< how the rate falls
+    /// If positive, the run ends after this time, evaluations included, and at most `steps`.
+    double minutes = 0;
+    /// `steps` of a run that only time limits.
+    static constexpr std::int64_t kNoStepLimit = 1'000'000'000;
+    std::string optimizer = "adamw";         ///< a row's name in nn/optim/optimizer_registry.h
+    double lr = 1e-3;                        ///< learning rate after the warm-up
+    double min_lr = 1e-4;                    ///< learning rate at the end
+    std::int64_t warmup = 100;               ///< steps in which the rate rises
+    RateCurve schedule = RateCurve::cosine;  ///< how the rate falls
     double cooldown = 0.4;        ///< trapezoid: share of the steps in which it falls, in [0, 1]
     double muon_lr = 1;           ///< Muon's learning rate, as a multiple of AdamW's
     double muon_momentum = 0.95;  ///< Muon's momentum, in [0, 1)
@@ -108,8 +114,12 @@ struct TrainingConfig {
         other_model ? std::visit(f, *other_model) : f(model);
     }
 
-    /// The model's context, in tokens.
-    std::int64_t context() const { return common_settings(model_config()).context; }
+    /// Tokens of a training sequence.
+    std::int64_t context() const {
+        return sequence > 0 ? sequence : common_settings(model_config()).context;
+    }
+    /// The model's configuration with that context, for the memory and arithmetic of a step.
+    ModelConfig step_config() const;
     /// Tokens whose gradients one step averages.
     std::int64_t tokens_per_step() const { return batch * context() * accumulate; }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
@@ -127,7 +137,10 @@ struct FieldsOf<TrainingConfig> {
     static constexpr void list(const Visitor& field) {
         field("recipe", &C::recipe, "Set of settings; options given explicitly override it");
         field("task", &C::task, "What is learned", {.choices = task_names});
-        field("text", &C::text, "UTF-8 text to train on");
+        field(
+            "text", &C::text,
+            "UTF-8 text to train on: a file, a directory of files, or JSON Lines (*.jsonl), whose "
+            "field \"text\" is a document");
         field("data", &C::data, "Data made by `tapestry tokenize`, instead of a text");
         field("test_fraction", &C::test_fraction,
               "Share of the text, at its end, that is kept for testing (`tapestry eval --split "
@@ -135,8 +148,13 @@ struct FieldsOf<TrainingConfig> {
               {.low = 0, .high = 0.1});
         field("start", &C::start, "Start from this model's weights instead of random ones",
               {.option = "--model"});
+        field("sequence", &C::sequence,
+              "Tokens per training sequence, at most the model's context; 0: all of it; with "
+              "--model, --context is the same",
+              {.low = 0});
         field("train_only", &C::train_only,
-              "Train only these parameters or modules (blocks.3), freeze all others");
+              "Train only these parameters or modules (blocks.3, or GPT-2's h.3), freeze all "
+              "others");
         field("batch", &C::batch, "Sequences per batch", {.low = 1});
         field("order", &C::order,
               "Choice of sequences: anywhere in the text (random), or each once per epoch, in "
@@ -146,7 +164,23 @@ struct FieldsOf<TrainingConfig> {
               "Parts that a batch is split into, whose gradients are computed separately and "
               "summed in a fixed tree",
               {.low = 1});
+        list_schedule(field);
+        list_optimizer(field);
+        field("clip", &C::clip, "Clip the gradient to this norm; 0: do not clip",
+              {.low = 0, .high = 1e12});
+        field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0});
+        field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1});
+        field("seed", &C::seed, "Seed for all random numbers");
+    }
+
+private:
+    template <class Visitor>
+    static constexpr void list_schedule(const Visitor& field) {
         field("steps", &C::steps, "Optimiser steps", {.low = 1});
+        field("minutes", &C::minutes,
+              "Train for this long, evaluations included; the learning rate falls with the time "
+              "that has passed, and --steps, if given, is the maximum; 0: no limit",
+              {.low = 0, .high = 1e6});
         field("optimizer", &C::optimizer,
               "Optimiser; its options and their defaults are listed below",
               {.choices = optimizer_names});
@@ -157,6 +191,10 @@ struct FieldsOf<TrainingConfig> {
               "Learning rate decay: along a cosine, or linearly at the end (trapezoid)");
         field("cooldown", &C::cooldown, "Share of the steps in which the trapezoid decays",
               {.low = 0, .high = 1});
+    }
+
+    template <class Visitor>
+    static constexpr void list_optimizer(const Visitor& field) {
         field("muon_lr", &C::muon_lr, "Muon's learning rate, as a multiple of the others'",
               {.low = 0, .high = 1000});
         field("muon_momentum", &C::muon_momentum, "Muon's momentum",
@@ -178,11 +216,6 @@ struct FieldsOf<TrainingConfig> {
         field("alpha", &C::alpha, "Decay rate of RMSprop's mean of squares",
               {.low = 0, .high = 0.999999});
         field("centered", &C::centered, "Divide by the standard deviation in RMSprop");
-        field("clip", &C::clip, "Clip the gradient to this norm; 0: do not clip",
-              {.low = 0, .high = 1e12});
-        field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0});
-        field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1});
-        field("seed", &C::seed, "Seed for all random numbers");
     }
 };
 

@@ -11,6 +11,7 @@
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/run_list.h>
 #include <tapestry/nn/train/step_record.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
@@ -77,6 +78,7 @@ public:
     CheckpointWriter& writer() { return writer_; }
 
 private:
+    void write_config();
     void begin_as(const ParentRun& run);
     void watch();
     void open_report();
@@ -153,6 +155,7 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
 
 TrainingResult TrainingRun::Impl::to_the_end() {
     warn_of_foreign();
+    write_config();
     if (directory_->resumed() && session_.steps() > 0) {
         earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
     } else if (options_.earlier) {
@@ -175,6 +178,16 @@ TrainingResult TrainingRun::Impl::to_the_end() {
         throw;
     }
     return result_;
+}
+
+// A resumed run has the line of the run that it resumes, unless its configuration differs.
+void TrainingRun::Impl::write_config() {
+    const std::int64_t after = options_.earlier ? options_.earlier->step : session_.steps();
+    if (!directory_->resumed()) {
+        metrics_.write(config_line("start", session_.config(), after));
+    } else if (!session_.overridden().empty()) {
+        metrics_.write(config_line("resume", session_.config(), after));
+    }
 }
 
 // Takes over what a run resumed in its own directory already has.
@@ -210,13 +223,13 @@ void TrainingRun::Impl::watch() {
     SessionWatchers watchers;
     if (trap_) watchers.batch = [this](const Batch& batch) { trap_->note(batch); };
     if (report_ || options_.hash_every > 0) {
-        watchers.reads_gradients = [this, loop = session_.config().loop()](std::int64_t step) {
-            return (report_ && loop.evaluates_after(step)) ||
+        watchers.reads_gradients = [this](std::int64_t step) {
+            return (report_ && session_.evaluates_after(step)) ||
                    (options_.hash_every > 0 && step % options_.hash_every == 0);
         };
-        watchers.before_update = [this, loop = session_.config().loop()](std::int64_t step) {
-            if (report_ && loop.evaluates_after(step)) {
-                report_->before_evaluated_update(step == loop.steps);
+        watchers.before_update = [this](std::int64_t step) {
+            if (report_ && session_.evaluates_after(step)) {
+                report_->before_evaluated_update(session_.is_last(step));
             }
             if (options_.hash_every > 0 && step % options_.hash_every == 0) {
                 grad_xxh3_ = checksum_of_gradients(session_.optimizer().parameters());
@@ -274,8 +287,12 @@ void TrainingRun::Impl::account() {
 void TrainingRun::Impl::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
-    schedule_.set_rewind_distance(state_, session_.config().steps, speed_.seconds_per_step(),
-                                  state_bytes(session_.module()));
+    const TrainingConfig& config = session_.config();
+    const double fitting = 60 * config.minutes / std::max(1e-6, speed_.seconds_per_step());
+    const bool timed = config.minutes > 0 && fitting < static_cast<double>(config.steps);
+    schedule_.set_rewind_distance(state_,
+                                  timed ? static_cast<std::int64_t>(fitting) + 1 : config.steps,
+                                  speed_.seconds_per_step(), state_bytes(session_.module()));
 }
 
 void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
@@ -346,6 +363,9 @@ void TrainingRun::Impl::finish() {
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.unit = session_.task().unit();
+    result_.steps = session_.config().steps;
+    result_.minutes = session_.config().minutes;
+    result_.resumable = options_.checkpoints.written;
     result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
     if (const PlannedMemory* memory = session_.planned_memory()) {
@@ -363,6 +383,7 @@ void TrainingRun::Impl::finish() {
     metrics_.write_end(end_line(result_, frozen_parameters(session_.module()), report_seconds));
     if (finished) save_at_the_end();
     warn_of_checkpoints();
+    result_.bytes = directory_bytes(options_.out);
 }
 
 }  // namespace tapestry

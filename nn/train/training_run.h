@@ -62,7 +62,11 @@ struct TrainingResult {
     double tokens_per_second = 0;    ///< evaluations included
     std::string unit = "tokens";     ///< Task::unit(), what that counts
     double of_peak = 0;              ///< fraction of the machine's peak, evaluations excluded
+    std::int64_t steps = 0;          ///< that the run was to take
+    double minutes = 0;              ///< its time limit; 0: none
     bool interrupted = false;        ///< `stepped` returned false
+    bool resumable = true;           ///< there is a checkpoint to resume from
+    double bytes = 0;                ///< of all files in the directory; 0: not known
     std::string plan = {};           ///< plan_text(), if memory was planned
     std::string report = {};         ///< the report's path and cost; empty: none
     std::string concern = {};        ///< the diagnosis if it is bad, else LossWatch::concern()

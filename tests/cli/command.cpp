@@ -149,7 +149,9 @@ void Process::start_child(const Arguments& arguments, const Surroundings& surrou
     const std::vector<char*> argv = pointers_to(words);
     const std::vector<char*> envp = pointers_to(environment);
     const int program = ::open(TAPESTRY_COMMAND, O_RDONLY | O_CLOEXEC);
-    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const std::string input =
+        surroundings.stdin_from.empty() ? "/dev/null" : surroundings.stdin_from;
+    const int nothing = ::open(input.c_str(), O_RDONLY | O_CLOEXEC);
     pid_ = ::fork();
     if (pid_ == 0) {
         if (::chdir(directory_.c_str()) != 0) ::_exit(kCannotStart);

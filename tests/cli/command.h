@@ -33,6 +33,7 @@ struct Surroundings {
     long stack_limit = -1;                                ///< RLIMIT_STACK in bytes
     bool as_nobody = false;                               ///< gives up root's rights; needs them
     bool terminal = false;         ///< stdout and stderr are one terminal, captured in Outcome::out
+    std::string stdin_from = {};   ///< a path; empty: nothing to read
     std::string stdout_to = {};    ///< a path
     std::string stderr_to = {};    ///< a path
     std::vector<int> closed = {};  ///< which of the descriptors 0 to 2

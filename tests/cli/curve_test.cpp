@@ -90,3 +90,23 @@ TEST_CASE("cli curve: what cannot be drawn") {
     check_refused(place.run({"curve", "m", "--width", "39"}), "--width");
     check_refused(place.run({"curve", "m", "--height", "3"}), "--height");
 }
+
+TEST_CASE("cli curve: of more runs than there are marks for, the best are drawn and all listed") {
+    const Place place;
+    Arguments curve{"curve", "--width", "60"};
+    for (int i = 0; i < 20; ++i) {
+        const std::string name = fmt::format("r{:02}", i);
+        put_metrics(place, name,
+                    fmt::format("{{\"step\":1,\"loss\":3,\"val_loss\":{}}}\n", 5 - 0.1 * i));
+        curve.push_back(name);
+    }
+    const Outcome outcome = place.run(curve);
+    check_done(outcome);
+    CHECK(outcome.out.find("drawn: the 17 of 20 runs with the lowest validation losses\n") !=
+          std::string::npos);
+    CHECK_EQ(outcome.out.find("r02: step 1"), std::string::npos);
+    CHECK(outcome.out.find("r03: step 1") != std::string::npos);
+    const std::string table = outcome.out.substr(outcome.out.find("\nrun "));
+    CHECK_EQ(lines_of(table).size(), 1 + 1 + 20);
+    CHECK(table.find("r00 ") != std::string::npos);
+}

@@ -127,7 +127,7 @@ TEST_CASE("cli gpt2: training continues from its weights, in our format, and exp
     // The same seed gives the same bits.
     check_done(train("g", {"--out", "again", "--threads", "2"}));
     CHECK(slurp(place / "m/model.safetensors") == slurp(place / "again/model.safetensors"));
-    for (const char* shape : {"--layers", "--heads", "--dim", "--context"}) {
+    for (const char* shape : {"--layers", "--heads", "--dim"}) {
         check_refused(train("g", {"--out", "x", shape, "2"}), shape);
     }
     check_refused(place.run({"train", "--model", "none", "--text", "t.txt", "--out", "x"}),
@@ -214,4 +214,24 @@ TEST_CASE("cli export: where it cannot go") {
     check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
     CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix
     check_done(place.run({"eval", "--model", "g", "--tokens", "g/tokens.txt"}));
+}
+
+TEST_CASE("cli gpt2: trained with a shorter context than its own, which it keeps") {
+    const Gpt2Place place;
+    const auto context_of = [&](const char* model) {
+        const Json config = Json::parse(slurp(place / model / "config.json"));
+        return config.contains("n_ctx") ? config.at("n_ctx") : config.at("context");
+    };
+    const Arguments train{"train",   "--model", "g",       "--text", "t.txt",          "--out", "m",
+                          "--batch", "2",       "--steps", "2",      "--eval-batches", "1"};
+    const Outcome outcome = place.run(train + Arguments{"--context", "5", "--train-only", "h.0"});
+    check_done(outcome);
+    CHECK_EQ(context_of("m"), context_of("g"));
+    const Json first = Json::parse(lines_of(slurp(place / "m/metrics.jsonl")).at(0)).at("config");
+    CHECK_EQ(first.at("sequence"), 5);
+    CHECK_EQ(first.at("model").at("context"), context_of("g"));
+    check_refused(place.run(train + Arguments{"--overwrite", "--context", "100000"}),
+                  "--sequence 100000 is more than the model's context of ");
+    check_refused(place.run(train + Arguments{"--overwrite", "--layers", "2"}),
+                  "--model excludes --layers");
 }

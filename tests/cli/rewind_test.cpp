@@ -13,7 +13,8 @@ struct RewindPlace : Place {
     RewindPlace() { spill(*this / "t.txt", simple_text()); }
 
     Json line(const char* directory, std::size_t step) const {
-        return Json::parse(lines_of(slurp(*this / directory / "metrics.jsonl")).at(step - 1));
+        return Json::parse(lines_of(slurp(*this / directory / "metrics.jsonl"))
+                               .at(step));  // after the configuration
     }
     void train(const Arguments& more = {}) const {
         check_done(run(tiny_training(Arguments{"--out", "m", "--steps", "60", "--dropout", "0.1",
@@ -139,7 +140,7 @@ TEST_CASE("cli fork: a run continues differently, and looks like one run") {
     CHECK(
         outcome.out.starts_with("continuing in n after step 30 of m\n"
                                 "lr differs from before (--fork)\n"));
-    CHECK_EQ(lines_of(slurp(place / "n" / "metrics.jsonl")).size(), 61);
+    CHECK_EQ(lines_of(slurp(place / "n" / "metrics.jsonl")).size(), 62);
     CHECK_EQ(place.line("m", 30), place.line("n", 30));
     CHECK_NE(place.line("m", 33)["loss"], place.line("n", 33)["loss"]);
     for (const char* step : {"1", "30", "31", "60"}) {
@@ -150,7 +151,7 @@ TEST_CASE("cli fork: a run continues differently, and looks like one run") {
     CHECK(has(place.run({"curve", "n"}), "n: step 60, "));
     check_done(
         place.run({"train", "--resume", "--out", "n", "--steps", "70", "--override", "steps"}));
-    CHECK_EQ(lines_of(slurp(place / "n" / "metrics.jsonl")).size(), 71);
+    CHECK_EQ(lines_of(slurp(place / "n" / "metrics.jsonl")).size(), 73);
     check_done(place.run({"rewind", "n", "--step", "70"}));
     const Outcome anew =
         place.run({"train", "--fork", "m", "--step", "0", "--out", "o", "--hash-every", "4"});

@@ -54,6 +54,84 @@ TEST_CASE("cli sample: a prompt is continued") {
     CHECK(place.sample({"--prompt", "was it?\nIt"}).starts_with("was it?\nIt"));
 }
 
+TEST_CASE("cli sample: several samples are those of the next seeds") {
+    const ModelPlace place;
+    const std::string text = place.sample({"-n", "3", "--seed", "5", "--prompt", "It"});
+    std::string expected;
+    for (const char* seed : {"5", "6", "7"}) {
+        expected += fmt::format("--- sample {} of 3, --seed {}\n", seed[0] - '4', seed) +
+                    place.sample({"--seed", seed, "--prompt", "It"});
+    }
+    CHECK_EQ(text, expected);
+    CHECK_EQ(place.sample({"--samples", "1", "--seed", "5", "--prompt", "It"}),
+             place.sample({"--seed", "5", "--prompt", "It"}));
+}
+
+TEST_CASE("cli sample: a prompt from a file or standard input, without its last newline") {
+    const ModelPlace place;
+    spill(place / "p.txt", "was it?\nIt\n");
+    const std::string expected = place.sample({"--prompt", "was it?\nIt"});
+    CHECK_EQ(place.sample({"--prompt-file", "p.txt"}), expected);
+    const Outcome piped =
+        place.run({"sample", "--model", "m", "--tokens", "40", "--prompt-file", "-"},
+                  {.stdin_from = (place / "p.txt").string()});
+    check_done(piped);
+    CHECK_EQ(piped.out, expected);
+    check_refused(place.run({"sample", "--model", "m", "--prompt-file", "none"}), "none");
+    check_refused(place.run({"sample", "--model", "m", "--prompt", "x", "--prompt-file", "p.txt"}),
+                  "--prompt excludes --prompt-file");
+    CHECK_EQ(place.sample({"--prompt", "was"}).substr(0, 3), "was");
+}
+
+TEST_CASE("cli sample: it ends at a stop text, and penalties change it") {
+    const ModelPlace place;
+    const std::string whole = place.sample({"--prompt", "The"});
+    const std::string stop = whole.substr(20, 3);
+    const std::size_t at = whole.find(stop, 3);
+    CHECK_EQ(place.sample({"--prompt", "The", "--stop", "%%", "--stop", stop}),
+             whole.substr(0, at) + "\n");
+    check_refused(place.run({"sample", "--model", "m", "--stop", ""}), "a stop text is empty");
+    CHECK(place.sample({"--prompt", "The", "--repeat-penalty", "1.8"}) != whole);
+    CHECK(place.sample({"--prompt", "The", "--repeat-penalty", "1.8", "--repeat-last", "1"}) !=
+          place.sample({"--prompt", "The", "--repeat-penalty", "1.8"}));
+    CHECK_EQ(place.sample({"--prompt", "The", "--min-p", "1"}),
+             place.sample({"--prompt", "The", "--temperature", "0"}));
+    check_refused(place.run({"sample", "--model", "m", "--min-p", "1.5"}), "--min-p");
+}
+
+TEST_CASE("cli sample: probabilities of each token as a table and as JSON") {
+    const ModelPlace place;
+    const Arguments five{"--tokens", "5", "--prompt", "Th", "--probabilities", "2"};
+    const Outcome table = place.run(Arguments{"sample", "--model", "m"} + five);
+    check_done(table);
+    const auto lines = lines_of(table.out);
+    REQUIRE_EQ(lines.size(), 7);
+    CHECK(lines[0].starts_with("Th"));
+    CHECK(lines[1].starts_with("token"));
+    CHECK(lines[1].ends_with("likeliest"));
+    const Outcome outcome =
+        place.run(Arguments{"sample", "--model", "m", "--json", "-n", "2"} + five);
+    check_done(outcome);
+    REQUIRE_EQ(lines_of(outcome.out).size(), 2);
+    for (const std::string& line : lines_of(outcome.out)) {
+        const Json json = Json::parse(line);
+        CHECK_EQ(json.at("prompt"), "Th");
+        REQUIRE_EQ(json.at("tokens").size(), 5);
+        std::string text;
+        for (const Json& token : json.at("tokens")) {
+            text += token.at("text").get<std::string>();
+            REQUIRE_EQ(token.at("likeliest").size(), 2);
+            const double best = token.at("likeliest")[0].at("probability");
+            CHECK_GE(best, token.at("likeliest")[1].at("probability").get<double>());
+            CHECK_GE(best, token.at("probability").get<double>());
+            CHECK_LE(best, 1);
+        }
+        CHECK_EQ(json.at("text"), text);
+    }
+    CHECK_EQ(Json::parse(lines_of(outcome.out)[0]).at("text"), lines[0].substr(2));
+    CHECK_EQ(Json::parse(lines_of(outcome.out)[1]).at("seed"), 1338);
+}
+
 TEST_CASE("cli sample: narrower weights write the same text with any number of threads") {
     const ModelPlace place;
     for (const char* type : {"bf16", "int8"}) {
@@ -110,6 +188,22 @@ TEST_CASE("cli: a Chinese text is characters like any other") {
     CHECK_EQ(tapestry::utf8::decode("sample", outcome.out).size(), 2 + 50 + 1);
     check_refused(place.run({"sample", "--model", "m", "--prompt", "猫坐狼"}),
                   "character '狼' (U+72FC) at position 2");
+}
+
+TEST_CASE("cli sample: the end of a document ends it, unless it is told to go on") {
+    const Place place;
+    std::string lines;
+    for (int i = 0; i < 60; ++i) lines += "{\"text\": \"ab\"}\n";
+    spill(place / "t.jsonl", lines);
+    check_done(place.run(tiny_training({"--text", "t.jsonl", "--steps", "60", "--lr", "3e-2"})));
+    const Arguments sample{"sample", "--model", "m", "--prompt", "a", "--temperature", "0"};
+    CHECK_EQ(place.run(sample).out, "ab\n");
+    const Outcome past = place.run(sample + Arguments{"--past-end", "--tokens", "6"});
+    check_done(past);
+    CHECK_EQ(past.out,
+             "ab\x03"
+             "ab\x03"
+             "a\n");
 }
 
 TEST_CASE("cli eval: the same number every time, and its fields") {

@@ -20,7 +20,7 @@ TEST_CASE("cli: what is printed to a closed stream goes into no file") {
     const StreamsPlace place;
     CHECK_EQ(place.run(tiny_training({"--eval-every", "5"}), {.closed = {0, 1, 2}}).code, 0);
     const auto lines = lines_of(slurp(place / "m" / "metrics.jsonl"));
-    CHECK_EQ(lines.size(), 21);  // the steps, and the end
+    CHECK_EQ(lines.size(), 22);  // the configuration, the steps, and the end
     for (const std::string& line : lines) CHECK(nlohmann::json::accept(line));
     check_done(place.run({"curve", "m"}));
     CHECK(samples(place, "m"));

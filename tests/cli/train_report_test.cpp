@@ -22,6 +22,7 @@ struct ReportPlace : Place {
         for (const std::string& line : lines_of(slurp(*this / "m" / "metrics.jsonl"))) {
             rows.push_back(Json::parse(line));
         }
+        rows.erase(rows.begin());  // the configuration
         return rows;
     }
 };

@@ -30,6 +30,7 @@ struct TrainingPlace : Place {
         for (const std::string& line : lines_of(slurp(*this / "m" / "metrics.jsonl"))) {
             rows.push_back(Json::parse(line));  // throws unless each line is JSON
         }
+        rows.erase(rows.begin());  // the configuration
         return rows;
     }
 };

@@ -79,7 +79,7 @@ TEST_CASE("checkpoint schedule: one at a time, the best at once, rewind states o
 }
 
 TEST_CASE("checkpoint schedule: a greater distance keeps every other rewind state") {
-    const CheckpointSchedule schedule({});
+    const CheckpointSchedule schedule({.rewind_budget = 4e8});
     RunState state;
     schedule.set_rewind_distance(state, 2000, 0.023, 9'600'000);
     CHECK_EQ(state.rewind_every, 49);
@@ -87,4 +87,18 @@ TEST_CASE("checkpoint schedule: a greater distance keeps every other rewind stat
     CHECK_EQ(state.rewind_every, 196);
     schedule.set_rewind_distance(state, 2000, 0.023, 1'500'000'000);
     CHECK_EQ(state.rewind_every, 0);
+}
+
+TEST_CASE("checkpoint schedule: unless a budget is given, ten states at the most, or 400 MB") {
+    const auto distance = [](const CheckpointOptions& options, std::uint64_t bytes) {
+        RunState state;
+        CheckpointSchedule(options).set_rewind_distance(state, 2000, 1.0, bytes);
+        return state.rewind_every;
+    };
+    CHECK_EQ(distance({}, 10'000), 200);
+    CHECK_EQ(distance({}, 9'600'000), 200);
+    CHECK_EQ(distance({}, 100'000'000), 500);  // four of them are 400 MB
+    CHECK_EQ(distance({}, 1'500'000'000), 0);
+    CHECK_EQ(distance({.rewind_budget = 4e8}, 10'000), 1);
+    CHECK_EQ(distance({.rewind_budget = 0}, 10'000), 0);
 }

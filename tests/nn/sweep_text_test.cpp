@@ -22,6 +22,7 @@ TEST_CASE("sweep: the lowest validation loss comes first, runs without one or a 
     REQUIRE(second != std::string::npos);
     REQUIRE(third != std::string::npos);
     CHECK_LT(second, third);
-    CHECK(text.find("3.0000  3.5000 at step 1\n") != std::string::npos);
-    CHECK(text.ends_with("4.5000  none\n"));
+    CHECK(text.find("3.0000  3.5000 at step 1        unfinished at step 2  71 B\n") !=
+          std::string::npos);
+    CHECK(text.ends_with("4.5000  none                    unfinished at step 1  22 B\n"));
 }

@@ -153,8 +153,9 @@ void is_replayed(const TaskRow& row) {
 
 void is_shared(const TaskRow& row) {
     std::string alone;
+    const test::RunPlace place;
     for (const int processes : {1, 3}) {
-        const test::RunPlace place;
+        std::filesystem::remove_all(place.out);
         TrainingConfig config = config_of(row, place);
         config.order = BatchOrder::epoch;
         test::train_shared(place, config, {.processes = processes});

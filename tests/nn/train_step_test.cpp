@@ -201,3 +201,24 @@ TEST_CASE("train step: gradients of threads that share a parameter add up") {
     for (std::thread& thread : threads) thread.join();
     CHECK(shared.grad().to_vector<double>() == std::vector<double>(64, kThreads * kRounds));
 }
+
+TEST_CASE("train step: a first step that is not finite blames weights or data, not the rate") {
+    const auto message_of_step = [](Fitting& fitting, std::int64_t number) {
+        SGD optimizer({{.parameters = fitting.model.parameters()}}, {});
+        TrainStep step(optimizer, {});
+        return test::message_of<DivergedError>(
+            [&] { step.take(number, 0.1, fitting.batch_loss()); });
+    };
+    Fitting data;
+    data.inputs.fill_(NAN);
+    CHECK_EQ(message_of_step(data, 1),
+             "train: step 1: the loss is nan and the gradient's norm nan; no update was made yet "
+             "and the weights are finite, so look for NaN or infinity in the batch, or for a "
+             "division or logarithm of 0 in the loss");
+    CHECK(message_of_step(data, 2).ends_with(
+        "; a lower learning rate or stronger clipping may help"));
+    Fitting weights;
+    weights.model.weight.fill_(INFINITY);
+    CHECK(message_of_step(weights, 1)
+              .ends_with("; the weights had NaN or infinity at the start, weight"));
+}

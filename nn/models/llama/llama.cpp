@@ -1,5 +1,6 @@
 #include <tapestry/nn/models/llama/llama.h>
 
+#include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/nn/transformer/run_layers.h>
@@ -99,8 +100,9 @@ void Llama::initialise(Generator& generator) {
     for (auto& [name, parameter] : named_parameters()) {
         if (parameter.rank() != 2) continue;  // the norms' weights stay 1
         const bool writes = name.ends_with("output.weight") || name.ends_with("down.weight");
-        parameter.copy_(
-            normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator));
+        const Tensor drawn =
+            normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator);
+        if (!SkipDrawing::active()) parameter.copy_(drawn);
     }
 }
 

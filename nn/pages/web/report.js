@@ -50,12 +50,16 @@ function agoText(seconds) {
 
 const withStop = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
+// Or only time limits the run (TrainingConfig::kNoStepLimit).
+const hasStepLimit = ({ steps }) => steps < 1e9;
+
 function standingText({ status, recipe, curves }) {
   const { state, step, seconds, message } = status;
-  const of = `step ${step} of ${recipe.steps}`;
+  const of = hasStepLimit(recipe) ? `step ${step} of ${recipe.steps}` : `step ${step}`;
   const left = step > 0 ? (recipe.steps - step) * seconds / step : 0;
+  const about = hasStepLimit(recipe) ? `, about ${clockText(left)} left` : '';
   const texts = {
-    running: `Running: ${of}, ${clockText(seconds)} so far, about ${clockText(left)} left.`,
+    running: `Running: ${of}, ${clockText(seconds)} so far${about}.`,
     finished: `Finished: ${step} steps in ${clockText(seconds)}.`,
     interrupted: `Interrupted after ${of}, ${clockText(seconds)}.`,
     diverged: `Diverged after ${of}: ${withStop(message)}`,
@@ -93,9 +97,10 @@ function standing(element, data) {
     element.dataset.state = state;
     element.dataset.step = step;
     bar.value = step / Math.max(1, data.recipe.steps);
-    bar.hidden = state === 'finished';
+    bar.hidden = state === 'finished' || !hasStepLimit(data.recipe);
     const { latest } = data.curves.loss; // a tab in the background shows how far the run is
-    const far = state === 'running' ? `${step}/${data.recipe.steps}${latest ? `, ${four(latest.value)}` : ''}: ` : '';
+    const steps = hasStepLimit(data.recipe) ? `${step}/${data.recipe.steps}` : `step ${step}`;
+    const far = state === 'running' ? `${steps}${latest ? `, ${four(latest.value)}` : ''}: ` : '';
     document.title = `${far}${data.title}${nameOfRun(data) === data.title ? '' : `, ${nameOfRun(data)}`} \u2013 Tapestry`;
     text.textContent = standingText(data);
     text.className = state === 'diverged' || state === 'failed' ? 'warn' : '';
