@@ -4,6 +4,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry::catalog {
@@ -23,6 +24,20 @@ Tensor floor_of(const Tensor& x) {
 double OpCase::tolerance(DType dtype) const {
     if (is_narrow(dtype)) return roundings * row_of(dtype).epsilon / 2;
     return dtype == DType::f32 ? tolerance_f32 : tolerance_f64;
+}
+
+reference::Arrays<double> OpCase::reference(const reference::Arrays<double>& inputs) const {
+    reference::Arrays<Dual> dual;
+    for (const reference::Array<double>& input : inputs) {
+        dual.emplace_back(input.shape).data.assign(input.data.begin(), input.data.end());
+    }
+    reference::Arrays<double> values;
+    for (const reference::Array<Dual>& result : dual_reference(dual)) {
+        std::vector<double>& data = values.emplace_back(result.shape).data;
+        std::transform(result.data.begin(), result.data.end(), data.begin(),
+                       [](const Dual& x) { return x.value; });
+    }
+    return values;
 }
 
 std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples) {

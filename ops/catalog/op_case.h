@@ -25,35 +25,17 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tapestry::catalog {
 
-/// A definition as the catalogue stores it: type-erases a generic lambda for the two number types
-/// in which definitions are computed, so code that takes one is compiled once.
+/// The type of a function that a generic lambda defines, in the numbers of definitions:
 ///     template <class T> using Binary = T(T, T);
 ///     Generic<Binary> plus([](auto a, auto b) { ... });
+/// Code that takes one is compiled once.
 template <template <class> class Signature>
-class Generic {
-public:
-    template <class F>
-    Generic(F f) : real_(f), dual_(f) {}
-
-    template <class... A>
-    auto operator()(const A&... a) const {
-        if constexpr (std::is_invocable_v<Signature<double>*, A...>) {
-            return real_(a...);
-        } else {
-            return dual_(a...);
-        }
-    }
-
-private:
-    std::function<Signature<double>> real_;
-    std::function<Signature<Dual>> dual_;
-};
+using Generic = std::function<Signature<Dual>>;
 
 /// Kinds of inputs. Real inputs have the dtype of the check and get gradients; whole ones are i64
 /// in [low, high), masks bool, about half of them true; both are held fixed.
@@ -86,7 +68,7 @@ struct OpCase {
     std::string name;                           ///< name of the public function
     std::string variant;                        ///< form of the call: "axis 1, keepdim"
     std::function<Tensors(const Tensors&)> op;  ///< returns all results
-    std::function<reference::Arrays<double>(const reference::Arrays<double>&)> reference;
+    /// The definition: values and derivatives.
     std::function<reference::Arrays<Dual>(const reference::Arrays<Dual>&)> dual_reference;
     std::vector<Sample> samples;
     std::vector<ErrorCase> errors;
@@ -102,6 +84,9 @@ struct OpCase {
     /// If not empty, why gradients are not compared for bf16 and f16.
     std::string no_half_gradient;
     double tolerance(DType dtype) const;
+    /// The definition's values: those of dual numbers whose slopes are 0. A dual number's value
+    /// never depends on a slope, so these are the bits that doubles would give.
+    reference::Arrays<double> reference(const reference::Arrays<double>& inputs) const;
     /// A sample large enough for several threads; only compared across thread counts.
     Sample large;
     /// If not empty, why there is no empty sample, or none with one element.
@@ -122,8 +107,8 @@ std::vector<T, Allocator> listed(std::vector<T, Allocator> all) {
     return all;
 }
 
-/// Makes a row. `op` returns a Tensor or Tensors; `definition`, which is generic, takes const
-/// Arrays<double>& or const Arrays<Dual>& and returns an Array or Arrays.
+/// Makes a row. `op` returns a Tensor or Tensors; `definition` takes const Arrays<Dual>& and
+/// returns an Array or Arrays.
 template <class Op, class Definition>
 OpCase op_case(std::string_view name, std::string_view variant, Op op, Definition definition,
                std::vector<Sample> samples) {
@@ -131,9 +116,6 @@ OpCase op_case(std::string_view name, std::string_view variant, Op op, Definitio
     row.name = name;
     row.variant = variant;
     row.op = [op](const Tensors& x) { return listed(op(x)); };
-    row.reference = [definition](const reference::Arrays<double>& x) {
-        return listed(definition(x));
-    };
     row.dual_reference = [definition](const reference::Arrays<Dual>& x) {
         return listed(definition(x));
     };

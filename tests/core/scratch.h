@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/core/error.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -33,12 +34,13 @@ public:
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
-    /// Names of the directory's entries.
+    /// Names of the directory's entries, sorted: their order in it depends on the file system.
     std::vector<std::string> names() const {
         std::vector<std::string> names;
         for (const auto& entry : std::filesystem::directory_iterator(path_)) {
             names.push_back(entry.path().filename().native());
         }
+        std::sort(names.begin(), names.end());
         return names;
     }
 

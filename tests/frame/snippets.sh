@@ -95,7 +95,6 @@ includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
 # others, which saves several times the program's own cost: reading the header. (A name that the
 # program and the library both declare is ambiguous only in a program compiled alone: --alone finds
 # it.)
-# library both declare is ambiguous only in a program compiled alone: --alone finds it.)
 is_groupable() {
     [[ $alone == no ]] && [[ $(grep '^ *#' "$1") == '#include <tapestry/tapestry.h>' ]] &&
         grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"

@@ -1,6 +1,6 @@
-// The data type of the scalar definitions: a shape and its numbers in row-major order. Instantiated
-// with double, a definition is the reference for every SIMD path; with Dual it gives the derivative
-// that the op's backward rule must match.
+// The data type of the scalar definitions: a shape and its numbers in row-major order. Computed
+// with dual numbers, a definition's values are the reference for every SIMD path, and its slopes
+// the derivative that the op's backward rule must match.
 #pragma once
 
 #include <tapestry/autograd/check/dual.h>
