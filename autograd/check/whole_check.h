@@ -104,6 +104,9 @@ private:
 // entry is not blamed for a wrong incoming gradient, so one bug does not incriminate the ops before
 // it.
 
+/// The entry as the report names it, without what is wrong with its gradient of this operand.
+WrongOp wrong_op_of(const Op& op, std::size_t operand);
+
 /// The first entry, in the order of the tape, whose own rule is wrong; nullopt if all are right.
 /// weights: one per output of the subject; known: the reports on its leaves.
 std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputReport>& known,
