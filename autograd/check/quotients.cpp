@@ -220,6 +220,19 @@ double Quotients::constant_step() {
     return constant >= std::ldexp(line_.scale(), -7) ? constant : 0;
 }
 
+bool Quotients::is_fine_grained(double noise) {
+    constexpr double kMuchLess = 0.125, kRoundingOfF = 64 * kEps;
+    const double rounding = kRoundingOfF * size_of(w_, around_.base.values);
+    if (rounding >= kMuchLess * noise) return false;
+    double most = 0;
+    for (const double t : {kEps, 2 * kEps, -kEps, -2 * kEps}) {
+        const Sample& there = line_.at(t * line_.scale());
+        if (!finite(w_, there)) return false;
+        most = std::max(most, std::abs(weighted_difference(w_, there.values, around_.base.values)));
+    }
+    return most > rounding && most < kMuchLess * noise;
+}
+
 std::vector<CurvePoint> Quotients::curve(double slope) {
     std::vector<CurvePoint> points;
     for (int power = -1; power >= -44; --power) {
