@@ -250,9 +250,13 @@ double typical_size(const std::vector<double>& x) {
 }
 
 std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed) {
+    return random_direction(x, seed, typical_size(x));
+}
+
+std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed,
+                                     double typical) {
     std::vector<double> u = random_signs(x.size(), seed);
-    const double least = typical_size(x);
-    for (std::size_t i = 0; i < x.size(); ++i) u[i] *= std::max(std::abs(x[i]), least);
+    for (std::size_t i = 0; i < x.size(); ++i) u[i] *= std::max(std::abs(x[i]), typical);
     return u;
 }
 

@@ -76,6 +76,8 @@ double typical_size(const std::vector<double>& x);
 /// A direction of random signs in which every number moves in proportion to its own size (a mask
 /// may have put -1e30 next to 1), or to the typical size if that is larger.
 std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed);
+std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed,
+                                     double typical);
 
 /// "[2, 5]": the index of an element in row-major order.
 std::string index_text(const Shape& shape, std::int64_t flat);

@@ -180,6 +180,7 @@ private:
     double bend(int power, double slope, double scale);
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
+    double largest_shake(const std::vector<bool>& moves) const;
     bool moves(const Sample& above, const Sample& below) const;
 
     Line& line_;
@@ -187,6 +188,12 @@ private:
     const Neighbourhood& around_;
     double least_noise_ = 0;
     bool met_kink_ = false;
+
+    // Of <w, f> here, and by how much it moves when bits are shaken: once they are needed.
+    struct OfAll {
+        double size = 0, shake = 0;
+    };
+    mutable std::optional<OfAll> of_all_ = {};
 };
 
 }  // namespace tapestry::checker
