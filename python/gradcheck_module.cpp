@@ -24,11 +24,21 @@ struct Callbacks {
     py::ssize_t inputs, outputs;
     py::object narrow_f = {}, narrow_vjp = {};  // in another type, if two are compared
     std::exception_ptr raised = {};
+    py::array_t<double> own_x = {}, own_cotangent = {};  // of the last call
 };
 
-// A new array, which the callable may keep or overwrite.
-py::array_t<double> array_of(const double* numbers, py::ssize_t count) {
-    return py::array_t<double>(count, numbers);
+// These numbers in an array that the callable may keep or overwrite: that of the last call if
+// nobody has kept it. (New memory for a million numbers costs as much as copying them.)
+py::array_t<double> array_of(const double* numbers, py::ssize_t count, py::array_t<double>& own) {
+    const bool is_free = own.ref_count() == 1 && own.ndim() == 1 && own.size() == count &&
+                         own.owndata() && own.writeable() &&
+                         own.strides(0) == static_cast<py::ssize_t>(sizeof(double));
+    if (is_free) {
+        std::copy_n(numbers, count, own.mutable_data());
+    } else {
+        own = py::array_t<double>(count, numbers);
+    }
+    return own;
 }
 
 template <class Call>
@@ -56,16 +66,17 @@ int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& ca
 template <py::object Callbacks::*kF = &Callbacks::f>
 int call_f(const double* x, double* y, void* user) {
     auto& callbacks = *static_cast<Callbacks*>(user);
-    return answered(callbacks, y, callbacks.outputs,
-                    [&] { return (callbacks.*kF)(array_of(x, callbacks.inputs)); });
+    return answered(callbacks, y, callbacks.outputs, [&] {
+        return (callbacks.*kF)(array_of(x, callbacks.inputs, callbacks.own_x));
+    });
 }
 
 template <py::object Callbacks::*kVjp = &Callbacks::vjp>
 int call_vjp(const double* x, const double* cotangent, double* gradient, void* user) {
     auto& callbacks = *static_cast<Callbacks*>(user);
     return answered(callbacks, gradient, callbacks.inputs, [&] {
-        return (callbacks.*kVjp)(array_of(x, callbacks.inputs),
-                                 array_of(cotangent, callbacks.outputs));
+        return (callbacks.*kVjp)(array_of(x, callbacks.inputs, callbacks.own_x),
+                                 array_of(cotangent, callbacks.outputs, callbacks.own_cotangent));
     });
 }
 

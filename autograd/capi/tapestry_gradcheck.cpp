@@ -86,9 +86,12 @@ int guarded(tapestry_report** report, const Check& check) noexcept {
     }
 }
 
-Request request_of(const void* f, const void* rule, const double* x, std::size_t n,
+Request request_of(const void* f, const void* rule, const double* x, std::size_t n, std::size_t m,
                    const char* options, capi::Purpose purpose = capi::Purpose::check) {
-    require<MemoryError>(n <= Values().max_size(), "check_gradient: {} numbers are too many", n);
+    for (const std::size_t numbers : {n, m}) {
+        require<MemoryError>(numbers <= Values().max_size() - kSlack,
+                             "check_gradient: {} numbers are too many", numbers);
+    }
     require(f != nullptr && rule != nullptr, "check_gradient: a callback is NULL");
     require(x != nullptr || n == 0, "check_gradient: x is NULL, not {} numbers", n);
     return read_request(options == nullptr ? "" : options, purpose);
@@ -134,20 +137,41 @@ GradcheckReport check_as_asked(const PlainVectorFunction& f, const PlainPullback
                           request.inputs, request.output);
 }
 
-GradcheckReport check(const capi::Callbacks& callbacks, std::size_t m, const Values& x,
-                      const Request& request) {
-    const PlainVectorFunction f = [&](const Values& at) {
+using RawFunction = std::function<void(const double* x, double* y)>;
+using RawRule = std::function<void(const double* x, const double* cotangent, double* gradient)>;
+
+RawFunction raw(tapestry_function f, void* user) {
+    return [=](const double* x, double* y) { heed(f(x, y, user), "f"); };
+}
+
+RawRule raw(tapestry_vjp vjp, void* user) {
+    return [=](const double* x, const double* cotangent, double* gradient) {
+        heed(vjp(x, cotangent, gradient, user), "the vjp");
+    };
+}
+
+PlainVectorFunction on_vectors(RawFunction f, std::size_t m) {
+    return [f = std::move(f), m](const Values& at) {
         Values y(m + kSlack);
-        callbacks.f(at.data(), y.data());
+        f(at.data(), y.data());
         y.resize(m);
         return y;
     };
-    const PlainPullback pullback = [&](const Values& at, const Values& cotangent) {
+}
+
+PlainPullback on_vectors(RawRule rule) {
+    return [rule = std::move(rule)](const Values& at, const Values& cotangent) {
         Values gradient(at.size() + kSlack);
-        callbacks.vjp(at.data(), cotangent.data(), gradient.data());
+        rule(at.data(), cotangent.data(), gradient.data());
         gradient.resize(at.size());
         return gradient;
     };
+}
+
+GradcheckReport check(const capi::Callbacks& callbacks, std::size_t m, const Values& x,
+                      const Request& request) {
+    const PlainVectorFunction f = on_vectors(callbacks.f, m);
+    const PlainPullback pullback = on_vectors(callbacks.vjp);
     GradcheckReport report = check_as_asked(f, pullback, x, request);
     if (report.limit.empty()) {
         for (std::string& broken : capi::broken_conventions(callbacks, x, m)) {
@@ -161,26 +185,6 @@ GradcheckReport check(const capi::Callbacks& callbacks, std::size_t m, const Val
     const Format format = request.options.format;
     if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
     return report;
-}
-
-std::function<void(const double*, double*)> raw(tapestry_function f, void* user) {
-    return [=](const double* x, double* y) { heed(f(x, y, user), "f"); };
-}
-
-PlainVectorFunction called(tapestry_function f, void* user, std::size_t m) {
-    return [=](const Values& at) {
-        Values y(m);
-        heed(f(at.data(), y.data(), user), "f");
-        return y;
-    };
-}
-
-PlainPullback called(tapestry_vjp vjp, void* user) {
-    return [=](const Values& at, const Values& cotangent) {
-        Values gradient(at.size());
-        heed(vjp(at.data(), cotangent.data(), gradient.data(), user), "the vjp");
-        return gradient;
-    };
 }
 
 DType narrow_dtype(Format format) {
@@ -198,11 +202,8 @@ int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const 
                        tapestry_report** report) {
     return guarded(report, [=] {
         const Request request = request_of(reinterpret_cast<const void*>(f),
-                                           reinterpret_cast<const void*>(vjp), x, n, options);
-        const auto rule = [=](const double* at, const double* cotangent, double* gradient) {
-            heed(vjp(at, cotangent, gradient, user), "the vjp");
-        };
-        return check({raw(f, user), rule}, m, Values(x, x + n), request);
+                                           reinterpret_cast<const void*>(vjp), x, n, m, options);
+        return check({raw(f, user), raw(vjp, user)}, m, Values(x, x + n), request);
     });
 }
 
@@ -215,14 +216,14 @@ int tapestry_compare_precisions(tapestry_function narrow_f, tapestry_vjp narrow_
                 "compare_precisions: a callback is NULL");
         const Request request =
             request_of(reinterpret_cast<const void*>(f), reinterpret_cast<const void*>(vjp), x, n,
-                       options, capi::Purpose::comparison);
+                       m, options, capi::Purpose::comparison);
         std::vector<Shape> shapes = request.inputs;
         const auto size = static_cast<std::int64_t>(n);
         if (shapes.empty()) shapes = {request.shape.empty() ? Shape{size} : request.shape};
         PrecisionReport found = compare_precisions(
-            rule_of(called(narrow_f, user, m), called(narrow_vjp, user), shapes),
-            rule_of(called(f, user, m), called(vjp, user), shapes), split(Values(x, x + n), shapes),
-            narrow_dtype(request.options.format),
+            rule_of(on_vectors(raw(narrow_f, user), m), on_vectors(raw(narrow_vjp, user)), shapes),
+            rule_of(on_vectors(raw(f, user), m), on_vectors(raw(vjp, user)), shapes),
+            split(Values(x, x + n), shapes), narrow_dtype(request.options.format),
             {shapes, request.output, request.options.bounds, request.options.seed});
         found.subject = request.subject;
         return found;
@@ -233,8 +234,9 @@ int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, voi
                             const double* x, std::size_t n, const char* options,
                             tapestry_report** report) {
     return guarded(report, [=] {
-        const Request request = request_of(reinterpret_cast<const void*>(f),
-                                           reinterpret_cast<const void*>(gradient), x, n, options);
+        const Request request =
+            request_of(reinterpret_cast<const void*>(f), reinterpret_cast<const void*>(gradient), x,
+                       n, 1, options);
         const auto rule = [=](const double* at, const double* cotangent, double* slopes) {
             heed(gradient(at, slopes, user), "the gradient");
             for (std::size_t i = 0; i < n; ++i) slopes[i] *= cotangent[0];

@@ -1,6 +1,8 @@
 #include <tapestry/autograd/check/compare.h>
 
+#include <tapestry/autograd/check/below_rounding.h>
 #include <tapestry/autograd/check/near_miss.h>
+#include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/noise_of_claims.h>
 #include <tapestry/autograd/check/quotients.h>
 #include <tapestry/autograd/check/values.h>
@@ -87,6 +89,13 @@ std::string noise_note(const SlopeReport& slope) {
                "estimator, or a function that rounds more coarsely than x can show";
     }
     constexpr double kCoarse = 1e-13;
+    if (j.below_rounding) {
+        return "f depends on some entries by less than it rounds, so no step near x can tell a "
+               "right "
+               "claim about them from a wrong one: check them by themselves, or where their part "
+               "of "
+               "f is larger";
+    }
     const double size = std::max(std::abs(j.above), std::abs(j.below));
     const double larger = std::max(std::abs(slope.claimed), std::abs(j.numeric));
     const bool coarse = j.noise > kCoarse * size && size > 0 && std::isfinite(larger);
@@ -164,6 +173,8 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
     const HiddenNoise own = [&](Jumps jumps) { return noise.of(0, jumps); };
     slope.judgement =
         examine(line, claim.weights, around, size, examination, true, hidden ? hidden : own);
+    leave_open_if_below_rounding(line, claim.weights, around, size, examination, slope.judgement);
+    leave_open_if_between_jumps(line, claim.weights, size.slope, examination, slope.judgement);
     return slope;
 }
 
@@ -178,6 +189,15 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
             noise.push_back(examination.noise + examination.relative_noise * std::abs(or_zero(y)));
         }
         known.noise = std::max(known.noise, size_of(weights, noise));
+    }
+    // Rounding left over by terms that cancel changes with the last bits.
+    constexpr double kSteady = 0x1p20;
+    if (claim.alone && std::abs(claim.slope) > kSteady * claim.uncertainty) {
+        known.steady = true;
+        const Judgement own =
+            check_slope(line, weights, around, known, examination.limits, one_number, hidden);
+        if (own.verdict != Verdict::inconclusive) return own;
+        known.steady = false;
     }
     const Judgement first =
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);
@@ -197,6 +217,27 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     return again;
 }
 
+void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights, double claimed,
+                                 const Examination& examination, Judgement& judgement) {
+    constexpr double kFew = 8, kPointsToASide = 16;
+    const GradcheckLimits& limits = examination.limits;
+    const bool opaque = !limits.lost_may_pass && !examination.fixed;
+    const double apart = std::abs(claimed - judgement.numeric);
+    if (!opaque || judgement.verdict != Verdict::fail || !std::isfinite(apart)) return;
+    for (const double times : {64.0, 8.0}) {
+        const double far = std::min(times * judgement.step, line.reach());
+        const Sample &above = line.at(far), &below = line.at(-far);
+        const double there = weighted_difference(weights, above.values, below.values) / (2 * far);
+        // The slope that was found goes on: there are no jumps.
+        if (!(std::abs(there - judgement.numeric) > 0.25 * apart)) return;
+        const double jump = jump_within(line, weights, judgement.noise, far / kPointsToASide);
+        if (!(jump > 0) || apart * 2 * far > kFew * jump) continue;
+        judgement.verdict = Verdict::inconclusive;
+        judgement.reason = Reason::roundoff;
+        return;
+    }
+}
+
 double typical_size(const std::vector<double>& x) {
     std::vector<double> sizes;
     for (const double value : x) {
@@ -209,9 +250,13 @@ double typical_size(const std::vector<double>& x) {
 }
 
 std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed) {
+    return random_direction(x, seed, typical_size(x));
+}
+
+std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed,
+                                     double typical) {
     std::vector<double> u = random_signs(x.size(), seed);
-    const double least = typical_size(x);
-    for (std::size_t i = 0; i < x.size(); ++i) u[i] *= std::max(std::abs(x[i]), least);
+    for (std::size_t i = 0; i < x.size(); ++i) u[i] *= std::max(std::abs(x[i]), typical);
     return u;
 }
 
@@ -288,14 +333,13 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
     const std::vector<Claim> sizes = sizes_of(claims);
     NoiseOfClaims noise(subject, which, claims);
     std::vector<NearMiss> misses(claims.size());
+    ShownEntries shown;
+    constexpr int kDoubted = 3;  // wrong entries, after which there is no doubt
     for (std::size_t i = 0; i < x.size(); ++i) {
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
         Line line = subject.along(which, u, std::max(std::abs(x[i]), typical));
-        if (const Format format = examination.limits.format; format != Format::f64) {
-            line.set_nearest(
-                [format, at = x[i]](double t) { return rounded(format, at + t) - at; });
-        }
+        line.stay_in(examination.limits.format, x[i]);
         bool is_wrong = false;
         for (std::size_t k = 0; k < claims.size(); ++k) {
             const auto& claim = claims[k];
@@ -304,15 +348,23 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
             SlopeReport slope{.where = "at " + index, .claimed = entry.slope};
             slope.judgement = examine(line, claim.weights, around, entry, examination, true,
                                       [&](Jumps jumps) { return noise.of(k, jumps); });
+            leave_open_if_below_rounding(line, claim.weights, around, entry, examination,
+                                         slope.judgement);
+            if (report.wrong < kDoubted) {
+                leave_open_if_between_jumps(line, claim.weights, entry.slope, examination,
+                                            slope.judgement);
+            }
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             if (claims.size() > 1) slope.where += ", " + claim.of;
             is_wrong = is_wrong || slope.judgement.verdict == Verdict::fail;
             misses[k].note(slope.claimed, entry.uncertainty, slope.judgement);
+            shown.note(i, slope);
             add_slope(report, std::move(slope), claim.evened);
         }
         if (is_wrong && report.wrong++ == 0) report.first_wrong = i;
     }
     leave_open_if_near(report, misses, examination);
+    shown.state(report);
 }
 
 }  // namespace tapestry::checker

@@ -53,6 +53,11 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
                   const Claim& claim, const Examination& examination, bool one_number = true,
                   const HiddenNoise& hidden = {});
 
+/// A failure of a plain function becomes INCONCLUSIVE if the claim is the slope over a few jumps of
+/// f, and the differences found that between two of them: a denominator of rounded steps.
+void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights, double claimed,
+                                 const Examination& examination, Judgement& judgement);
+
 /// `weights`, with larger weights for outputs that are much smaller than the largest: no
 /// output's gradient is lost in that of another; unchanged if all are of about the same size.
 std::vector<double> evened(const std::vector<double>& weights, const Neighbourhood& around);
@@ -71,6 +76,8 @@ double typical_size(const std::vector<double>& x);
 /// A direction of random signs in which every number moves in proportion to its own size (a mask
 /// may have put -1e30 next to 1), or to the typical size if that is larger.
 std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed);
+std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed,
+                                     double typical);
 
 /// "[2, 5]": the index of an element in row-major order.
 std::string index_text(const Shape& shape, std::int64_t flat);

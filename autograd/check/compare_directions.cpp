@@ -2,6 +2,7 @@
 // function.
 #include <tapestry/autograd/check/compare.h>
 
+#include <tapestry/autograd/check/below_rounding.h>
 #include <tapestry/autograd/check/near_miss.h>
 #include <tapestry/autograd/check/noise_of_claims.h>
 #include <tapestry/autograd/check/size_classes.h>
@@ -136,6 +137,11 @@ private:
             if (in_class) slope_of.noise = noise_.measured(part.claim);
             slope.judgement =
                 examine(line, claim.weights, around_, slope_of, examination_, false, hidden);
+            // All entries move along the first direction, and no other shows more.
+            if (k == 0) {
+                leave_open_if_below_rounding(line, claim.weights, around_, slope_of, examination_,
+                                             slope.judgement);
+            }
             apart = std::abs(slope_of.slope - slope.judgement.numeric) / slope_of.scale;
             if (slope.judgement.verdict == Verdict::fail) entry = part.search.locate(claim, hidden);
         }

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/layouts.h>
+#include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/create.h>
 
 #include <fmt/format.h>
@@ -85,12 +86,7 @@ Answers EntryCaller::asked(const Tensors& incoming) {
 
 WrongOp EntryCaller::named(Mistake mistake, const std::string& evidence, const char* hint,
                            const Gap& gap) const {
-    WrongOp wrong{.op = op_.name(), .module_path = op_.module_path()};
-    wrong.number = op_.number();
-    wrong.operand = gap.operand;
-    for (const Op::Operand& x : op_.inputs()) {
-        wrong.shapes += fmt::format("{}{}", wrong.shapes.empty() ? "" : ", ", x.shape);
-    }
+    WrongOp wrong = wrong_op_of(op_, gap.operand);
     wrong.slope.where = gap.by > 0
                             ? fmt::format("at {}", index_text(op_.inputs()[gap.operand].shape,
                                                               static_cast<std::int64_t>(gap.at)))
@@ -171,12 +167,13 @@ std::optional<WrongOp> EntryCaller::incoming_layouts() {
             if (!view) continue;
             any = true;
             views[i] = *view;
-            dense[i] = view->clone();
+            if (!keeps_numbers(layout)) dense[i] = view->clone();
         }
         if (!any) continue;
         const std::string how = fmt::format("if the incoming gradient is {}", to_string(layout));
         try {
-            const auto found = gap_between(asked(dense), asked(views));
+            const auto found =
+                gap_between(keeps_numbers(layout) ? usual_ : asked(dense), asked(views));
             if (found) return other_result(how, kStrides, *found);
         } catch (const Error& error) {
             return refused(how, kStrides, error);

@@ -67,18 +67,21 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
     static const char* const kStrides =
         "the op reads an operand, or what it has saved of it, as if it were contiguous: use its "
         "strides and offset, or make it contiguous first";
+    const Tensors operands = separate();
+    const auto as_they_are = again(operands, needed());
     for (const Layout layout : kLayouts) {
-        Tensors views = separate(), dense = views;
+        Tensors views = operands, dense = operands;
         bool any = false;
         for (std::size_t i = 0; i < views.size(); ++i) {
             const auto view = is_real(i) ? laid_out(views[i], layout) : std::nullopt;
             if (!view) continue;
             any = true;
             views[i] = *view;
-            dense[i] = view->clone();
+            if (!keeps_numbers(layout)) dense[i] = view->clone();
         }
         if (!any) continue;
-        const auto usual = again(dense, needed()), other = again(views, needed());
+        const auto usual = keeps_numbers(layout) ? as_they_are : again(dense, needed());
+        const auto other = again(views, needed());
         if (!usual || !other) continue;
         const std::string how = fmt::format("if an operand is {}", to_string(layout));
         if (const auto value = gap_between({{0, usual->values}}, {{0, other->values}})) {

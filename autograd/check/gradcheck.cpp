@@ -307,7 +307,8 @@ GradcheckReport checker::check_subject(Subject& subject, const GradcheckOptions&
 }
 
 GradcheckReport checker::check_function(const Subject::Function& f, const NamedTensors& leaves,
-                                        const char* name, const GradcheckOptions& options) {
+                                        const char* name, const GradcheckOptions& options,
+                                        const Subject::OfNumbers& of_numbers) {
     require(options.format == Format::f64,
             "gradcheck: format = {} is an option of plain functions (check_gradient)",
             to_string(options.format));
@@ -319,6 +320,7 @@ GradcheckReport checker::check_function(const Subject::Function& f, const NamedT
     GradcheckReport report = check_points(leaves, options, [&] {
         Subject subject(run, leaves);
         subject.set_budget(budget);
+        subject.set_of_numbers(of_numbers);
         if (!options.far_steps || !options.bounds.empty()) subject.stay_near(options.bounds);
         return check_subject(subject, options);
     });

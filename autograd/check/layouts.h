@@ -26,6 +26,9 @@ inline constexpr std::array kLayouts{Layout::transposed, Layout::offset, Layout:
 /// "a transposed view", "an expanded view (stride 0)", ...
 std::string_view to_string(Layout layout);
 
+/// Whether a tensor keeps its numbers in this layout.
+inline bool keeps_numbers(Layout layout) { return layout != Layout::expanded; }
+
 /// A view of new memory, NaN between its elements, with the numbers of x; an expanded one repeats
 /// those of the first index. nullopt if no tensor of this shape or dtype has the layout: only f64
 /// does.

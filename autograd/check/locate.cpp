@@ -19,18 +19,6 @@ using Values = std::vector<double>;
 constexpr std::int64_t kSmall = 24;  // up to this many entries, all are compared
 constexpr int kDirections = 4;
 
-std::string shapes_text(const Op& op) {
-    std::string text;
-    for (const Op::Operand& x : op.inputs()) {
-        text += fmt::format("{}{}", text.empty() ? "" : ", ", x.shape);
-    }
-    text += " -> ";
-    for (std::size_t i = 0; i < op.outputs().size(); ++i) {
-        text += fmt::format("{}{}", i == 0 ? "" : ", ", op.outputs()[i].shape);
-    }
-    return text;
-}
-
 // One entry by itself, as a function of those operands whose gradients are needed.
 class EntryChecker {
 public:
@@ -141,10 +129,7 @@ private:
     }
 
     WrongOp wrong_op(std::size_t k, SlopeReport slope, Cause cause) const {
-        WrongOp wrong{.op = op_.name(), .module_path = op_.module_path()};
-        wrong.number = op_.number();
-        wrong.operand = which_[k];
-        wrong.shapes = shapes_text(op_);
+        WrongOp wrong = wrong_op_of(op_, which_[k]);
         wrong.slope = std::move(slope);
         wrong.cause = std::move(cause);
         return wrong;
@@ -337,6 +322,21 @@ std::string changing_constant(Subject& subject, std::size_t which) {
 }
 
 }  // namespace
+
+WrongOp wrong_op_of(const Op& op, std::size_t operand) {
+    WrongOp wrong{.op = op.name(), .module_path = op.module_path()};
+    wrong.number = op.number();
+    wrong.operand = operand;
+    const auto listed = [](const auto& operands) {
+        std::string text;
+        for (const auto& x : operands) {
+            text += fmt::format("{}{}", text.empty() ? "" : ", ", x.shape);
+        }
+        return text;
+    };
+    wrong.shapes = fmt::format("{} -> {}", listed(op.inputs()), listed(op.outputs()));
+    return wrong;
+}
 
 std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputReport>& known,
                                      const std::vector<double>& weights,

@@ -201,10 +201,7 @@ void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms
         Values u(x.size(), 0.0), doubts;
         u[place] = 1;
         Line line = subject.along(which, std::move(u), std::max(std::abs(x[place]), typical));
-        if (format != Format::f64) {
-            line.set_nearest(
-                [format, at = x[place]](double t) { return rounded(format, at + t) - at; });
-        }
+        line.stay_in(format, x[place]);
         symptoms.slopes.push_back(format == Format::f64 ? slopes_along(line, base.branch, doubts)
                                                         : fitted_along(line, base, format, doubts));
         double squares = 0;

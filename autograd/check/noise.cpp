@@ -88,6 +88,8 @@ JumpCount jumps_of(const Values& values) {
     return jumps;
 }
 
+}  // namespace
+
 // Looks more and more closely. Smooth parts vanish in differences of order 6, a kink shrinks with
 // the distance of the points, a jump stays: as 10 times itself, in the differences centred on it.
 // Where jumps are everywhere, their sums are a few times as large at first.
@@ -115,8 +117,6 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
     }
     return seen / kTimes;
 }
-
-}  // namespace
 
 double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, double noise) {
     if (jumps == Jumps::none) return 0;

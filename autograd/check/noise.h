@@ -32,6 +32,9 @@ double noise_along(Line& line, const std::vector<double>& weights);
 /// everywhere show. Anything that `noise` explains is not a jump.
 double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, double noise = 0);
 
+/// The largest jump within 16 h of x; 0 if none is found.
+double jump_within(Line& line, const std::vector<double>& weights, double noise, double h);
+
 /// c1 with its error from several step sizes, the smallest error first; none where f takes other
 /// branches or is not finite. About 500 values. `epsilon`: that of the format to which outputs are
 /// rounded; 0 for f64.

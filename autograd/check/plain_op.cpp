@@ -180,11 +180,12 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
     Tensors x;
     for (const auto& [name, leaf] : leaves) x.push_back(leaf);
     PlainInputs reused;
-    const std::function<Tensor()> function = [&] {
-        return apply_plain(x, value, back, out, &reused);
+    const Subject::Function function = [&] {
+        return Tensors{apply_plain(x, value, back, out, &reused)};
     };
-    GradcheckReport report = gradcheck(function, leaves, for_plain(options));
-    report.subject = what.subject;
+    GradcheckReport report =
+        check_function(function, leaves, what.subject, for_plain(options), value);
+
     if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
     report.reproduce = call_again(what, inputs, options);
     return report;

@@ -65,6 +65,13 @@ double weighted(const std::vector<double>& w, const std::vector<double>& a) {
 }
 
 double size_of(const std::vector<double>& w, const std::vector<double>& y) {
+    constexpr double kLeast = 1e-280, kMost = 1e280;  // squares that neither overflow nor underflow
+    double squares = 0;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+        const double term = w[i] * y[i];
+        squares += term * term;
+    }
+    if (squares > kLeast && squares < kMost) return std::sqrt(squares);
     std::vector<double> terms(w.size());
     for (std::size_t i = 0; i < w.size(); ++i) terms[i] = w[i] * y[i];
     return norm(terms);
@@ -81,25 +88,33 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
     return true;
 }
 
+double Quotients::largest_shake(const std::vector<bool>& moves) const {
+    double most = 0;
+    for (const auto& shaken : around_.shaken) {
+        most =
+            std::max(most, std::abs(weighted_difference(w_, shaken, around_.base.values, moves)));
+    }
+    return most;
+}
+
 // The uncertainty of one evaluation of <w, f>, from the outputs that move.
 double Quotients::noise(const Sample& above, const Sample& below) const {
     const auto& base = around_.base.values;
-    std::vector<bool> moves(base.size());
-    bool any = false;
-    for (std::size_t i = 0; i < base.size(); ++i) {
-        moves[i] = above.values[i] != base[i] || below.values[i] != base[i];
-        any = any || moves[i];
-    }
-    if (!any) moves.clear();
+    const auto moves = [&](std::size_t i) {
+        return above.values[i] != base[i] || below.values[i] != base[i];
+    };
+    std::size_t moving = 0;
+    for (std::size_t i = 0; i < base.size(); ++i) moving += moves(i) ? 1 : 0;
+    if (!of_all_) of_all_ = {.size = size_of(w_, base), .shake = largest_shake({})};
     // An output that does not move may still have moved by less than its last bit. Next to 0, the
     // last bit is not relative to the number any more.
     constexpr double kLeastBit = std::numeric_limits<double>::denorm_min();
-    double size = std::max(
-        {least_noise_, kLeastBit, kEps * size_of(w_, base), kEps * size_of(w_, above.values)});
-    for (const auto& shaken : around_.shaken) {
-        size = std::max(size, std::abs(weighted_difference(w_, shaken, base, moves)));
-    }
-    return size;
+    const double size =
+        std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * size_of(w_, above.values)});
+    if (moving == 0 || moving == base.size()) return std::max(size, of_all_->shake);
+    std::vector<bool> those(base.size());
+    for (std::size_t i = 0; i < base.size(); ++i) those[i] = moves(i);
+    return std::max(size, largest_shake(those));
 }
 
 // Whether any output with a nonzero weight differs.
@@ -218,6 +233,19 @@ double Quotients::constant_step() {
         constant = h;
     }
     return constant >= std::ldexp(line_.scale(), -7) ? constant : 0;
+}
+
+bool Quotients::is_fine_grained(double noise) {
+    constexpr double kMuchLess = 0.125, kRoundingOfF = 64 * kEps;
+    const double rounding = kRoundingOfF * size_of(w_, around_.base.values);
+    if (rounding >= kMuchLess * noise) return false;
+    double most = 0;
+    for (const double t : {kEps, 2 * kEps, -kEps, -2 * kEps}) {
+        const Sample& there = line_.at(t * line_.scale());
+        if (!finite(w_, there)) return false;
+        most = std::max(most, std::abs(weighted_difference(w_, there.values, around_.base.values)));
+    }
+    return most > rounding && most < kMuchLess * noise;
 }
 
 std::vector<CurvePoint> Quotients::curve(double slope) {

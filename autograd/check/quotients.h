@@ -48,9 +48,15 @@ public:
     /// The reach of central steps, and of steps to one side (+1 or -1).
     double reach() const { return std::min(reach_.below, reach_.above); }
     double reach(double side) const { return side > 0 ? reach_.above : reach_.below; }
+    /// From now on steps lead from the number `at` to other numbers of its format.
+    void stay_in(Format format, double at) {
+        format_ = format;
+        at_ = at;
+    }
     /// t, or the nearest step that leads to a number of the format of x.
-    double nearest(double t) const { return nearest_ ? nearest_(t) : t; }
-    void set_nearest(std::function<double(double)> nearest) { nearest_ = std::move(nearest); }
+    double nearest(double t) const {
+        return format_ == Format::f64 ? t : rounded(format_, at_ + t) - at_;
+    }
 
     /// The side on which steps must be taken if x is on a bound or next to one; otherwise 0.
     double only_side() const;
@@ -59,7 +65,8 @@ private:
     Function f_;
     double scale_;
     Reach reach_;
-    std::function<double(double)> nearest_ = {};
+    Format format_ = Format::f64;
+    double at_ = 0;
     std::map<double, Sample> known_;
 };
 
@@ -162,6 +169,10 @@ public:
     /// if it moves.
     double constant_step();
 
+    /// Whether f moves between neighbouring numbers, by much less than `noise`: then what looks
+    /// like noise from afar is a fast oscillation (a sine of 1e13), and averages to any slope.
+    bool is_fine_grained(double noise);
+
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);
 
@@ -169,6 +180,7 @@ private:
     double bend(int power, double slope, double scale);
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
+    double largest_shake(const std::vector<bool>& moves) const;
     bool moves(const Sample& above, const Sample& below) const;
 
     Line& line_;
@@ -176,6 +188,12 @@ private:
     const Neighbourhood& around_;
     double least_noise_ = 0;
     bool met_kink_ = false;
+
+    // Of <w, f> here, and by how much it moves when bits are shaken: once they are needed.
+    struct OfAll {
+        double size = 0, shake = 0;
+    };
+    mutable std::optional<OfAll> of_all_ = {};
 };
 
 }  // namespace tapestry::checker

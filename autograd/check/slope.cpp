@@ -196,13 +196,11 @@ private:
     bool is_exact_;  // an op of a tape
 };
 
-}  // namespace
-
 // A pass that resolves a slope to more than a few digits needs no closer look at the noise; a pass
 // close to rounding must know it to state its resolution.
-Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
-                      const Claim& claim, const GradcheckLimits& limits, bool one_number,
-                      const HiddenNoise& hidden) {
+Judgement judged_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
+                       const Claim& claim, const GradcheckLimits& limits, bool one_number,
+                       const HiddenNoise& hidden) {
     constexpr double kFine = 1e-5;
     SlopeEstimator estimator(line, weights, around, claim, limits, one_number, claim.noise);
     if (limits.format != Format::f64) return estimator.run_in_format(limits.format);
@@ -230,6 +228,21 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     const Judgement again = informed.settled_for_less(informed.run());
     const bool milder = passed || again.verdict <= first.verdict;
     return informed.doubted_where_constant(milder ? again : first, noise);
+}
+
+}  // namespace
+
+Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
+                      const Claim& claim, const GradcheckLimits& limits, bool one_number,
+                      const HiddenNoise& hidden) {
+    Judgement j = judged_slope(line, weights, around, claim, limits, one_number, hidden);
+    const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
+    if (j.verdict == Verdict::fail && opaque &&
+        Quotients(line, weights, around).is_fine_grained(j.noise)) {
+        j.verdict = Verdict::inconclusive;
+        j.reason = Reason::roundoff;
+    }
+    return j;
 }
 
 }  // namespace tapestry::checker

@@ -92,11 +92,15 @@ Subject::Subject(Function f, NamedTensors leaves)
     }
 }
 
+void Subject::count_run() {
+    if (budget_) budget_->spend();
+    ++runs_;
+}
+
 Tensors Subject::outputs_on(Tape& tape) {
     const Recording recording(&tape);
     const RewindGuard frozen(generators_);
-    if (budget_) budget_->spend();
-    ++runs_;
+    count_run();
     Tensors outputs = f_();
     bool same = outputs.size() == shapes_.size();
     for (std::size_t i = 0; same && i < outputs.size(); ++i) {
@@ -233,13 +237,19 @@ void Subject::stay_near_as(const Subject& whole, const Tensors& origins) {
     }
 }
 
-// The current place of the leaves: the number that has moved the most, relative to itself.
-std::string Subject::place() const {
+std::vector<Values> Subject::numbers() const {
+    std::vector<Values> all;
+    for (const auto& [name, leaf] : leaves_) all.push_back(leaf.to_vector<double>());
+    return all;
+}
+
+// Where these numbers are: the one that has moved the most, relative to itself.
+std::string Subject::place(const std::vector<Values>& numbers) const {
     std::string words;
     double most = 0;
     int others = -1;
     for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-        const Values x = leaves_[leaf].second.to_vector<double>();
+        const Values& x = numbers[leaf];
         for (std::size_t i = 0; i < x.size(); ++i) {
             const double before = here_[leaf][i];
             if (x[i] == before) continue;
@@ -256,9 +266,10 @@ std::string Subject::place() const {
 }
 
 // Other exceptions of the user's function (out of memory, bugs) are not caught here.
-bool Subject::where_defined(const std::function<void()>& then) {
-    const auto note = [this](const char* what) {
-        if (not_defined_.empty()) not_defined_ = fmt::format("{}: {}", place(), what);
+bool Subject::where_defined(const std::function<void()>& then,
+                            const std::function<std::vector<Values>()>& numbers) {
+    const auto note = [&](const char* what) {
+        if (not_defined_.empty()) not_defined_ = fmt::format("{}: {}", place(numbers()), what);
     };
     try {
         then();
@@ -277,9 +288,12 @@ std::optional<Sample> Subject::run_where_defined() {
     return sample;
 }
 
-std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) const {
-    const Values x = leaves_[which].second.to_vector<double>();
-    return boxes_[which].inwards(x, random_direction(x, seed), seed + 1);
+std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) {
+    if (typical_.empty()) {
+        for (const Values& x : here_) typical_.push_back(typical_size(x));
+    }
+    const Values& x = here_[which];
+    return boxes_[which].inwards(x, random_direction(x, seed, typical_[which]), seed + 1);
 }
 
 Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
@@ -289,14 +303,43 @@ Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
         reach = {std::min(reach.below, scale / 2), std::min(reach.above, scale / 2)};
     }
     auto at = [this, which, x = std::move(x), u = std::move(u)](double t) {
+        return values_along(which, x, u, t);
+    };
+    return Line(std::move(at), scale, reach);
+}
+
+Sample Subject::values_along(std::size_t which, const Values& x, const Values& u, double t) {
+    const auto nowhere = [this] {
+        return Sample{Values(output_count_, std::numeric_limits<double>::quiet_NaN()), branch_};
+    };
+    if (!of_numbers_) {
         Moved leaf(leaves_[which].second, x);
         leaf.to(u, t);
         if (boxes_[which].contains({leaf.data(), x.size()})) {
             if (auto sample = run_where_defined()) return *std::move(sample);
         }
-        return Sample{Values(output_count_, std::numeric_limits<double>::quiet_NaN()), branch_};
+        return nowhere();
+    }
+    // A callback may have written to them.
+    numbers_.resize(here_.size());
+    for (std::size_t i = 0; i < here_.size(); ++i) {
+        if (i != which) numbers_[i] = here_[i];
+    }
+    Values& there = numbers_[which];
+    there.resize(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) there[i] = x[i] + t * u[i];
+    if (!boxes_[which].contains(there)) return nowhere();
+    Sample sample{{}, branch_};
+    const auto evaluate = [&] {
+        const RewindGuard frozen(generators_);
+        const RepeatedRun trial;
+        count_run();
+        sample.values = of_numbers_(numbers_);
     };
-    return Line(std::move(at), scale, reach);
+    if (!where_defined(evaluate, [this] { return numbers_; })) return nowhere();
+    require(sample.values.size() == output_count_,
+            "gradcheck: the function returns different shapes when it runs again");
+    return sample;
 }
 
 void Subject::moved(const Change& change, const std::function<void()>& then) {

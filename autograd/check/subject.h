@@ -73,6 +73,10 @@ public:
     /// Only calls f near x, as plain functions require: no step is longer than half of x's own
     /// size, and no number leaves its bounds. Throws what Box::of() throws.
     void stay_near(const std::vector<Bounds>& bounds);
+    /// The same f on the numbers of all leaves, if nothing but its values is on the tape: lines
+    /// take it, which for a million numbers spares copies that cost as much as a cheap f.
+    using OfNumbers = std::function<std::vector<double>(const std::vector<std::vector<double>>&)>;
+    void set_of_numbers(OfNumbers f) { of_numbers_ = std::move(f); }
     /// Every evaluation counts against `budget`, which throws Budget::Spent; without one there is
     /// no limit.
     void set_budget(std::shared_ptr<Budget> budget) { budget_ = std::move(budget); }
@@ -82,7 +86,9 @@ public:
 
     /// Calls `then` where f may be undefined: returns false if it throws std::domain_error or an
     /// Error of the library. Any other exception propagates.
-    bool where_defined(const std::function<void()>& then);
+    bool where_defined(const std::function<void()>& then) {
+        return where_defined(then, [this] { return numbers(); });
+    }
     /// The first such exception, and where: "x [3] = -0.5: log of a negative number".
     const std::string& not_defined() const { return not_defined_; }
 
@@ -118,7 +124,7 @@ public:
     /// f at x + t u, where u is added to leaf `which`.
     Line along(std::size_t which, std::vector<double> u, double scale);
     /// A random direction for leaf `which`, pointing inwards where it is on a bound.
-    std::vector<double> direction(std::size_t which, std::uint64_t seed) const;
+    std::vector<double> direction(std::size_t which, std::uint64_t seed);
     /// f here and with the last bits of all leaves changed at random; changes that take another
     /// branch are omitted.
     Neighbourhood look_around(std::uint64_t seed, int samples = 4);
@@ -139,7 +145,12 @@ private:
     using Values = std::vector<double>;
     using Change = std::function<Values(const Values& x, std::size_t leaf)>;
     void moved(const Change& change, const std::function<void()>& then);
-    std::string place() const;
+    std::vector<Values> numbers() const;
+    std::string place(const std::vector<Values>& numbers) const;
+    bool where_defined(const std::function<void()>& then,
+                       const std::function<std::vector<Values>()>& numbers);
+    Sample values_along(std::size_t which, const Values& x, const Values& u, double t);
+    void count_run();
     void put_back(const std::vector<Values>& x);
     std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
     Sample values_of(const Tensors& outputs) const;
@@ -148,8 +159,11 @@ private:
     NamedTensors leaves_;
     bool stays_near_ = false;
     std::shared_ptr<Budget> budget_ = {};
-    std::vector<Box> boxes_;    // one for each leaf
-    std::vector<Values> here_;  // the leaves' initial values
+    std::vector<Box> boxes_;            // one for each leaf
+    std::vector<Values> here_;          // the leaves' initial values
+    std::vector<double> typical_ = {};  // typical_size() of these, once it is needed
+    OfNumbers of_numbers_ = {};
+    std::vector<Values> numbers_ = {};  // memory for its argument
     std::string not_defined_ = {}, overwritten_ = {};
     std::vector<GeneratorLog::State> generators_ = {};
     std::vector<Shape> shapes_ = {};

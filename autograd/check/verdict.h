@@ -50,9 +50,10 @@ struct Judgement {
     /// and error together. For a direction: relative to the contribution of an entry of the usual
     /// size.
     double resolution = 0;
-    double above = 0;      ///< <weights, f(step)>
-    double below = 0;      ///< <weights, f(-step)>
-    bool doubted = false;  ///< some step spoke against the claim
+    double above = 0;             ///< <weights, f(step)>
+    double below = 0;             ///< <weights, f(-step)>
+    bool doubted = false;         ///< some step spoke against the claim
+    bool below_rounding = false;  ///< f depends on what moves by less than it rounds
 };
 
 /// The common mistakes in gradients, by their appearance.

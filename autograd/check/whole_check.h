@@ -19,8 +19,10 @@ Tensors values_of(const NamedTensors& leaves);
 GradcheckReport check_subject(Subject& subject, const GradcheckOptions& options);
 
 /// The same with the limits, bounds and points of `options`; `name` is the subject in the report.
+/// `of_numbers`: f for plain numbers, if it is a plain function.
 GradcheckReport check_function(const Subject::Function& f, const NamedTensors& leaves,
-                               const char* name, const GradcheckOptions& options);
+                               const char* name, const GradcheckOptions& options,
+                               const Subject::OfNumbers& of_numbers = {});
 
 /// "gradcheck(f, inputs{})" with "{}" replaced by the options that differ from their defaults:
 /// "gradcheck(f, inputs, {.seed = 7})".
@@ -103,6 +105,9 @@ private:
 // moved a little, against its own rule for the actual incoming gradient and for a random one. An
 // entry is not blamed for a wrong incoming gradient, so one bug does not incriminate the ops before
 // it.
+
+/// The entry as the report names it, without what is wrong with its gradient of this operand.
+WrongOp wrong_op_of(const Op& op, std::size_t operand);
 
 /// The first entry, in the order of the tape, whose own rule is wrong; nullopt if all are right.
 /// weights: one per output of the subject; known: the reports on its leaves.

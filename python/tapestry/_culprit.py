@@ -8,35 +8,26 @@ import torch
 _MOST = 64  # calls that are judged
 
 
-def functions_of(results):
-    """The classes of all torch.autograd.Functions in the graph behind these tensors."""
-    seen, found = set(), {}
-    remaining = [y.grad_fn for y in results if y.grad_fn is not None]
-    while remaining:
-        node = remaining.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        owner = getattr(type(node), "_forward_cls", None)
-        if owner is not None:
-            found[owner] = True
-        remaining.extend(following for following, _ in node.next_functions if following is not None)
-    return list(found)
+class Graph:
+    """The graph behind these tensors: the classes of its torch.autograd.Functions, and the ids of the leaves
+    that it leads to."""
 
-
-def reached_leaves(results):
-    """The ids of the leaves that the graph leads to."""
-    seen, leaves = set(), set()
-    remaining = [y.grad_fn for y in results if y.grad_fn is not None]
-    while remaining:
-        node = remaining.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            leaves.add(id(node.variable))
-        remaining.extend(following for following, _ in node.next_functions if following is not None)
-    return leaves
+    def __init__(self, results):
+        self.leaves = set()
+        seen, functions = set(), {}
+        remaining = [y.grad_fn for y in results if y.grad_fn is not None]
+        while remaining:
+            node = remaining.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            owner = getattr(type(node), "_forward_cls", None)
+            if owner is not None:
+                functions[owner] = True
+            if hasattr(node, "variable"):
+                self.leaves.add(id(node.variable))
+            remaining.extend(following for following, _ in node.next_functions if following is not None)
+        self.functions = list(functions)
 
 
 class Call:
@@ -110,10 +101,10 @@ class Culprit:
 def find(subject, check, module=None):
     """(the culprit or None, lines for the report). `check(function, arguments)` judges one Function."""
     leaves, results = subject.run(subject.x.copy())
-    functions = functions_of(results)
+    graph = Graph(results)
+    functions = graph.functions
     lines = []
-    reached = reached_leaves(results)
-    lost = [i for i, leaf in enumerate(leaves) if id(leaf) not in reached]
+    lost = [i for i, leaf in enumerate(leaves) if id(leaf) not in graph.leaves]
     if not functions:
         return None, lines, lost
     calls = []

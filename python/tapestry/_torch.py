@@ -85,6 +85,21 @@ class FlatCall:
         return self.names and [self.names[i] for i in checked]
 
 
+def backward(leaves, results, g, defined=None, **options):
+    """The gradients of the leaves by torch.autograd.grad, None where there is none; `defined`: the results
+    that have a cotangent (None: all)."""
+    pairs = [
+        (y, d) for i, (y, d) in enumerate(zip(results, g))
+        if y.requires_grad and (defined is None or i in defined)
+    ]  # fmt: skip
+    needed = [leaf for leaf in leaves if leaf.requires_grad]
+    if not pairs or not needed:  # constants to PyTorch
+        return [None] * len(leaves)
+    ys, gs = zip(*pairs)
+    found = iter(torch.autograd.grad(ys, needed, gs, allow_unused=True, **options))
+    return [next(found) if leaf.requires_grad else None for leaf in leaves]
+
+
 class TorchFunction:
     def __init__(self, function, arguments, reset=lambda: None):
         self.function = callable_of(function)
@@ -158,11 +173,7 @@ class TorchFunction:
 
     def vjp(self, flat, cotangent):
         leaves, results = self.run(flat)
-        pairs = [(y, g) for y, g in zip(results, self.cotangents(cotangent)) if y.requires_grad]
-        if not pairs:  # constants to PyTorch
-            return self.inputs.join([None] * len(leaves))
-        ys, gs = zip(*pairs)
-        return self.joined(torch.autograd.grad(ys, leaves, gs, allow_unused=True))
+        return self.joined(backward(leaves, results, self.cotangents(cotangent)))
 
 
 def in_float64(narrow):
@@ -203,12 +214,8 @@ def gradient_of(function, arguments, seed):
     def gradient(*given):
         there, cotangents = given[: len(arguments)], given[len(arguments) :]
         leaves = [there[i] for i in checked]
-        pairs = [(y, g) for y, g in zip(results_of(call, there), cotangents) if y.requires_grad]
-        if not pairs:
-            return [torch.zeros_like(leaf) for leaf in leaves]
-        ys, gs = zip(*pairs)
         with torch.enable_grad():
-            found = torch.autograd.grad(ys, leaves, gs, create_graph=True, allow_unused=True)
+            found = backward(leaves, results_of(call, there), cotangents, create_graph=True)
         return [torch.zeros_like(x) if d is None else d for x, d in zip(leaves, found)]
 
     return gradient, (*arguments, *cotangents)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from ._conventions import Conventions, described
+from ._torch import backward
 
 _COMBINATIONS = 14  # of inputs that need a gradient, at most
 
@@ -84,22 +85,9 @@ class TorchConventions(Conventions):
         by = 2 * torch.finfo(numbers.dtype).eps
         return numbers * (1 + signs.to(numbers.device) * by).to(numbers.dtype)
 
-    def backward(self, leaves, results, g, retain=False, defined=None):
-        """The gradients of the leaves, None where there is none; `defined`: only of these results."""
-        pairs = [
-            (y, d) for i, (y, d) in enumerate(zip(results, g))
-            if y.requires_grad and (defined is None or i in defined)
-        ]  # fmt: skip
-        needed = [leaf for leaf in leaves if leaf.requires_grad]
-        if not pairs or not needed:
-            return [None] * len(leaves)
-        ys, gs = zip(*pairs)
-        found = iter(torch.autograd.grad(ys, needed, gs, allow_unused=True, retain_graph=retain))
-        return [next(found) if leaf.requires_grad else None for leaf in leaves]
-
     def gradient(self, x, g, needed=None, defined=None):
         leaves, results = self.subject.forward(x, needed)
-        return self.joined(self.backward(leaves, results, g, defined=defined))
+        return self.joined(backward(leaves, results, g, defined))
 
     def joined(self, gradients):
         return self.subject.joined(gradients).copy()
@@ -114,7 +102,7 @@ class TorchConventions(Conventions):
         changed = {i for i, (a, b) in enumerate(zip(x_before, x)) if not _same(a, b)}
         for i in changed:
             self.found.add(f"forward overwrites {self.same.name(i)} without mark_dirty")
-        first = self.backward(leaves, results, g, retain=True)
+        first = backward(leaves, results, g, retain_graph=True)
         for i, (a, b) in enumerate(zip(g_before, g)):
             if not _same(a, b):
                 whose = self.cotangent_name(i)
@@ -135,7 +123,7 @@ class TorchConventions(Conventions):
     def second_backward(self, leaves, results, expected):
         """Through the same graph, as with retain_graph=True."""
         try:
-            second = self.joined(self.backward(leaves, results, self.cotangents(), retain=True))
+            second = self.joined(backward(leaves, results, self.cotangents(), retain_graph=True))
         except RuntimeError as error:
             if "modified by an inplace operation" in str(error):
                 self.found.add("backward overwrites what forward saved: a second backward through the graph fails")
@@ -192,13 +180,10 @@ class TorchConventions(Conventions):
         """As in torch.func.vmap over a backward, and in gradcheck's check_batched_grad."""
         leaves, results = self.subject.forward(self.inputs())
         several = [self.cotangents(), [-2 * d for d in self.cotangents()], [d * d for d in self.cotangents()]]
-        expected = [self.joined(self.backward(leaves, results, g, retain=True)) for g in several]
-        pairs = [(y, torch.stack(gs)) for y, *gs in zip(results, *several) if y.requires_grad]
-        if not pairs:
-            return
-        ys, gs = zip(*pairs)
+        expected = [self.joined(backward(leaves, results, g, retain_graph=True)) for g in several]
+        stacked = [torch.stack(gs) for gs in zip(*several)]
         try:
-            found = torch.autograd.grad(ys, leaves, gs, is_grads_batched=True, allow_unused=True)
+            found = backward(leaves, results, stacked, is_grads_batched=True)
         except Exception as error:
             self.found.add(f"backward cannot be batched by vmap ({described(error)})")
             return

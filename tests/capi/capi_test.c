@@ -229,6 +229,10 @@ static void says_what_is_wrong(void) {
     expect(tapestry_check_gradient(f, df, &factor, x, (size_t)1 << 62, NULL, &report) ==
                TAPESTRY_OUT_OF_MEMORY,
            "more numbers than there is memory for");
+    /* (size_t)-1 results and a few more would be 7. */
+    expect(tapestry_check_vjp(many, many_vjp, &factor, x, 2, (size_t)-1, NULL, &report) ==
+               TAPESTRY_OUT_OF_MEMORY,
+           "more results than there is memory for");
 }
 
 int main(void) {

@@ -70,7 +70,9 @@ class CLibrary:
 def of_torch(kernel, wrong):
     import torch
 
-    return kernel.namespace(wrong, torch=torch)["F"]
+    names = kernel.namespace(wrong, torch=torch)
+    methods = {name: staticmethod(names[name]) for name in ("forward", "backward")}
+    return type("F", (torch.autograd.Function,), methods)
 
 
 @dataclass

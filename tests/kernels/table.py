@@ -1,6 +1,6 @@
 """The form of the corpus: kernels as people and programs write them, each with one fault to plant.
 
-A row has a source in which f and vjp (for PyTorch a Function called K) are defined, inputs as an expression
+A row has a source in which f and vjp (for PyTorch forward and backward) are defined, inputs as an expression
 of N (normal numbers), U (uniform in a range) and so on, and one replacement in the source that makes it
 wrong: "old => new". `cause` is part of the mistake's name in the report, where the checker has a name for
 it; several are separated by |. A replacement may contain newlines.

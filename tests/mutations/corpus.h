@@ -14,6 +14,9 @@ struct CorpusCase {
     const PlantedMistake* mistake = nullptr;  ///< null: it is right
     /// For a right one: differences can resolve every entry to a relative 1e-3.
     bool must_pass = false;
+    /// For a wrong one: f shows it. If only entries below f's rounding are wrong, INCONCLUSIVE is
+    /// the answer.
+    bool must_fail = true;
 };
 
 CorpusCase right_case(std::uint64_t number, std::uint64_t seed);
@@ -25,7 +28,8 @@ CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed, Format format = 
 /// because a rule may not be linear.
 std::vector<std::vector<double>> cotangents(std::size_t outputs);
 
-/// The maximum relative error of each entry. An entry that cancels to rounding noise has no size.
+/// The maximum relative error of each entry. An entry that cancels to rounding noise has no size,
+/// unless the case says that its entries are exact (PlainCase::by_own_size).
 /// In a narrow format, where small entries are lost among large ones, a tenth of the largest is
 /// the least size.
 std::vector<double> errors(const CorpusCase& one);

@@ -39,7 +39,7 @@ void print_figures(Table& table, const RightCounts& right, const WrongCounts& wr
     table.row("wrong: PASS, the worst that one is off, over max(1e-6, r)", wrong.gap, "",
               wrong.gap <= 1, "up to 1");
     none("wrong: thrown", wrong.threw, wrong.cases);
-    share("wrong: INCONCLUSIVE", wrong.inconclusive, wrong.cases, 5);
+    share("wrong, to be seen: INCONCLUSIVE", wrong.must_fail_inconclusive, wrong.must_fail, 5);
     share("cause misleading", wrong.misleading, wrong.nameable, 1);
     share("cause not named", wrong.unknown + wrong.misleading, wrong.nameable, 15);
     share("place named wrongly, or not", wrong.failed - wrong.placed_right, wrong.failed, 5);

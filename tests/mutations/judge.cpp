@@ -225,6 +225,8 @@ WrongCounts& WrongCounts::operator+=(const WrongCounts& other) {
     inconclusive += other.inconclusive;
     passed += other.passed;
     threw += other.threw;
+    must_fail += other.must_fail;
+    must_fail_inconclusive += other.must_fail_inconclusive;
     passed_beyond += other.passed_beyond;
     gap = std::max(gap, other.gap);
     evaluations += other.evaluations;
@@ -271,6 +273,7 @@ std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, cons
         const CorpusCase one = wrong_case(number, seed, format);
         WrongCounts& counts = all[std::string(one.of)];
         ++counts.cases;
+        counts.must_fail += one.must_fail;
         std::string thrown;
         const auto report = checked(one, number, &thrown);
         const auto tell = [&](const std::string& got, const std::string& expected) {
@@ -291,10 +294,12 @@ std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, cons
         const Values worst = errors(one);
         const double off = *std::max_element(worst.begin(), worst.end());
         counts.inconclusive += !passed;
+        counts.must_fail_inconclusive += !passed && one.must_fail;
         counts.passed += passed;
         const double gap = off / std::max({kUnseen, report->resolution, 8 * narrowest(format)});
         counts.passed_beyond += passed && gap > 1;
         if (passed) counts.gap = std::max(counts.gap, gap);
+        if (!passed && !one.must_fail) continue;
         tell(verdict_text(*report), fmt::format("FAIL: it is off by {:.1e} of an entry", off));
     }
     return all;

@@ -24,6 +24,7 @@ struct RightCounts {
 
 struct WrongCounts {
     int cases = 0, failed = 0, inconclusive = 0, passed = 0, threw = 0;
+    int must_fail = 0, must_fail_inconclusive = 0;
     int passed_beyond = 0;  ///< off by more than max(1e-6, the resolution that the report states)
     double gap = 0;         ///< the worst of those that passed: off by, over what the report states
     int nameable = 0, named = 0, unknown = 0, misleading = 0;  ///< among those that failed

@@ -207,6 +207,7 @@ PlainCase saturated(Draw& draw, bool logarithm) {
     };
     one.x = normals(draw, rows * columns, size);
     one.shape = one.output = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
+    if (logarithm) one.noise = 1e-16;  // of the logarithm of a sum next to 1
     one.note = fmt::format("logits of size {}", size);
     return one;
 }

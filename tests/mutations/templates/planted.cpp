@@ -309,6 +309,29 @@ Planted small_entry(const PlainCase& one, Draw& draw) {
         fmt::format("times {} at {} of {}", factor, place, one.x.size()));
 }
 
+// The entries that f's rounding hides: 0, another sign, another size, or another entry's slope
+Planted lost_entries(const PlainCase& one, Draw& draw) {
+    constexpr double kLost = 1e-15;
+    if (!one.by_own_size) return {};
+    const Values g = one.pullback(one.x, Values(one.f(one.x).size(), 1.0));
+    double most = 0;
+    for (const double slope : g) most = std::max(most, std::abs(slope));
+    std::vector<std::size_t> lost;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+        if (std::abs(g[i]) < kLost * most) lost.push_back(i);
+    }
+    if (lost.empty()) return {};
+    if (draw.chance(0.5)) lost = {lost[draw.below(lost.size())]};
+    const double factor =
+        draw.pick({0.0, -1.0, 2.0, draw.log_between(1e-3, 0.9), draw.log_between(1.1, 10)});
+    return changed(
+        one,
+        [=](Values& slopes) {
+            for (const std::size_t i : lost) slopes[i] *= factor;
+        },
+        fmt::format("times {}, {} of {}", factor, lost.size(), g.size()));
+}
+
 // All small entries, or the first or second half, times a factor
 Planted half_of_them(const PlainCase& one, Draw& draw) {
     const std::size_t n = one.x.size();
@@ -372,6 +395,7 @@ const std::vector<PlantedMistake>& planted_mistakes() {
         {"every element", {}, garbled},
         {"small output", {"on some rows", "some elements only"}, small_output},
         {"small entry", {"some elements only", "conjugate"}, small_entry},
+        {"lost entries", {"some elements only"}, lost_entries},
         {"half of the elements",
          {"on some rows", "some elements only", "some samples only", "conjugate"},
          half_of_them},

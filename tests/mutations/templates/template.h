@@ -28,6 +28,8 @@ struct PlainCase {
     double room = 1;   ///< how far each number may move before f bends or ends
     /// An answer exists, but f alone does not reveal it: a checker may say INCONCLUSIVE.
     bool hidden = false;
+    /// Entries far below f's rounding count by their own size: a wrong one must not pass.
+    bool by_own_size = false;
     std::string note = {};  ///< sizes and scales, for the reader
 };
 
@@ -51,6 +53,7 @@ const std::vector<Template>& cancelling_templates();  ///< cancellation, underfl
 const std::vector<Template>& size_templates();        ///< small numbers among large ones
 const std::vector<Template>& layer_templates();       ///< inner numbers, similar rules
 const std::vector<Template>& distance_templates();    ///< far away, at an end, nearly equal
+const std::vector<Template>& lost_part_templates();   ///< entries whose part f's rounding hides
 
 using ScalarFunction = std::function<double(const std::vector<double>&)>;
 

@@ -1,0 +1,129 @@
+// Entries whose part of f is below f's rounding: no verdict but INCONCLUSIVE is true there. Entries
+// that really are 0 pass as before.
+#include <tapestry/tests/judge/plain_cases.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tapestry;
+using namespace tapestry::test;
+
+namespace {
+
+double sum_of_exponentials(const Plain& x) {
+    double sum = 0;
+    for (const double a : x) sum += std::exp(a);
+    return sum;
+}
+
+// The right gradient, but entry 0 times `factor`.
+PlainGradient exponentials_times(double factor) {
+    return [factor](const Plain& x) {
+        Plain g;
+        for (const double a : x) g.push_back(std::exp(a));
+        g[0] *= factor;
+        return g;
+    };
+}
+
+// Numbers around 0, and x[0].
+Plain around_zero(std::size_t n, double first) {
+    Plain x = drawn(7, n, -1, 1);
+    x[0] = first;
+    return x;
+}
+
+template <class F>
+double sum_over(const Plain& x, F f) {
+    double sum = 0;
+    for (const double a : x) sum += f(a);
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("below rounding: e^-40 next to e^0 is INCONCLUSIVE with any claim") {
+    for (const std::size_t n : {2U, 20U, 300U}) {
+        for (const double factor : {1.0, 0.0, -1.0, 2.0, 30.0}) {
+            CAPTURE(n);
+            CAPTURE(factor);
+            const auto report = check_gradient(sum_of_exponentials, exponentials_times(factor),
+                                               around_zero(n, -40), {.explain = false});
+            CHECK_EQ(verdict_of(report), "INCONCLUSIVE (roundoff)");
+            CHECK_EQ(report.inputs.at(0).wrong, 0);
+        }
+    }
+    const auto report =
+        check_gradient(sum_of_exponentials, exponentials_times(1), around_zero(3, -40));
+    CHECK_EQ(report.inputs.at(0).inconclusive, 1);
+    CHECK_EQ(report.inputs.at(0).unseen.at(0).where, "at [0]");
+    CHECK(contains(report.inputs.at(0).note, "by less than it rounds"));
+    const auto& classes = report.inputs.at(0).classes;
+    REQUIRE_EQ(classes.size(), 2U);
+    CHECK_EQ(classes[0].entries, 2);
+    CHECK_LT(classes[0].resolution, 1e-6);
+    CHECK_EQ(classes[1].entries, 1);
+    CHECK_EQ(classes[1].resolution, 0);
+}
+
+TEST_CASE("below rounding: the same entry alone is judged") {
+    const GradcheckOptions options{.explain = false};
+    CHECK_EQ(verdict_of(check_gradient(sum_of_exponentials, exponentials_times(1), {-40}, options)),
+             "PASS");
+    CHECK_EQ(verdict_of(check_gradient(sum_of_exponentials, exponentials_times(2), {-40}, options)),
+             "FAIL");
+    // Each output by itself
+    const auto each = [](const Plain& x) {
+        Plain y;
+        for (const double a : x) y.push_back(std::exp(a));
+        return y;
+    };
+    const auto rule = [](double factor) {
+        return [factor](const Plain& x, Plain g) {
+            for (std::size_t i = 0; i < g.size(); ++i) g[i] *= std::exp(x[i]);
+            g[0] *= factor;
+            return g;
+        };
+    };
+    CHECK_EQ(verdict_of(check_pullback(each, rule(1), {-40, 0, 1}, options)), "PASS");
+    CHECK_EQ(verdict_of(check_pullback(each, rule(2), {-40, 0, 1}, options)), "FAIL");
+}
+
+TEST_CASE("below rounding: entries that are 0 pass, on either side of a kink or a mask") {
+    const auto relu = [](double a) { return std::max(a, 0.0); };
+    const auto step = [](double a) { return a > 0 ? 1.0 : 0.0; };
+    const auto hinge = [](double a) { return a > 0 ? a * a : 0.0; };
+    const auto twice = [](double a) { return a > 0 ? 2 * a : 0.0; };
+    for (const std::size_t n : {4U, 300U}) {
+        CAPTURE(n);
+        const Plain x = around_zero(n, -0.1);
+        const auto over = [](auto f) { return [f](const Plain& at) { return sum_over(at, f); }; };
+        const auto each = [](auto f) {
+            return [f](Plain at) {
+                for (double& a : at) a = f(a);
+                return at;
+            };
+        };
+        CHECK_EQ(verdict_of(check_gradient(over(relu), each(step), x)), "PASS");
+        CHECK_EQ(verdict_of(check_gradient(over(hinge), each(twice), x)), "PASS");
+        const auto masked = [](const Plain& at) {
+            return sum_of_exponentials(Plain(at.begin() + 1, at.end()));
+        };
+        CHECK_EQ(verdict_of(check_gradient(masked, exponentials_times(0), x)), "PASS");
+    }
+}
+
+TEST_CASE("below rounding: a fast sine looks like noise from afar, and does not fail") {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        CAPTURE(seed);
+        const Plain x = drawn(seed, 1 + seed % 3, 1e13, 4e13);
+        const auto f = [](const Plain& at) {
+            return sum_over(at, [](double a) { return 2 * std::sin(a); });
+        };
+        const auto g = [](Plain at) {
+            for (double& a : at) a = 2 * std::cos(a);
+            return at;
+        };
+        CHECK_NE(check_gradient(f, g, x, {.explain = false}).verdict, Verdict::fail);
+    }
+}
