@@ -99,6 +99,14 @@ attempt columns env COLUMNS=40 LINES=10
 attempt no_home env HOME=/nonexistent XDG_CACHE_HOME=
 attempt home_unset env -u HOME
 attempt temporary env TMPDIR="$place/a folder"
+if [[ -w /dev/shm ]]; then  # its directories are read in another order than ext4's
+    shm=$(mktemp -d -p /dev/shm)
+    chmod 755 "$shm"
+    trap 'rm -rf "$place" "$shm"' EXIT
+    attempt tmpfs env TMPDIR="$shm"
+else
+    not_here tmpfs "/dev/shm cannot be written"
+fi
 tests=all attempt one_core taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')"
 tests=all attempt three_threads env TAPESTRY_THREADS=3 OMP_NUM_THREADS=3
 
