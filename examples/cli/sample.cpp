@@ -90,7 +90,7 @@ std::string to_json(const Tokenizer& tokenizer, std::uint64_t seed, const std::s
     return json.text();
 }
 
-// Sample i of several is the one that --seed (seed + i) gives alone.
+// Sample i of several is that of a run with --seed (seed + i).
 void write_sample(const SampleSettings& s, const LoadedModel& loaded, const std::string& prompt,
                   std::int64_t i) {
     const std::uint64_t seed = s.seed + static_cast<std::uint64_t>(i);

@@ -260,7 +260,7 @@ void add_models(Options& o, TrainSettings& s) {
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
 }
 
-// What is learned, if the files say so.
+// Sets the task if the files determine it.
 void read_task(const Options& o, TrainSettings& s) {
     RunRequest& run = s.run;
     if (!s.pairs.empty()) {

@@ -1,4 +1,4 @@
-// --help as it is printed: within 80 columns, descriptions beside their options, one blank line
+// --help as it is printed: within 80 columns, options and descriptions side by side, a blank line
 // between groups. Internal to examples/options.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace tapestry::cli {
 
-/// Columns of a terminal whose width nobody has changed.
+/// Columns of a terminal by default.
 inline constexpr std::size_t kHelpColumns = 80;
 /// Columns of the names of options and subcommands; their descriptions begin behind these.
 inline constexpr std::size_t kHelpNames = 30;

@@ -36,7 +36,7 @@ void say(std::string_view text, std::FILE* to = stdout);
 /// or a pipe, where it is data.
 void say_sample(std::string_view text);
 
-/// Like say(), but without escaping: for a program's own control characters in a progress line.
+/// Like say(), but without escaping, which a program's own control characters need.
 void say_raw(std::string_view text, std::FILE* to = stdout);
 
 /// Prints "PROGRAM: MESSAGE" as one line on stderr. Never throws on a failed write.

@@ -213,7 +213,7 @@ void JsonTokenizer::encode_piece(const TextPiece& piece, std::vector<std::int64_
     encode(piece.text.substr(at));
 }
 
-// What may become a mark ends the text: if it does, the words before it end there.
+// The beginning of a possible mark ends the text: with the mark, the words before it end there.
 std::size_t JsonTokenizer::piece_end(std::string_view text) const {
     text = text.substr(0, marks_.unfinished(text));
     std::size_t at = 0;

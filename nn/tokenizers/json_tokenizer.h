@@ -28,8 +28,8 @@ public:
     /// Throws ValueError, with `name` and the reason, for invalid JSON; a model other than BPE on
     /// bytes; a normalizer; pre-tokenizers other than PreTokenizer's; dropout; prefixes and
     /// suffixes of words; added tokens that include white space around them, or are whole words
-    /// only; ids that occur twice; merges of unknown tokens. What a post-processor adds is not part
-    /// of a text's ids, as with add_special_tokens=False there.
+    /// only; ids that occur twice; merges of unknown tokens. Tokens that a post-processor adds are
+    /// not part of a text's ids, as with add_special_tokens=False there.
     static JsonTokenizer from_json(std::string json, const std::string& name = "tokenizer.json");
 
     const std::string& json() const { return json_; }  ///< the file's text

@@ -33,7 +33,7 @@ private:
     struct Step {
         SplitPattern pattern;
         bool removes_rest;  // what does not match
-        // Whether the pattern tells for each character alone if it matches: pieces of a text, cut
+        // Whether a character's match depends on no other character: pieces of a text, cut
         // anywhere, are split as the whole is.
         bool is_of_characters;
     };

@@ -3,14 +3,13 @@
 //
 //     const SplitPattern words(R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", "words");
 //
-// A matcher of its own: RE2 has no look-ahead, PCRE2 and Oniguruma are not linear, and std::regex
-// knows neither Unicode's categories nor UTF-8. As in these, of the alternatives the first that
-// matches counts, and a repetition takes as much as it can and gives back what the rest needs. Only
-// single characters can be repeated, so a match has a state of two numbers (node and position), and
-// those that are known to fail are not tried again: all matches of a text together take linear
-// time, whatever the text. Source of the idea: Cox 2010, "Regular Expression Matching in the Wild".
-// Read next:
-// pattern_parser.cpp; pre_tokenizer.h.
+// No library: RE2 has no look-ahead, PCRE2 and Oniguruma are not linear, and std::regex knows
+// neither Unicode's categories nor UTF-8. As in these, of the alternatives the first that matches
+// counts, and a repetition takes as much as it can and gives back what the rest needs. Only single
+// characters can be repeated, so a match has a state of two numbers (node and position), and those
+// that are known to fail are not tried again: all matches of a text together take linear time. Source
+// of the idea: Cox 2010, "Regular Expression Matching in the Wild". Read next: pattern_parser.cpp;
+// pre_tokenizer.h.
 #pragma once
 
 #include <tapestry/core/text/unicode.h>
@@ -122,7 +121,7 @@ private:
     std::size_t examined_ = 0;
     int steps_ = 0;  // of this match
     // States from which there is no match: at a node, or within an unbounded repetition, which may
-    // go on or end here.
+    // continue or end here.
     std::unordered_set<std::uint64_t> failed_;
 };
 

@@ -27,7 +27,7 @@ end text 372,114 begin|开始
         "s2");
 }
 
-// What the query of "hit" does. The numbers are those of the chapter's program.
+// The effect of the query of "hit". The numbers are those of the chapter's program.
 void one_head(Drawing& d) {
     const char* words[] = {"the", "robot", "hit", "the", "ball"};
     const char* scores[] = {"0", "3", "0.5", "0", "2"};

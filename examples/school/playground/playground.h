@@ -101,7 +101,7 @@ public:
     /// ValueError as look() does.
     Tensors heads(const std::string& sentence);
 
-    /// What the latest observed step did to every parameter. Also requests that the next step be
+    /// The latest observed step's effect on every parameter. Also requests that the next step be
     /// observed.
     const std::vector<ParameterFlow>& flow();
 
