@@ -36,6 +36,9 @@ const std::vector<Category>& categories() {
     return all;
 }
 
+// Of the categories, in the order of their values.
+constexpr std::string_view kNames = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
+
 // The property White_Space beyond ASCII and the separators (PropList.txt).
 constexpr char32_t kNextLine = 0x85;
 
@@ -56,12 +59,19 @@ Kind kind_of(char32_t code) {
 }
 
 std::optional<Category> category_named(std::string_view name) {
-    static constexpr std::string_view kNames =
-        "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
     for (std::size_t i = 0; 2 * i < kNames.size(); ++i) {
         if (kNames.substr(2 * i, 2) == name) return static_cast<Category>(i);
     }
     return {};
+}
+
+std::uint32_t categories_named(std::string_view name) {
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i <= static_cast<unsigned>(Category::Co); ++i) {
+        const std::string_view own = kNames.substr(2 * i, 2);
+        if (own == name || own.substr(0, 1) == name) bits |= 1U << i;
+    }
+    return bits;
 }
 
 int width_of(char32_t code) {

@@ -7,6 +7,7 @@
 // library's wcwidth only answers in the user's locale.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -65,6 +66,9 @@ Category category_of(char32_t code);
 
 /// The category of the name "Lu", ...; nullopt for another name.
 std::optional<Category> category_named(std::string_view name);
+
+/// A bit, 1 << category, for each category of a name, "Lu" or "L"; 0 for another name.
+std::uint32_t categories_named(std::string_view name);
 
 /// The table of category_of (unicode_categories.cpp).
 extern const char* const kCategoryRuns;

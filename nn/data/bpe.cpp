@@ -235,6 +235,7 @@ std::int64_t BytePairTokenizer::beginning() const {
 }
 
 void BytePairTokenizer::encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const {
+    require(!lacks_bytes_, "{}: some bytes have no token: only words can be encoded", piece.what);
     std::string_view text = piece.text;
     if (const auto flaw = utf8::find_flaw(text)) {
         fail("{}: not UTF-8 at byte {}: {}", piece.what, flaw->byte, flaw->what);

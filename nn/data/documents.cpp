@@ -115,6 +115,15 @@ bool is_json_lines(const fs::path& file) {
     return ending == ".jsonl" || ending == ".ndjson";
 }
 
+std::string column_name(std::string_view field) {
+    constexpr std::string_view kBlanks = " \t\r";
+    const std::size_t begin = std::min(field.find_first_not_of(kBlanks), field.size());
+    std::string name(field.substr(begin));
+    name.erase(name.find_last_not_of(kBlanks) + 1);
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return name;
+}
+
 DocumentReader::DocumentReader(std::vector<fs::path> files, DocumentOptions options)
     : files_(std::move(files)), options_(std::move(options)) {
     for (const fs::path& file : files_) bytes_ += InputFile(file).size();
@@ -220,8 +229,12 @@ public:
             waiting_ = piece.text.substr(encode(piece, piece.text));
         } else {
             waiting_ += piece.text;
+            // Looked through again only when it has doubled: a text without a cut takes linear
+            // time.
+            if (!piece.ends && waiting_.size() < 2 * tried_) return;
             waiting_.erase(0, encode(piece, waiting_));
         }
+        tried_ = waiting_.size();
     }
 
 private:
@@ -238,6 +251,7 @@ private:
     const Tokenizer& tokenizer_;
     std::vector<std::int64_t>& ids_;
     std::string waiting_;
+    std::size_t tried_ = 0;  // bytes of it that have no cut
     std::int64_t position_ = 0;
 };
 

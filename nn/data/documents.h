@@ -43,6 +43,9 @@ void check_utf8(std::string_view text, const std::string& file, std::uint64_t of
 /// Whether a file of this name is JSON Lines: .jsonl or .ndjson.
 bool is_json_lines(const std::filesystem::path& file);
 
+/// A column's name as it is compared: "Label " -> "label".
+std::string column_name(std::string_view field);
+
 /// How files are cut into documents.
 struct DocumentOptions {
     /// If given, files whose names end with .jsonl or .ndjson are JSON Lines: every line is an

@@ -127,16 +127,9 @@ struct Columns {
     std::size_t label = 0, text = 1, count = 2;
 };
 
-// "Label " -> "label"
-std::string in_lower_case(std::string_view name) {
-    std::string lower(trimmed(name));
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return lower;
-}
-
 // The columns that the first record names, if it does.
 std::optional<Columns> named_columns(std::vector<std::string> first) {
-    for (std::string& name : first) name = in_lower_case(name);
+    for (std::string& name : first) name = column_name(name);
     const auto place = [&first](std::string_view name) {
         return static_cast<std::size_t>(std::find(first.begin(), first.end(), name) -
                                         first.begin());

@@ -5,15 +5,17 @@
 namespace tapestry {
 
 void Marks::add(const std::string& text, std::int64_t id) {
-    const std::pair<std::string, std::int64_t> mark{text, id};
-    if (std::find(list_.begin(), list_.end(), mark) != list_.end()) return;
-    list_.push_back(mark);
-    longest_ = std::max(longest_, text.size());
     auto& places = by_byte_[static_cast<unsigned char>(text.front())];
-    places.push_back(list_.size() - 1);
-    std::stable_sort(places.begin(), places.end(), [this](std::size_t a, std::size_t b) {
-        return list_[a].first.size() > list_[b].first.size();
+    const auto is_this = [&](std::size_t at) {
+        return list_[at].second == id && list_[at].first == text;
+    };
+    if (std::any_of(places.begin(), places.end(), is_this)) return;
+    const auto shorter = std::find_if(places.begin(), places.end(), [&](std::size_t at) {
+        return list_[at].first.size() < text.size();
     });
+    places.insert(shorter, list_.size());
+    list_.emplace_back(text, id);
+    longest_ = std::max(longest_, text.size());
 }
 
 std::optional<Marks::Found> Marks::find(std::string_view text, std::size_t from) const {

@@ -12,7 +12,8 @@
 
 namespace tapestry {
 
-/// Texts and their ids. Finding one takes a look at each byte of a text, however many there are.
+/// Texts and their ids. Finding one compares, at each byte of a text, only those that begin with
+/// it.
 class Marks {
 public:
     /// An occurrence.

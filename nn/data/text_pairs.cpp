@@ -44,8 +44,10 @@ struct PairColumns {
 // The columns that a first line names, if it does.
 std::optional<PairColumns> columns_named(const Fields& first) {
     const auto place = [&first](std::string_view name) {
-        return static_cast<std::size_t>(std::find(first.begin(), first.end(), name) -
-                                        first.begin());
+        const auto found = std::find_if(first.begin(), first.end(), [&](std::string_view field) {
+            return column_name(field) == name;
+        });
+        return static_cast<std::size_t>(found - first.begin());
     };
     const PairColumns columns{place("source"), place("target"), first.size()};
     if (columns.source == first.size() || columns.target == first.size()) return std::nullopt;
@@ -108,7 +110,7 @@ std::string hash_of_pairs(const std::vector<TextPair>& pairs) {
 
 TextPairs read_text_pairs(const std::filesystem::path& file) {
     const std::string whole = read_text(file);
-    const bool is_json = file.extension() == ".jsonl";
+    const bool is_json = is_json_lines(file);
     PlaceInFile place{.name = utf8::printable(file.string())};
     TextPairs all{.file = place.name, .pairs = {}, .hash = {}};
     std::optional<PairColumns> columns;
@@ -140,7 +142,7 @@ TextPairs read_text_pairs(const std::filesystem::path& file) {
 
 bool names_source_and_target(const std::filesystem::path& file) {
     const auto extension = file.extension();
-    if (extension != ".tsv" && extension != ".jsonl") return false;
+    if (extension != ".tsv" && !is_json_lines(file)) return false;
     std::ifstream from(file, std::ios::binary);
     std::string line;
     if (!std::getline(from, line)) return false;

@@ -6,7 +6,6 @@
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/hugging_face_llama.h>
@@ -23,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTokenizerSetting = "tapestry_tokenizer";  // "char", "bpe" or "none"
+constexpr const char* kTokenizerSetting = "tapestry_tokenizer";  // "char", "bpe", "json" or "none"
 constexpr std::string_view kTransformer = "transformer.";
 constexpr std::string_view kHead = "lm_head.weight";
 
@@ -109,8 +108,8 @@ GPTConfig read_config(const ConfigFile& file) {
 }
 
 std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* tokenizer) {
-    const auto* pairs = dynamic_cast<const BytePairTokenizer*>(tokenizer);
-    const auto end = pairs == nullptr ? std::nullopt : pairs->end_of_text();
+    std::optional<std::int64_t> end;  // characters' is not one of the format's tokens
+    if (tokenizer != nullptr && tokenizer->kind() != "char") end = tokenizer->end_of_text();
     const bool usual = config.hidden == 0 || config.hidden == 4 * config.dim;
     JsonWriter json(2);
     json.object([&] {
@@ -273,6 +272,7 @@ std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFil
     if (kind == "none") return nullptr;
     const fs::path characters = files.path(kCharTokenizerName);
     if (kind == "char") return read_char_tokenizer(characters);
+    if (kind == "json") return read_json_tokenizer(files.path(kTokenizerName));
     if (auto tokenizer = read_byte_pair_tokenizer(files)) {
         check_no_prefix_space(files);
         return tokenizer;

@@ -9,6 +9,8 @@
 #include <tapestry/nn/models/llama/llama.h>
 
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 
 namespace tapestry {
@@ -63,9 +65,10 @@ LlamaConfig read_llama_config(const ConfigFile& file) {
     config.rotary_base = rotary_base(file);
     config.norm_eps = file.get("rms_norm_eps", 1e-6);
     config.tied_head = file.get("tie_word_embeddings", false);
-    const auto head_dim =
-        file.get("head_dim", config.dim / std::max<std::int64_t>(config.heads, 1));
-    require<IoError>(head_dim * config.heads == config.dim,
+    const bool divides = config.heads > 0 && config.dim % config.heads == 0;
+    const std::int64_t usual = divides ? config.dim / config.heads : 0;
+    const auto head_dim = file.get("head_dim", usual);
+    require<IoError>(divides && head_dim == usual,
                      "{}: \"head_dim\" is {}; only \"hidden_size\" / \"num_attention_heads\", {} / "
                      "{}, is supported",
                      file.path(), head_dim, config.dim, config.heads);

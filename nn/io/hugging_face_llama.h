@@ -3,8 +3,8 @@
 //
 //     model.embed_tokens.weight [V, C]                   token_embedding.weight
 //     model.layers.i.input_layernorm [C]                 blocks.i.attention_norm
-//     model.layers.i.self_attn.{q,k,v}_proj [., C]       blocks.i.attention.qkv, one below the
-//     other model.layers.i.self_attn.o_proj [C, C]             blocks.i.attention.output
+//     model.layers.i.self_attn.{q,k,v}_proj [., C]       blocks.i.attention.qkv (stacked)
+//     model.layers.i.self_attn.o_proj [C, C]             blocks.i.attention.output
 //     model.layers.i.post_attention_layernorm [C]        blocks.i.feed_forward_norm
 //     model.layers.i.mlp.{gate,up}_proj [H, C]           blocks.i.feed_forward.{gate,up}
 //     model.layers.i.mlp.down_proj [C, H]                blocks.i.feed_forward.down

@@ -75,7 +75,8 @@ std::string in_folder(const std::string& folder, const std::string& name) {
 
 const Tokenizer& require_tokenizer(const LoadedModel& loaded, const fs::path& directory) {
     require(loaded.tokenizer != nullptr,
-            "{}: the model has no tokenizer (vocab.json and merges.txt), so it cannot read text; "
+            "{}: the model has no tokenizer (tokenizer.json, or vocab.json and merges.txt), so it "
+            "cannot read text; "
             "tapestry eval --tokens needs none",
             directory.string());
     return *loaded.tokenizer;

@@ -14,6 +14,7 @@
 #include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/tokenizers/json_tokenizer.h>
 
 #include <array>
 #include <string_view>

@@ -10,7 +10,6 @@
 #include <tapestry/nn/models/bag/bag.h>
 #include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/transformer.h>
-#include <tapestry/nn/tokenizers/json_tokenizer.h>
 
 #include <filesystem>
 #include <functional>

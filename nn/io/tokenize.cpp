@@ -226,7 +226,10 @@ std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const T
         return std::make_unique<CharTokenizer>(characters_of(*texts.open("counting")));
     }
     if (options.tokenizer == "bpe") return learned(options, texts, summary);
-    if (fs::is_regular_file(options.tokenizer)) return read_json_tokenizer(options.tokenizer);
+    std::error_code ignored;
+    if (fs::is_regular_file(options.tokenizer, ignored)) {
+        return read_json_tokenizer(options.tokenizer);
+    }
     if (has_data(options.tokenizer)) return load_data_tokenizer(options.tokenizer);
     LoadedModel loaded = load_model(options.tokenizer);
     require_tokenizer(loaded, options.tokenizer);

@@ -13,7 +13,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+constexpr std::size_t kMostMarks = 100'000;
 
 bool is_absent(const JsonNode& node, const std::string& member) {
     const auto found = node.find(member);
@@ -28,7 +28,7 @@ void check_off(const JsonNode& node, const std::string& member, const std::strin
     const std::string value = found->text();
     const bool is_off = value == "null" || value == "false" || value == "0" || value == "0.0" ||
                         value == "\"\"" || value == "[]";
-    require(is_off, "{}: {} with \"{}\" {} is not supported", what, "a tokenizer", member,
+    require(is_off, "{}: \"{}\" is {}, which is not supported", what, member,
             utf8::printable(value.substr(0, 60)));
 }
 
@@ -74,15 +74,18 @@ std::pair<std::string, std::string> read_pair(const JsonNode& node, const std::s
 // By id; "" for ids without a token.
 class TokensById {
 public:
-    explicit TokensById(std::string place) : place_(std::move(place)) {}
+    // `count`: tokens, which may leave some ids out.
+    TokensById(std::string place, std::size_t count)
+        : place_(std::move(place)), end_(4 * static_cast<std::int64_t>(count) + 65536) {}
 
     void add(std::int64_t id, const std::string& bytes) {
-        require(id >= 0 && id < kMostTokens, "{}: {} has the id {}", place_, utf8::quoted(bytes),
-                id);
+        if (id < 0 || id >= end_) fail("{}: {} has the id {}", place_, utf8::quoted(bytes), id);
         const auto at = static_cast<std::size_t>(id);
         if (at >= tokens_.size()) tokens_.resize(at + 1);
-        require(tokens_[at].empty(), "{}: {} and {} have the same id {}", place_,
-                utf8::quoted(tokens_[at]), utf8::quoted(bytes), id);
+        if (!tokens_[at].empty()) {
+            fail("{}: {} and {} have the same id {}", place_, utf8::quoted(tokens_[at]),
+                 utf8::quoted(bytes), id);
+        }
         tokens_[at] = bytes;
     }
     void remove(std::int64_t id) { tokens_[static_cast<std::size_t>(id)].clear(); }
@@ -90,6 +93,7 @@ public:
 
 private:
     std::string place_;
+    std::int64_t end_;  // of ids
     std::vector<std::string> tokens_;
 };
 
@@ -123,6 +127,8 @@ void JsonTokenizer::read(const JsonNode& root, const std::string& name) {
             }
             require(!text.empty(), "{}: an empty added token", name);
             const auto id = token.get<std::int64_t>("id");
+            require(marks_.list().size() < kMostMarks, "{}: more than {} added tokens", name,
+                    kMostMarks);
             marks_.add(text, id);
             mark_by_id_.emplace(id, text);
         }
@@ -141,16 +147,23 @@ void JsonTokenizer::read_model(const JsonNode& model, const std::string& name) {
                                "byte_fallback", "fuse_unk"}) {
         check_off(model, option, name);
     }
-    TokensById tokens(name);
+    const auto vocabulary = model.at("vocab").members();
+    TokensById tokens(name, vocabulary.size() + marks_.list().size());
     std::map<std::string, std::int64_t> added;
     for (const auto& [text, id] : marks_.list()) {
-        added.emplace(text, id);
+        if (!added.emplace(text, id).second) {
+            fail("{}: the added token {} has two ids", name, utf8::quoted(text));
+        }
         tokens.add(id, text);
     }
-    for (const auto& [text, node] : model.at("vocab").members()) {
+    for (const auto& [text, node] : vocabulary) {
         const auto id = node.get<std::int64_t>();
         const auto mark = added.find(text);
-        if (mark != added.end() && mark->second == id) continue;
+        if (mark != added.end()) {
+            if (mark->second == id) continue;
+            fail("{}: the added token {} has the id {}, and {} in the vocabulary", name,
+                 utf8::quoted(text), mark->second, id);
+        }
         tokens.add(id, BytePairTokenizer::bytes_of(text, name));
     }
     for (const auto& [text, id] : marks_.list()) tokens.remove(id);  // no merges lead to them
@@ -215,12 +228,12 @@ void JsonTokenizer::encode_piece(const TextPiece& piece, std::vector<std::int64_
 
 // The beginning of a possible mark ends the text: with the mark, the words before it end there.
 std::size_t JsonTokenizer::piece_end(std::string_view text) const {
-    text = text.substr(0, marks_.unfinished(text));
+    const std::size_t end = marks_.unfinished(text);
     std::size_t at = 0;
-    for (auto mark = marks_.find(text, at); mark; mark = marks_.find(text, at)) {
+    for (auto mark = marks_.find(text, at); mark && mark->at < end; mark = marks_.find(text, at)) {
         at = mark->at + mark->size;
     }
-    return at + words_->sure_end(text.substr(at));
+    return at >= end ? at : at + words_->sure_end(text.substr(at, end - at));
 }
 
 std::string JsonTokenizer::decode(std::span<const std::int64_t> ids) const {

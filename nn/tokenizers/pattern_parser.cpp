@@ -15,21 +15,9 @@ using unicode::Category;
 constexpr std::size_t kMostRepeats = 1000;  // {n,m}: more is a mistake
 constexpr int kDeepest = 50;                // groups in groups
 constexpr std::size_t kLongestPattern = 10'000;
+constexpr std::size_t kMostParts = 1000;  // matching calls itself for each
 
 std::uint32_t bit_of(Category category) { return 1U << static_cast<unsigned>(category); }
-
-// "L" or "Lu" -> their bits; 0 for an unknown name.
-std::uint32_t categories_of(std::string_view name) {
-    if (const auto one = unicode::category_named(name)) return bit_of(*one);
-    std::uint32_t bits = 0;
-    for (const char second : std::string_view("nultmocedsifkp")) {
-        if (name.size() != 1) break;
-        if (const auto one = unicode::category_named({std::string{name[0], second}})) {
-            bits |= bit_of(*one);
-        }
-    }
-    return bits;
-}
 
 }  // namespace
 
@@ -45,6 +33,10 @@ public:
         if (at_ < text_.size()) unknown("a ')' without '('");
         pattern_.nodes_.push_back({.may_be_empty = true});  // kAccept
         pattern_.start_ = link(choice, SplitPattern::kAccept);
+        if (pattern_.nodes_.size() > kMostParts) {
+            fail("{}: a pattern of {} parts; at most {} are supported", what_,
+                 pattern_.nodes_.size(), kMostParts);
+        }
     }
 
 private:
@@ -116,6 +108,7 @@ private:
         } else if (accept("(?=") || accept("(?!")) {
             found.kind = Kind::look;
             found.is_wanted = text_[at_ - 1] == '=';
+            ++looks_;
         } else if (!accept("(?:")) {
             if (is_next("(?")) unknown(utf8::quoted(text_.substr(at_, 4)));
             accept("(");
@@ -123,6 +116,7 @@ private:
         found.choice = alternatives();
         if (!accept(")")) unknown("a group without ')'");
         folds_case_ = was_folded;
+        if (found.kind == Kind::look) --looks_;
         return found;
     }
 
@@ -138,6 +132,7 @@ private:
     }
 
     void quantify(Part& found, std::size_t begin) {
+        bool is_interval = false, is_exact = false;
         if (accept("?")) {
             found.least = 0;
         } else if (accept("*")) {
@@ -146,14 +141,26 @@ private:
         } else if (accept("+")) {
             found.most = SplitPattern::kUnbounded;
         } else if (accept("{")) {
+            is_interval = true;
             found.least = found.most = number();
+            is_exact = !is_next(",");
             if (accept(",")) found.most = is_next("}") ? SplitPattern::kUnbounded : number();
             if (!accept("}") || found.most < found.least) unknown("an ill-formed repetition");
         } else {
             return;
         }
-        if (accept("+")) found.mode = Mode::possessive;
-        if (accept("?")) found.mode = Mode::lazy;
+        // Oniguruma takes {n,m}+ and {n}? for repetitions of repetitions.
+        if ((is_interval && is_next("+")) || (is_exact && is_next("?"))) {
+            unknown("a repetition of a repetition");
+        }
+        if (accept("+")) {
+            found.mode = Mode::possessive;
+        } else if (accept("?")) {
+            found.mode = Mode::lazy;
+        }
+        if (looks_ > 0 && found.most == SplitPattern::kUnbounded) {
+            unknown("an unbounded repetition in a look-ahead");  // which would not be linear
+        }
         if (is_next("?") || is_next("*") || is_next("+") || is_next("{"))
             unknown("two repetitions");
         const bool is_optional = found.least == 0 && found.most == 1 && found.mode == Mode::greedy;
@@ -240,7 +247,7 @@ private:
             case U't': return U'\t';
             case U'f': return U'\f';
             case U'v': return U'\v';
-            case U'x': return accept("{") ? hexadecimal(1, 6, true) : hexadecimal(2, 2, false);
+            case U'x': return accept("{") ? hexadecimal(1, 6, true) : byte();
             case U'u': return hexadecimal(4, 4, false);
             default: break;
         }
@@ -249,6 +256,13 @@ private:
             at_ = begin;
             unknown(utf8::quoted(text_.substr(begin, 2)));
         }
+        return code;
+    }
+
+    // \xHH, which is a byte in Oniguruma, not a character.
+    char32_t byte() {
+        const char32_t code = hexadecimal(2, 2, false);
+        if (code >= 0x80) unknown("a byte beyond ASCII");
         return code;
     }
 
@@ -274,12 +288,13 @@ private:
     }
 
     void property(Set& set, bool is_negated) {
+        if (folds_case_) unknown("(?i:) with a property");
         const std::size_t end = text_.find('}', at_);
         if (!accept("{") || end == std::string_view::npos) unknown("a property without {}");
         if (accept("^")) is_negated = !is_negated;
         const std::string_view name = text_.substr(at_, end - at_);
         Set found;
-        found.categories_ = categories_of(name);
+        found.categories_ = unicode::categories_named(name);
         if (found.categories_ == 0) unknown("the property " + utf8::quoted(name));
         at_ = end + 1;
         include(set, std::move(found), is_negated);
@@ -291,9 +306,14 @@ private:
         switch (is_negated ? name + 32 : name) {
             case U's': found.has_space_ = true; break;
             case U'd': found.categories_ = bit_of(Category::Nd); break;
-            default:  // \w: letters, marks, decimal numbers, connectors (Unicode TS 18, annex C)
-                found.categories_ = categories_of("L") | categories_of("M") | bit_of(Category::Nd) |
-                                    bit_of(Category::Pc);
+            // \w: letters and other alphabetic characters, marks, decimal numbers, connectors
+            // (Unicode TS 18, annex C)
+            default:
+                found.categories_ = unicode::categories_named("L") |
+                                    unicode::categories_named("M") | bit_of(Category::Nd) |
+                                    bit_of(Category::Nl) | bit_of(Category::Pc);
+                found.ranges_ = {
+                    {0x24B6, 0x24E9}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
         }
         include(set, std::move(found), is_negated);
     }
@@ -362,6 +382,7 @@ private:
     std::size_t at_ = 0;
     bool folds_case_ = false;
     int depth_ = 0;
+    int looks_ = 0;  // look-aheads that are open
 };
 
 SplitPattern::SplitPattern(std::string_view pattern, const std::string& what) {

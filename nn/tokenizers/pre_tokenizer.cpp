@@ -45,9 +45,9 @@ public:
         std::size_t at = begin;
         for (; at < text_.size(); at += utf8::step(text_, at).bytes) {
             const std::size_t end = matcher_.match(at);
-            if (end == PatternMatcher::kNone || end == at) continue;
-            match_end_ = end;
-            break;
+            if (end == PatternMatcher::kNone || (end == at && at == begin)) continue;
+            if (end > at) match_end_ = end;
+            break;  // also for an empty match, which splits what does not match
         }
         is_match_ = at == begin && at < text_.size();
         end_ = is_match_ ? match_end_ : at;
@@ -75,6 +75,9 @@ PreTokenizer::PreTokenizer(const JsonNode& node, const std::string& what) {
 }
 
 void PreTokenizer::add(const JsonNode& node, const std::string& what) {
+    constexpr std::size_t kMostSteps = 32;  // split() calls itself for each
+    require(steps_.size() < kMostSteps,
+            "{}: more than {} steps of a pre-tokenizer are not supported", what, kMostSteps);
     require(!is_byte_level_, "{}: a pre-tokenizer after ByteLevel is not supported", what);
     const auto type = node.get<std::string>("type");
     if (type == "Sequence") {
@@ -140,8 +143,18 @@ std::size_t PreTokenizer::sure_end(std::string_view text) const { return sure_en
 std::size_t PreTokenizer::sure_end(std::string_view text, std::size_t step) const {
     if (step == steps_.size()) return 0;
     const SplitPattern& pattern = steps_[step].pattern;
+    if (steps_[step].is_of_characters) {  // all pieces but the last are sure
+        std::size_t last = 0, end = 0;
+        Pieces pieces(pattern, text);
+        for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+            last = end;
+            end += piece.size();
+        }
+        return last + sure_end(text.substr(last), step + 1);
+    }
     struct Piece {
         std::size_t begin, end, examined;
+        bool is_match;
     };
     std::vector<Piece> sure;
     std::size_t at = 0;
@@ -149,10 +162,9 @@ std::size_t PreTokenizer::sure_end(std::string_view text, std::size_t step) cons
     for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
         const bool is_open = !pieces.is_match() && at + piece.size() == text.size();
         if (is_open || pieces.examined() > text.size()) break;
-        sure.push_back({at, at + piece.size(), pieces.examined()});
+        sure.push_back({at, at + piece.size(), pieces.examined(), pieces.is_match()});
         at += piece.size();
     }
-    if (steps_[step].is_of_characters) return at + sure_end(text.substr(at), step + 1);
 
     const auto same_if_cut = [&](std::size_t count) {
         const std::size_t cut = sure[count - 1].end;
@@ -160,7 +172,10 @@ std::size_t PreTokenizer::sure_end(std::string_view text, std::size_t step) cons
         while (first > 0 && sure[first - 1].examined > cut) --first;
         Pieces again(pattern, text.substr(0, cut), sure[first].begin);
         for (std::size_t i = first; i < count; ++i) {
-            if (again.next().size() != sure[i].end - sure[i].begin) return false;
+            const std::size_t size = again.next().size();
+            if (size != sure[i].end - sure[i].begin || again.is_match() != sure[i].is_match) {
+                return false;
+            }
         }
         return true;
     };

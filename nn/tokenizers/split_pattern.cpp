@@ -57,7 +57,7 @@ std::size_t PatternMatcher::from(Index index, std::size_t at) {
 // failed.
 std::size_t PatternMatcher::remembered(Index index, const Node& node, std::size_t at) {
     constexpr int kFewSteps = 100;  // which are cheaper to take again than to look up
-    const bool remembers = ++steps_ > kFewSteps;
+    const bool remembers = steps_ >= kFewSteps || ++steps_ >= kFewSteps;
     if (remembers && failed_.contains(key(index, at, false))) return kNone;
     const std::size_t end = node.kind == SplitPattern::Kind::alternatives ? first_of(node, at)
                             : node.mode == SplitPattern::Mode::lazy ? repeat_lazily(index, node, at)

@@ -7,9 +7,9 @@
 // neither Unicode's categories nor UTF-8. As in these, of the alternatives the first that matches
 // counts, and a repetition takes as much as it can and gives back what the rest needs. Only single
 // characters can be repeated, so a match has a state of two numbers (node and position), and those
-// that are known to fail are not tried again: all matches of a text together take linear time. Source
-// of the idea: Cox 2010, "Regular Expression Matching in the Wild". Read next: pattern_parser.cpp;
-// pre_tokenizer.h.
+// that are known to fail are not tried again: all matches of a text together take linear time.
+// Source of the idea: Cox 2010, "Regular Expression Matching in the Wild". Internal to nn. Read
+// next: pattern_parser.cpp.
 #pragma once
 
 #include <tapestry/core/text/unicode.h>
@@ -29,11 +29,13 @@ namespace tapestry {
 /// A compiled regular expression. Immutable.
 class SplitPattern {
 public:
-    // | ( ) (?: ) (?i: ) (?= ) (?! ) [ ] [^ ] . ? * + {n} {n,} {n,m}, the last six also possessive
-    // (?+) or lazy (??); \p{..} \P{..} with general categories, \s \S \d \D \w \W (Unicode's), \r
-    // \n \t \f \v \xHH \x{H..} \uHHHH and escaped punctuation.
-    /// Accepts what is listed above. Throws ValueError, naming `what` and the place, for anything
-    /// else, and for a repetition of more than one character other than by a question mark.
+    /// Accepts alternatives, groups, `(?i:)`, look-ahead, classes, `. ? * + {n} {n,} {n,m}`, the
+    /// first three of these also possessive (`?+`) and all but `{n}` also lazy (`??`), general
+    /// categories
+    /// (`\\p{Lu}`, `\\P{L}`), the classes s, d and w of Unicode and their complements, code points
+    /// (`\\x{1F600}`, `\\u00E9`) and escaped punctuation. Throws ValueError, naming `what` and the
+    /// place, for anything else; for a repetition of more than one character other than by a
+    /// question mark; and for an unbounded one in a look-ahead.
     SplitPattern(std::string_view pattern, const std::string& what);
 
     /// A set of characters.

@@ -149,17 +149,21 @@ TEST_CASE("unicode: the kinds of characters") {
 TEST_CASE("unicode: general categories") {
     using unicode::Category;
     const std::pair<char32_t, const char*> known[]{
-        {U'A', "Lu"},    {U'a', "Ll"},     {0x1C5, "Lt"},   {0x2B0, "Lm"},    {0x4E00, "Lo"},
-        {0x301, "Mn"},   {0x903, "Mc"},    {0x20DD, "Me"},  {U'7', "Nd"},     {0x2167, "Nl"},
-        {0xBD, "No"},    {U'_', "Pc"},     {U'-', "Pd"},    {U'(', "Ps"},     {U')', "Pe"},
-        {0xAB, "Pi"},    {0xBB, "Pf"},     {U'!', "Po"},    {U'+', "Sm"},     {U'$', "Sc"},
-        {U'^', "Sk"},    {0x1F600, "So"},  {U' ', "Zs"},    {0x2028, "Zl"},   {0x2029, "Zp"},
-        {U'\n', "Cc"},   {0x200D, "Cf"},   {0xD800, "Cs"},  {0xE000, "Co"},   {0x378, "Cn"},
-        {0x9FFF, "Lo"},  {0x10FFFD, "Co"}, {0x10FFFF, "Cn"}, {0x110000, "Cn"}, {0xE0100, "Mn"}};
+        {U'A', "Lu"},   {U'a', "Ll"},     {0x1C5, "Lt"},    {0x2B0, "Lm"},    {0x4E00, "Lo"},
+        {0x301, "Mn"},  {0x903, "Mc"},    {0x20DD, "Me"},   {U'7', "Nd"},     {0x2167, "Nl"},
+        {0xBD, "No"},   {U'_', "Pc"},     {U'-', "Pd"},     {U'(', "Ps"},     {U')', "Pe"},
+        {0xAB, "Pi"},   {0xBB, "Pf"},     {U'!', "Po"},     {U'+', "Sm"},     {U'$', "Sc"},
+        {U'^', "Sk"},   {0x1F600, "So"},  {U' ', "Zs"},     {0x2028, "Zl"},   {0x2029, "Zp"},
+        {U'\n', "Cc"},  {0x200D, "Cf"},   {0xD800, "Cs"},   {0xE000, "Co"},   {0x378, "Cn"},
+        {0x9FFF, "Lo"}, {0x10FFFD, "Co"}, {0x10FFFF, "Cn"}, {0x110000, "Cn"}, {0xE0100, "Mn"}};
     for (const auto& [code, name] : known) {
         CAPTURE(name);
         CHECK(unicode::category_of(code) == unicode::category_named(name));
     }
+    CHECK(unicode::categories_named("Lu") == 2);
+    CHECK(unicode::categories_named("L") == 62);
+    CHECK(unicode::categories_named("") == 0);
+    CHECK(unicode::categories_named("Lul") == 0);
     CHECK_FALSE(unicode::category_named("L").has_value());
     CHECK_FALSE(unicode::category_named("nL").has_value());
     std::array<int, 4> kinds{};

@@ -3,6 +3,8 @@
 // of real models), pieces of texts, patterns against all they could match, and what is refused.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/json_tree.h>
+#include <tapestry/nn/data/documents.h>
+#include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/tokenizers/json_tokenizer.h>
 #include <tapestry/nn/tokenizers/split_pattern.h>
 #include <tapestry/tests/core/scratch.h>
@@ -15,7 +17,9 @@
 
 using namespace tapestry;
 using test::check_message;
+using test::Scratch;
 using test::slurp;
+using test::spill;
 using Ids = std::vector<std::int64_t>;
 using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
@@ -42,6 +46,27 @@ Strings matches(const std::string& pattern, std::string_view text) {
         at = end;
     }
     return found;
+}
+
+std::string repeated(const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+}
+
+// The ids of a text that arrives in pieces of about `step` bytes.
+Ids ids_in_pieces(const JsonTokenizer& tokenizer, const std::string& text, std::size_t step) {
+    Ids ids;
+    std::size_t begin = 0, end = 0;
+    while (end < text.size()) {
+        end = std::min(text.size(), end + step);
+        while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+        const std::string_view piece = std::string_view(text).substr(begin, end - begin);
+        const std::size_t cut = end == text.size() ? piece.size() : tokenizer.piece_end(piece);
+        tokenizer.encode_piece({piece.substr(0, cut)}, ids);
+        begin += cut;
+    }
+    return ids;
 }
 
 constexpr const char* kLlama3 =
@@ -73,25 +98,69 @@ TEST_CASE("tokenizer.json: a text in pieces has the same ids") {
         const auto text = one[0].get<std::string>();
         CAPTURE(text);
         for (std::size_t step = 1; step < 9; step += 3) {
-            Ids ids;
-            std::size_t begin = 0, end = 0;
-            while (end < text.size()) {
-                end = std::min(text.size(), end + step);
-                while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-                    ++end;
-                const std::string_view piece = std::string_view(text).substr(begin, end - begin);
-                const std::size_t cut =
-                    end == text.size() ? piece.size() : tokenizer.piece_end(piece);
-                tokenizer.encode_piece({piece.substr(0, cut)}, ids);
-                begin += cut;
-            }
-            CHECK(ids == one[1].get<Ids>());
+            CHECK(ids_in_pieces(tokenizer, text, step) == one[1].get<Ids>());
         }
     }
     // It does cut: a long text is not kept whole.
-    std::string text;
-    for (int i = 0; i < 1000; ++i) text += "the cat, the hat. ";
+    const std::string text = repeated("the cat, the hat. ", 1000);
     CHECK(tokenizer.piece_end(text) > text.size() - 20);
+}
+
+TEST_CASE("tokenizer.json: pieces by other rules") {
+    const auto split = [](const char* pattern) {
+        return Json{{"type", "Split"},
+                    {"pattern", {{"Regex", pattern}}},
+                    {"behavior", "Removed"},
+                    {"invert", true}};
+    };
+    const Json level{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+    const auto with = [&](const std::vector<Json>& steps, const Strings& marks) {
+        Json json = Json::parse(fixture("tokenizer.json"));
+        json["pre_tokenizer"]["pretokenizers"] = steps;
+        for (const std::string& mark : marks) {
+            json["added_tokens"].push_back(json["added_tokens"][0]);
+            json["added_tokens"].back()["content"] = mark;
+            json["added_tokens"].back()["id"] = 1000 + std::ssize(json["added_tokens"]);
+        }
+        return JsonTokenizer::from_json(json.dump());
+    };
+    const Json usual = Json::parse(fixture("tokenizer.json"))["pre_tokenizer"]["pretokenizers"][1];
+    Json digits{{"type", "Digits"}, {"individual_digits", false}};
+    const std::vector<std::pair<JsonTokenizer, std::string>> cases{
+        {with({digits, usual}, {}), repeated("the  12", 30)},
+        {with({digits, usual}, {"1<", "<s>"}), repeated("a1<s>bc", 30)},
+        {with({split("a(?=b)|b+|c"), level}, {}), repeated("abbbb", 30) + "c"},
+        {with({split(R"(\s+(?!\S)|\s+|\S)"), level}, {}), repeated("a   b \n ", 30)},
+        {with({level}, {"ab", "abc", "bcd"}), repeated("abcdabxbc", 30)}};
+    for (const auto& one : cases) {
+        CAPTURE(one.second);
+        const Ids whole = one.first.encode(one.second);
+        CHECK(one.first.decode(whole) == one.second);
+        for (std::size_t step = 1; step < 12; ++step) {
+            CHECK(ids_in_pieces(one.first, one.second, step) == whole);
+        }
+    }
+    // An empty match splits what does not match.
+    CHECK(with({Json{{"type", "Split"},
+                     {"pattern", {{"Regex", "(?=[eh])"}}},
+                     {"behavior", "Isolated"},
+                     {"invert", false}},
+                level},
+               {})
+              .encode("the") == Ids{118, 106, 103});
+}
+
+TEST_CASE("tokenizer.json: text without a cut is encoded in linear time") {
+    const JsonTokenizer tokenizer = fixture_tokenizer();
+    const Scratch scratch;
+    spill(scratch / "t.txt", std::string(30'000'000, 'a'));  // pieces of a MiB
+    DocumentReader documents({(scratch / "t.txt").string()}, {});
+    const auto begin = std::chrono::steady_clock::now();
+    const EncodedDocuments encoded =
+        encode_documents(documents, tokenizer, IdType::u16, [](std::span<const std::byte>) {});
+    CHECK(encoded.ids > 1'000'000);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    CHECK(took.count() < 60);  // squares take minutes
 }
 
 TEST_CASE("split patterns: alternatives in order, classes, repetitions, look-ahead") {
@@ -111,6 +180,7 @@ TEST_CASE("split patterns: alternatives in order, classes, repetitions, look-ahe
           Strings{"HELLOworld", "\u01C5x"});
     CHECK(matches("(?i:k's)", "K'\u017F \u212A'S k'x") == Strings{"K'\u017F", "\u212A'S"});
     CHECK(matches(R"(\P{L}+)", "a1-b") == Strings{"1-"});
+    CHECK(matches(R"(\w+)", "a\u2167\u24D0_-") == Strings{"a\u2167\u24D0_"});
     CHECK(matches(R"([\]\-a]+)", "x]-a") == Strings{"]-a"});
     CHECK(matches("[a-c\xC3\xA9]+", "xbc\xC3\xA9") == Strings{"bc\xC3\xA9"});
     CHECK(matches(".+", "ab\ncd") == Strings{"ab", "cd"});
@@ -123,9 +193,8 @@ TEST_CASE("split patterns: no text takes more than linear time") {
     for (int i = 0; i < 30; ++i) optional += "(a?)?";
     for (const std::string& pattern :
          {std::string("a*b|a"), std::string("a*?b|a"), std::string("a{2,}b|a"),
-          std::string("a*a*a*b|a"), std::string("(?:aa*|a)(?:a*b|c)|a"), std::string("(?=a*b)a|a"),
-          std::string("[^b]*+b|a"), optional + "b|a",
-          std::string(R"(\s*[\r\n]+|\s+(?!\S)|\s+|a)")}) {
+          std::string("a*a*a*b|a"), std::string("(?:aa*|a)(?:a*b|c)|a"), std::string("[^b]*+b|a"),
+          optional + "b|a", std::string(R"(\s*[\r\n]+|\s+(?!\S)|\s+|a)")}) {
         CAPTURE(pattern);
         const auto took = [&](std::size_t length) {
             const std::string text(length, 'a');
@@ -150,6 +219,11 @@ TEST_CASE("split patterns: what is not supported is named") {
              {"a**", "two repetitions"},
              {"(?<=a)b", "'(?<='"},
              {"^a", "'^'"},
+             {"(?=a*b)a", "in a look-ahead"},
+             {"a{1,3}+", "repetition of a repetition"},
+             {"a{2}?", "repetition of a repetition"},
+             {R"(\xE9)", "a byte beyond ASCII"},
+             {R"((?i:\p{Lu}))", "(?i:) with a property"},
              {"[z-a]", "ill-formed range"},
              {"[a[b]]", "a class in a class"},
              {R"(\x{110000000})", "ill-formed code point"},
@@ -184,6 +258,14 @@ TEST_CASE("tokenizer.json: what would change the ids and is not known is named")
                                                        {"behavior", "MergedWithPrevious"}};
          },
          "'MergedWithPrevious'"},
+        {[](Json& t) {
+             auto& steps = t["pre_tokenizer"]["pretokenizers"];
+             for (int i = 0; i < 40; ++i) steps.insert(steps.begin(), steps[0]);
+         },
+         "more than 32 steps"},
+        {[](Json& t) { t["model"]["vocab"]["zzz"] = 16'000'000; }, "16000000"},
+        {[](Json& t) { t["added_tokens"][2]["id"] = 500; },
+         "has the id 500, and 2 in the vocabulary"},
         {[](Json& t) {
              t["post_processor"] = {{"type", "BertProcessing"}};
          },
