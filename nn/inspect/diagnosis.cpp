@@ -114,7 +114,8 @@ bool has_learned(const RunFacts& f) {
 // The untrained model is far worse than guessing, and has not recovered. Weights of another model
 // say nothing about their scale.
 bool began_badly(const RunFacts& f) {
-    return f.first.value > clearly_above(f.guessing) && option_in(f.command, "--model").empty() &&
+    return f.first.value > f.guessing + std::max(2.0, 0.5 * f.guessing) &&
+           option_in(f.command, "--model").empty() &&
            (f.diverged || (f.last.step >= kEarly && !has_learned(f)));
 }
 
@@ -324,20 +325,22 @@ const std::array kRules{
         },
         [](const RunFacts& f) { return fmt::format("try {}", rate_text(higher_rate(f))); },
         [](const RunFacts& f) { return at_rate(f, higher_rate(f)); }},
-    DiagnosisRule{"good", DiagnosisVerdict::good,
-                  [](const RunFacts& f) {
-                      const double least = known(f.pairs) ? f.pairs : 0.9 * f.counting;
-                      return !f.running && f.val.step > 0 && loss_of(f) < least - 0.01;
-                  },
-                  [](const RunFacts& f) {
-                      const bool pairs = known(f.pairs);
-                      return fmt::format(
-                          "the run went well: {} is {:.4f}, counting {} gives "
-                          "{:.4f}",
-                          loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
-                          pairs ? f.pairs : f.counting);
-                  },
-                  nothing, sampling},
+    DiagnosisRule{
+        "good", DiagnosisVerdict::good,
+        [](const RunFacts& f) {
+            // Counting alone knows nothing of what a translator or classifier reads.
+            const double least = known(f.pairs) ? std::min(f.pairs, f.guessing) : 0.5 * f.counting;
+            return !f.running && f.val.step > 0 && has_learned(f) && loss_of(f) < least - 0.01;
+        },
+        [](const RunFacts& f) {
+            const bool pairs = known(f.pairs);
+            return fmt::format(
+                "the run went well: {} is {:.4f}, counting {} gives "
+                "{:.4f}",
+                loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
+                pairs ? f.pairs : f.counting);
+        },
+        nothing, sampling},
     DiagnosisRule{"needs_steps", DiagnosisVerdict::open,
                   [](const RunFacts& f) {
                       return !f.running && f.last.step >= 5 * kEarly && known(f.pairs) &&

@@ -27,8 +27,11 @@ void RunWatch::add(const StepMetrics& m) {
     if (seen_ >= window_ && (f.lowest.step == 0 || f.recent < f.lowest.value)) {
         f.lowest = {m.step, f.recent};
     }
-    if (4 * m.step <= 3 * f.planned) f.before = f.recent;
-    if (seen_ > 1 && f.above.step == 0 && m.loss > clearly_above(f.guessing)) f.above = f.last;
+    const bool is_early = m.progress ? *m.progress <= 0.75 : 4 * m.step <= 3 * f.planned;
+    if (is_early) f.before = f.recent;
+    // Weights of another model may begin above guessing, and so may one batch.
+    const double most = std::max(clearly_above(f.guessing), f.first.value + 1);
+    if (seen_ > 1 && f.above.step == 0 && m.loss > most) f.above = f.last;
     if (f.clip > 0 && m.grad_norm > f.clip) ++clipped_;
     if (std::isfinite(m.grad_norm)) {
         f.norm = std::isnan(f.norm) ? m.grad_norm : f.norm + weight * (m.grad_norm - f.norm);
