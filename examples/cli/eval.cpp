@@ -1,5 +1,6 @@
 // tapestry eval: how well a trained model predicts a text or a sequence of token ids.
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
@@ -14,6 +15,7 @@ namespace {
 
 struct EvalSettings {
     TrainingConfig config;  ///< model, text and data
+    std::string pairs;
     std::string tokens;
     Split split = Split::all;
     EvaluateOptions options{.batches = 200, .batch = 12};
@@ -36,14 +38,14 @@ int eval_classifier(const EvalSettings& s) {
 }
 
 int eval_translator(const EvalSettings& s) {
-    require(!s.config.text.empty(), "eval: an encoder-decoder needs --text, a file of pairs");
+    const std::string& file = s.pairs.empty() ? s.config.text : s.pairs;
+    require(!file.empty(), "eval: an encoder-decoder needs --pairs, a file of pairs");
     require(s.split == Split::all,
             "eval: --split is for language models; an encoder-decoder is measured on all pairs of "
             "--text");
     const std::unique_ptr<TranslateTask> task = load_translate_task(s.config.start);
-    const TranslationScores scores =
-        task->score(read_text_pairs(s.config.text), s.translate, s.bleu);
-    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.text));
+    const TranslationScores scores = task->score(read_text_pairs(file), s.translate, s.bleu);
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, file));
     return kSuccess;
 }
 
@@ -51,6 +53,9 @@ int run_eval(const EvalSettings& s) {
     set_num_threads(s.threads);
     if (s.tokens.empty()) {
         const ModelKind kind = model_kind(s.config.start);
+        require(s.pairs.empty() || kind == ModelKind::transformer,
+                "eval: --pairs is for an encoder-decoder; {} holds another model",
+                utf8::printable(s.config.start));
         if (kind == ModelKind::classifier) return eval_classifier(s);
         if (kind == ModelKind::transformer) return eval_translator(s);
     }
@@ -73,7 +78,7 @@ void add_eval(Options& app) {
     Option text =
         o.text("--text", s->config.text,
                "UTF-8 text; for a classifier a file with labels, for an encoder-decoder of pairs");
-    Option pairs = o.text("--pairs", s->config.text,
+    Option pairs = o.text("--pairs", s->pairs,
                           "For an encoder-decoder: file of pairs, as for `tapestry train`");
     const Option data =
         o.text("--data", s->config.data, "Data made by `tapestry tokenize`, instead of a text");

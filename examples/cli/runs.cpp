@@ -1,6 +1,6 @@
 // tapestry runs: lists the runs below some directories, and writes their numbers for other
 // programs.
-#include <tapestry/core/file.h>
+#include <tapestry/core/result_file.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
@@ -25,7 +25,7 @@ struct RunsSettings {
 int run_runs(const RunsSettings& s) {
     const std::vector<std::filesystem::path> found = find_runs(s.directories);
     if (!s.steps.empty()) {
-        write_file_atomically(s.steps, steps_to_csv(found));
+        write_result(s.steps, steps_to_csv(found));
         print("{}: the steps of {}\n", shown(s.steps), pluralize(std::ssize(found), "run"));
     }
     if (!s.tensorboard.empty()) {

@@ -141,8 +141,10 @@ void add_sample(Options& app) {
            "File with the text to continue, without its last newline; -: standard input")
         .excludes(prompt);
     o.count("-n,--samples", s->samples, "Number of samples; each has the seed after the last's");
-    o.count("--tokens", s->options.tokens,
-            "Most tokens to generate: characters, or byte pairs if the model uses them", {0});
+    o.count(
+        "--tokens", s->options.tokens,
+        "Maximum number of tokens to generate: characters, or byte pairs if the model uses them",
+        {0});
     o.texts("--stop", s->options.stop, "End before this text; may be given several times")
         .one_value();
     o.flag("--past-end", s->options.past_end,

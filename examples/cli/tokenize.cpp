@@ -53,10 +53,9 @@ void add_tokenize(Options& app) {
     o.texts("--exclude", s->options.files.exclude, "Of directories no files that match");
     o.flag("--strict", s->options.files.strict,
            "Fail at a file of a directory that is not UTF-8 text; otherwise it is skipped");
-    o.text(
-        "--tokenizer", s->options.tokenizer,
-        "chars: the texts' characters; bpe: byte pairs, learned from the texts; or what has a "
-        "tokenizer to use: the directory of a model, or Hugging Face's tokenizer.json");
+    o.text("--tokenizer", s->options.tokenizer,
+           "chars: the texts' characters; bpe: byte pairs, learned from the texts; or what has a "
+           "tokenizer to use: the directory of a model, or Hugging Face's tokenizer.json");
     o.count("--vocab", s->options.vocab, "Vocabulary size of bpe, including the 256 bytes",
             {257, 1'000'000});
     o.text("--field", s->options.field, "Field of a JSON line that holds the text");

@@ -274,7 +274,7 @@ void read_task(const Options& o, TrainSettings& s) {
     }
     if (o.given("--task") || o.given("--kind") || !names_source_and_target(run.config.text)) return;
     run.config.task = "translate";
-    run.given.emplace_back("task");
+    if (!run.resume && run.fork.empty()) run.given.emplace_back("task");
     if (launched_rank() > 0) return;
     say(
         fmt::format("{} has the columns source and target: --task translate (--task text reads it "

@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -43,13 +44,19 @@ int translate_lines(const TranslateTask& task, const TranslatorSettings& s) {
     std::ifstream file;
     if (s.text != "-") {
         file.open(s.text, std::ios::binary);
-        require<IoError>(file.is_open(), "{}: cannot be opened", s.text);
+        require<IoError>(file.is_open(), "cannot open {}: {}", utf8::printable(s.text),
+                         std::generic_category().message(errno));
     }
     std::istream& from = s.text == "-" ? std::cin : file;
     std::int64_t number = 0;
     for (std::string line; !interrupted() && std::getline(from, line);) {
         if (++number == 1 && line.starts_with(utf8::kByteOrderMark)) line.erase(0, 3);
-        if (line.ends_with('\r')) line.pop_back();
+        const std::size_t first = line.find_first_not_of(" \t\r");
+        if (first == line.npos) {  // stays an empty line
+            print("\n");
+            continue;
+        }
+        line = line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
         try {
             translate_one(task, line, s);
         } catch (const ValueError& error) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <utility>
 
@@ -46,7 +45,7 @@ std::string with_verdicts(const std::string& text) {
     constexpr std::pair<std::string_view, std::string_view> kVerdicts[] = {
         {"PASS", kGreen}, {"FAIL", kRed}, {"INCONCLUSIVE", kYellow}};
     const auto is_letter = [&](std::size_t at) {
-        return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0;
+        return at < text.size() && (text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z';
     };
     std::string result;
     for (std::size_t i = 0; i < text.size();) {

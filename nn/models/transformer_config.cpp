@@ -5,7 +5,7 @@
 namespace tapestry {
 namespace {
 
-// TransformerSizes as floating-point numbers: their products may not fit into 64 bits.
+// A configuration's sizes as floating-point numbers: their products may not fit into 64 bits.
 struct TransformerSizes {
     double dim, layers, hidden, shared, wide, length;
 

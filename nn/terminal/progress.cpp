@@ -57,7 +57,7 @@ std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) con
 }
 
 bool TrainingProgress::is_last(const StepMetrics& m) const {
-    return seconds_ > 0 ? m.progress == 1.0 : m.step >= steps_;
+    return m.progress == 1.0 || m.step >= steps_;
 }
 
 void TrainingProgress::show(const StepMetrics& m, const Speed& speed) {

@@ -97,7 +97,7 @@ std::string runs_text(const std::vector<RunSummary>& runs) {
         std::vector<std::string>& row =
             rows.emplace_back(std::vector{terminal::label_of(run.name, 40)});
         for (const std::string& name : names) row.push_back(utf8::printable(run.option(name)));
-        row.push_back(fmt::format("{:.4f}", run.loss));
+        row.push_back(run.steps == 0 ? "" : fmt::format("{:.4f}", run.loss));
         row.push_back(run.lowest.step > 0
                           ? fmt::format("{:.4f} at step {}", run.lowest.value, run.lowest.step)
                           : "none");

@@ -75,7 +75,11 @@ void check_vacant(const RunRequest& r) {
     const bool is_run = has(kMetricsName) || has(kCheckpointsFolder);
     const bool has_model = has(kConfigName) || has(kWeightsName);
     const bool has_tokenizer = has(kTokenizerName) || has("vocab.json") || has("merges.txt");
-    if (!is_run && !has_model && !has_tokenizer) return;
+    if (!is_run && !has_model && !has_tokenizer) {
+        require<IoError>(r.overwrite || !has("report.html"),
+                         "{}: already contains a report.html; --overwrite replaces it", shown(out));
+        return;
+    }
     if (r.overwrite) {
         require<IoError>(is_run || !is_hugging_face(out),
                          "{}: contains a model that another program wrote; choose another "

@@ -3,6 +3,7 @@
 #include <tapestry/core/clock.h>
 #include <tapestry/core/floating_point.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tapestry {
@@ -54,7 +55,10 @@ double TrainLoop::measured_progress(Clock::time_point now) const {
 
 double TrainLoop::next_rate(Clock::time_point now, std::optional<double>& progress) {
     if (options_.seconds == 0) return options_.schedule(steps_);
-    progress = options_.progress ? options_.progress(steps_) : measured_progress(now);
+    progress = options_.progress
+                   ? options_.progress(steps_)
+                   : std::max(measured_progress(now), static_cast<double>(steps_ + 1) /
+                                                          static_cast<double>(options_.steps));
     if (*progress >= 1) {
         progress = 1;
         options_.steps = steps_ + 1;

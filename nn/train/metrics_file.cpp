@@ -230,18 +230,15 @@ StepMetrics step_of(const JsonNode& line, std::int64_t tokens_per_step) {
 
 // Calls add(line, text) for every step. A last line without a newline may be incomplete.
 template <class Add>
-void read_lines(const std::filesystem::path& file, const Add& add) {
+void read_lines_so_far(const std::filesystem::path& file, const Add& add) {
     const std::string text = read_file(file);
-    std::size_t number = 1, steps = 0;
+    std::size_t number = 1;
     for (std::size_t begin = 0; begin < text.size(); ++number) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         try {
             const std::string_view written = std::string_view(text).substr(begin, end - begin);
             const JsonTree line = parse_line(written);
-            if (!is_event(line.root(), written)) {
-                add(line.root(), written);
-                ++steps;
-            }
+            if (!is_event(line.root(), written)) add(line.root(), written);
         } catch (const Error& error) {
             if (end < text.size()) {
                 fail<IoError>("{}: line {}: {}", shown(file), number, error.what());
@@ -249,10 +246,27 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
         }
         begin = end + 1;
     }
+}
+
+// The same, of at least one step.
+template <class Add>
+void read_lines(const std::filesystem::path& file, const Add& add) {
+    std::size_t steps = 0;
+    read_lines_so_far(file, [&](const JsonNode& line, std::string_view text) {
+        add(line, text);
+        ++steps;
+    });
     require<IoError>(steps > 0, "{}: contains no steps yet", shown(file));
 }
 
 }  // namespace
+
+Metrics read_metrics_so_far(const std::filesystem::path& file) {
+    Metrics metrics;
+    read_lines_so_far(file,
+                      [&](const JsonNode& line, std::string_view) { add_line(metrics, line); });
+    return metrics;
+}
 
 Metrics read_metrics(const std::filesystem::path& file) {
     Metrics metrics;
@@ -279,7 +293,7 @@ std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last)
 
 namespace {
 
-// Calls see(line) for every event, the first at first. Lines of steps are not parsed.
+// Calls see(line) for every event, in order. Lines of steps are not parsed.
 template <class See>
 void see_events(const std::filesystem::path& file, const See& see) {
     const std::string text = read_file(file);

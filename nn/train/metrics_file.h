@@ -105,6 +105,8 @@ struct Metrics {
 /// so. Throws IoError for a file that cannot be read or has no step yet, and, naming the line, for
 /// a line that is not a JSON object with "step" and "loss".
 Metrics read_metrics(const std::filesystem::path& file);
+/// The same for a run that may not have taken a step.
+Metrics read_metrics_so_far(const std::filesystem::path& file);
 
 /// The same lines with all their fields. A step's duration is derived from its speed:
 /// tokens_per_step over "tokens_per_s".

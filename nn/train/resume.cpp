@@ -107,9 +107,14 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
         config.text.clear();
         config.data.clear();
     }
+    const double rate = config.lr;
     differences.take_given(config, options.wanted);
-    const bool longer = contains(differences.overridden, "minutes");
-    if (longer && config.minutes > 0 && !contains(options.given, "steps")) {
+    // A rate that is now below the lowest would rise.
+    const bool at_other_rate =
+        contains(differences.overridden, "lr") && !contains(options.given, "min_lr");
+    if (at_other_rate && config.min_lr >= config.lr && rate > 0) config.min_lr *= config.lr / rate;
+    if (contains(differences.overridden, "minutes") && !contains(options.given, "steps")) {
+        require(config.minutes > 0, "{}: without --minutes the run needs --steps", name);
         config.steps = TrainingConfig::kNoStepLimit;
     }
     return {config, differences.overridden};

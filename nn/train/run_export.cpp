@@ -44,6 +44,7 @@ std::string steps_to_csv(const std::vector<fs::path>& runs) {
     std::string text =
         csv_line({"run", "step", "loss", "lr", "grad_norm", "tokens_per_s", "seconds", "val_loss"});
     for (const fs::path& run : runs) {
+        if (read_metrics_so_far(latest_metrics(run)).steps.empty()) continue;
         for (const StepMetrics& m : read_steps(latest_metrics(run), 1)) {  // 1 / tokens_per_s
             text += csv_line({run.string(), std::to_string(m.step), csv_number(m.loss),
                               csv_number(m.lr), csv_number(m.grad_norm),
@@ -125,9 +126,9 @@ double began_at(const fs::path& metrics, double seconds) {
 std::vector<std::string> folder_names(const std::vector<fs::path>& runs) {
     std::vector<std::string> names, whole;
     for (const fs::path& run : runs) {
-        names.push_back(last_name(run));
-        whole.push_back(run.relative_path().lexically_normal().string());
-        std::replace(whole.back().begin(), whole.back().end(), '/', '_');
+        const fs::path full = fs::absolute(run).lexically_normal();
+        names.push_back(last_name(full));
+        whole.push_back(full.relative_path().string());
     }
     std::vector<std::string> sorted = names;
     std::sort(sorted.begin(), sorted.end());
@@ -139,7 +140,7 @@ fs::path write_event_file(const fs::path& run, const fs::path& directory) {
     const std::vector<StepMetrics> steps = read_steps(metrics, 1);
     const double began = std::floor(began_at(metrics, steps.back().seconds));
     make_directories(directory);
-    fs::path file = directory / fmt::format("events.out.tfevents.{:.0f}.tapestry", began);
+    fs::path file = directory / "events.out.tfevents.tapestry";  // replaced by the next export
     write_file_atomically(file, to_event_file(steps, began));
     return file;
 }
@@ -184,6 +185,7 @@ std::vector<fs::path> write_event_files(const std::vector<fs::path>& runs, const
     const std::vector<std::string> names = folder_names(runs);
     std::vector<fs::path> files;
     for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (read_metrics_so_far(latest_metrics(runs[i])).steps.empty()) continue;
         files.push_back(write_event_file(runs[i], out / names[i]));
     }
     return files;

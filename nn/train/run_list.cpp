@@ -52,12 +52,13 @@ std::vector<RecipeLine> options_in_checkpoint(const fs::path& directory) {
 
 RunSummary summary_of(const fs::path& directory) {
     const fs::path file = latest_metrics(directory);
-    const Metrics m = read_metrics(file);
-    RunSummary run{.name = directory.string(),
-                   .steps = static_cast<std::int64_t>(m.steps.back()),
-                   .seconds = m.seconds,
-                   .loss = m.losses.back(),
-                   .bytes = directory_bytes(directory)};
+    const Metrics m = read_metrics_so_far(file);
+    RunSummary run{
+        .name = directory.string(), .seconds = m.seconds, .bytes = directory_bytes(directory)};
+    if (!m.steps.empty()) {
+        run.steps = static_cast<std::int64_t>(m.steps.back());
+        run.loss = m.losses.back();
+    }
     double lowest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < m.val_losses.size(); ++i) {
         if (!(m.val_losses[i] < lowest)) continue;

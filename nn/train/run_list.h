@@ -5,8 +5,8 @@
 //         fmt::print("{}: {}\n", run.name, run.lowest.value);
 //     }
 //
-// Everything is read from metrics.jsonl, so a run may still be at work. Read next: run_export.h,
-// all numbers of a run for other programs.
+// Needs no checkpoint: it reads metrics.jsonl (options of older runs: the latest checkpoint), so a
+// run may still be at work. Read next: run_export.h, all numbers of a run for other programs.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
@@ -30,7 +30,7 @@ struct RunSummary {
     std::string state = "unfinished";
     std::int64_t steps = 0;        ///< taken
     double seconds = 0;            ///< duration
-    double loss = 0;               ///< of the last step
+    double loss = NAN;             ///< of the last step; NaN before the first
     StepValue lowest = {};         ///< lowest validation loss; step 0: none was taken
     double tokens_per_second = 0;  ///< over the run, evaluations included; 0: not known
     double bytes = 0;              ///< of all files in its directory

@@ -200,11 +200,12 @@ std::string TrainStep::advice(std::int64_t number) const {
 
 double TrainStep::check(std::int64_t number, double loss) {
     const double grad_norm = norm();
-    require<DivergedError>(std::isfinite(loss) && std::isfinite(grad_norm),
-                           "train: step {}: the loss is {} and the gradient's norm {}; {}", number,
-                           std::isnan(loss) ? std::abs(loss) : loss,
-                           std::abs(grad_norm),  // avoids "-nan"
-                           advice(number));
+    if (!std::isfinite(loss) || !std::isfinite(grad_norm)) {
+        fail<DivergedError>("train: step {}: the loss is {} and the gradient's norm {}; {}", number,
+                            std::isnan(loss) ? std::abs(loss) : loss,
+                            std::abs(grad_norm),  // avoids "-nan"
+                            advice(number));
+    }
     end(StepPhase::check);
     return grad_norm;
 }

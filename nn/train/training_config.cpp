@@ -197,7 +197,7 @@ void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& give
     const bool limited = std::find(given.begin(), given.end(), "steps") != given.end();
     if (config.minutes > 0 && !limited) config.steps = TrainingConfig::kNoStepLimit;
     const bool ends = std::find(given.begin(), given.end(), "min_lr") != given.end();
-    if (ends || config.min_lr <= config.lr) return;
+    if (ends || config.min_lr < config.lr) return;
     config.min_lr = config.lr * from.min_lr / from.lr;
 }
 

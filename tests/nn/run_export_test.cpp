@@ -80,11 +80,31 @@ TEST_CASE("run export: an event file for each run, in folders of different names
     REQUIRE_EQ(different.size(), 2);
     CHECK_EQ(different[0].parent_path(), scratch / "tb/m");
     CHECK_EQ(different[1].parent_path(), scratch / "tb/n");
-    CHECK(different[0].filename().string().starts_with("events.out.tfevents.1"));
+    CHECK_EQ(different[0].filename(), "events.out.tfevents.tapestry");
     CHECK(slurp(different[0]).find("brain.Event:2") != std::string::npos);
     const auto same = write_event_files({scratch / "x/m", scratch / "y/m"}, scratch / "two");
-    CHECK(same[0].parent_path().filename().string().ends_with("_x_m"));
-    CHECK(same[1].parent_path().filename().string().ends_with("_y_m"));
+    CHECK_NE(same[0].parent_path(), same[1].parent_path());
+    CHECK(same[0].parent_path().string().ends_with("/x/m"));
+    CHECK(same[1].parent_path().string().ends_with("/y/m"));
+    // Runs of names that would be equal with another separator; and the directory above.
+    for (const char* name : {"x_a/b/m", "x/a_b/m"}) {
+        std::filesystem::create_directories(scratch / name);
+        spill(scratch / name / "metrics.jsonl", line);
+    }
+    const auto apart =
+        write_event_files({scratch / "x_a/b/m", scratch / "x/a_b/m"}, scratch / "three");
+    CHECK_NE(apart[0], apart[1]);
+    const auto above = write_event_files({scratch / "x/m/../m/."}, scratch / "four");
+    CHECK_EQ(above[0].parent_path(), scratch / "four/m");
+    // Exported again after another step: one file, with both.
+    spill(scratch / "y/n/metrics.jsonl", line + line);
+    CHECK_EQ(write_event_files({scratch / "y/n"}, scratch / "tb"), std::vector{different[1]});
+    // A run without steps has none.
+    std::filesystem::create_directories(scratch / "none");
+    spill(scratch / "none/metrics.jsonl", "{\"event\":\"start\",\"config\":{}}\n");
+    CHECK(write_event_files({scratch / "none"}, scratch / "tb").empty());
+    CHECK_EQ(steps_to_csv({scratch / "none"}),
+             "run,step,loss,lr,grad_norm,tokens_per_s,seconds,val_loss\n");
     check_message<IoError>([&] { write_event_files({scratch / "z"}, scratch / "tb"); },
                            "no such directory");
 }

@@ -39,6 +39,8 @@ void check_files(const TrainingConfig& config) {
     require(config.test_fraction == 0,
             "classify: --test-fraction is for a text; keep texts for testing in a file of their "
             "own");
+    require(config.sequence == 0, "classify: --sequence and --context are for a text, got {}",
+            config.sequence);
 }
 
 constexpr std::int64_t kAtOnce = 64;  // texts

@@ -31,6 +31,8 @@ void check_files(const TrainingConfig& config) {
     require(config.test_fraction == 0,
             "translate: --test-fraction is for a text; keep pairs for testing in a file of their "
             "own");
+    require(config.sequence == 0, "translate: --sequence and --context are for a text, got {}",
+            config.sequence);
 }
 
 // Every character of either side.
@@ -159,8 +161,9 @@ void TranslateTask::take_examples(const TrainingConfig& config, TextPairs pairs)
     }
     std::vector<std::pair<std::int64_t, std::int64_t>> lengths, of_held_out;
     for (const Example& e : train) lengths.emplace_back(std::ssize(e.target), std::ssize(e.source));
-    const std::int64_t most = config.eval_batches * kAtOnce;
-    const std::int64_t kept = std::min<std::int64_t>(most, std::ssize(held_out));
+    const std::int64_t there = std::ssize(held_out);
+    const std::int64_t kept =
+        config.eval_batches > there / kAtOnce ? there : config.eval_batches * kAtOnce;
     for (std::int64_t i = 0; i < kept; ++i) {  // spread over all of them
         std::swap(held_out[static_cast<std::size_t>(i)],
                   held_out[static_cast<std::size_t>(i * std::ssize(held_out) / kept)]);

@@ -70,7 +70,13 @@ std::vector<std::string> TranslateTask::translations(const std::vector<const Ids
         const auto found =
             searched(*model_, tensor(padded, {std::ssize(padded) / length, length}), options, form);
         for (std::size_t i = begin; i < end; ++i) {
-            for (const std::int64_t id : found[i - begin]) {
+            // Without max_length the limit is that of the batch's longest source: cut to this
+            // one's.
+            const auto& ids = found[i - begin];
+            const std::size_t most = config().max_length > 0
+                                         ? ids.size()
+                                         : std::min(ids.size(), 2 * sources[order[i]]->size() + 50);
+            for (const std::int64_t id : std::span(ids).first(most)) {
                 if (id >= vocabulary_.first) written[order[i]] += vocabulary_.text_of(id);
             }
         }
@@ -171,7 +177,7 @@ std::string TranslateTask::data_text() const {
         "sources",
         utf8::printable(e.config.text), pluralize(std::ssize(e.pairs), "pair"),
         pluralize(vocabulary_.characters.vocab_size(), "character"), e.train.size(),
-        e.held_out.size());
+        e.validation.size());
 }
 
 std::string TranslateTask::amounts() const {
@@ -201,7 +207,8 @@ std::vector<ExpectedLoss> TranslateTask::expected_losses() const {
         loss -= std::log(share[static_cast<std::size_t>(id)] / total);
         ++count;
     };
-    for (const Example& one : examples().held_out) {
+    for (const std::int64_t i : examples().validation) {
+        const Example& one = examples().held_out[static_cast<std::size_t>(i)];
         for (const std::int64_t id : one.target) add(id);
         add(vocabulary_.end);
     }
