@@ -44,6 +44,14 @@ exports.checkMapColours = async (page, heads, queries) => {
     await page.$eval('[data-view=map]', (map) => { map.scrollTop = map.scrollLeft = 0; });
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     const small = `[data-map="${head}"] canvas`;
+    // The maps of this tab may still be drawn when those of the first have been.
+    const isDrawn = () => page.$eval(small, (canvas) => {
+      const pixel = Object.assign(document.createElement('canvas'), { width: 1, height: 1 });
+      const context = pixel.getContext('2d', { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      return context.getImageData(0, 0, 1, 1).data[3] !== 0;
+    });
+    while (!await isDrawn()) await page.waitForTimeout(20);
     const cell = await page.$eval(small, (canvas) => canvas.getBoundingClientRect().width) / queries;
     const count = Math.min(queries, 6);
     const large = await colours(page, '[data-view=map] canvas', { left: LEFT, top: TOP, cell: CELL, inset: 5, count });

@@ -24,7 +24,7 @@ export function bytesChart(values, marks, pointed) {
   const line = { name: 'bytes', steps: values.map((_, t) => t), values, colour: 'activation' };
   const buttons = [saveButton('CSV', 'memory.csv', 'text/csv', () => csvOfLines([line], 'event')),
     saveButton('SVG', 'memory.svg', 'image/svg+xml', () => chartSvg({ title: 'Bytes in live tensors', unit: 'event',
-      width: 720, height: 260, x: [0, Math.max(1, values.length - 1)], y: [0, 1.25 * Math.max(1, ...values)], log: false,
+      width: 720, height: 260, x: [0, Math.max(1, values.length - 1)], y: [0, 1.25 * values.reduce((a, b) => Math.max(a, b), 1)], log: false,
       format: bytesText, lines: [line], levels: [] }))];
   return { element, buttons };
 }

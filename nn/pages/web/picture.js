@@ -86,7 +86,8 @@ export function pictureTab(panel, data) {
         const chosen = layer === state.layer && head === state.head && attention === columns.attentionOf(state.layer);
         const button = h('button', { 'data-loom': `${layer} ${head}`, 'aria-pressed': String(chosen), 'aria-label': name,
           title: name, onclick: () => {
-            choose({ layer, head, column: columns.all.indexOf(column) });
+            columns.place(layer);
+            choose({ layer, head, column: columns.all.findIndex((each) => each.attention === attention && !each.folded) });
             maps.querySelector(`[data-loom="${layer} ${head}"]`)?.focus();
           } }, canvas);
         cells.push({ attention, head, canvas, drawn: () => button.setAttribute('aria-label', `${name}: ${headSays(attention, head)}`) });
@@ -191,7 +192,7 @@ class Drawing {
     if (!column || this.state.back) return [];
     const { attention } = column;
     if (attention.cross || attention.keys !== this.path.tokens || attention.queries !== this.path.tokens) return [];
-    const weights = this.path.weightsOf(attention, this.state.head, this.place);
+    const weights = this.path.weightsOf(attention, Math.min(this.state.head, attention.heads - 1), this.place);
     const to = this.y(this.places.indexOf(this.place));
     const from = column.x - column.width;
     return this.places.flatMap((place, row) => (weights[place] >= 0.01 ? [svg('path', { class: 'reading',
