@@ -41,7 +41,8 @@ void add_inspect(Options& app) {
         "inspect", "Inspect one training step: a page with its tape, attention, memory, gradients");
     o.example("--model runs/book --prompt \"Once upon a time\" --out page.html");
     o.text("--model", s->model,
-           "Directory written by `tapestry train` or `dates --out`, or a Hugging Face GPT-2")
+           "Directory written by `tapestry train` or `dates --out`, or a GPT-2 or "
+           "Llama of Hugging Face")
         .required();
     o.text("--prompt", s->prompt, "Text for the step").required();
     o.text("--target", s->target, "Text that an encoder-decoder should write");

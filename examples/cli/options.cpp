@@ -11,7 +11,8 @@ namespace tapestry::cli {
 Option add_model_directory(Options& options, std::string& model) {
     return options
         .text("--model", model,
-              "Directory written by `tapestry train`, or a Hugging Face GPT-2 (config.json, "
+              "Directory written by `tapestry train`, or a GPT-2 or Llama of Hugging Face "
+              "(config.json, "
               "model.safetensors)")
         .required();
 }

@@ -265,8 +265,9 @@ const std::array kRules{
     DiagnosisRule{"unstable", DiagnosisVerdict::bad,
                   [](const RunFacts& f) { return f.last.step >= kEarly && has_risen(f); },
                   [](const RunFacts& f) {
-                      return fmt::format("the loss fell to {:.4f} by step {}, but is {:.4f} again",
-                                         f.lowest.value, f.lowest.step, f.recent) +
+                      return fmt::format(
+                                 "the loss fell to {:.4f} by step {} and has risen to {:.4f}",
+                                 f.lowest.value, f.lowest.step, f.recent) +
                              clipped_text(f);
                   },
                   [](const RunFacts& f) {

@@ -213,7 +213,7 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
         const int slot = entry.outputs[i].slot;
         if (!incoming[i].defined()) continue;
         entry.outputs[i].gradient = statistics_of(incoming[i]);
-        if (i == 0) add_gradient(token_path_, found->second, incoming[i]);
+        if (i == 0) add_token_gradient(token_path_, found->second, incoming[i]);
         memory_.see(incoming[i], "gradient of " + entry.name, MemoryKind::gradient, found->second);
         cotangents_.erase(slot);
         step.used.push_back(slot);

@@ -27,7 +27,7 @@ Tensor rows_of_first(const Tensor& y) {
 
 }  // namespace
 
-void add_gradient(TokenPath& path, int entry, const Tensor& gradient) {
+void add_token_gradient(TokenPath& path, int entry, const Tensor& gradient) {
     const auto found = std::find_if(path.entries.begin(), path.entries.end(),
                                     [entry](const FollowedEntry& e) { return e.entry == entry; });
     if (found == path.entries.end() || !gradient.defined()) return;

@@ -28,7 +28,7 @@ struct TokenPath {
 };
 
 /// Adds the gradient of an entry's output, if the entry is on the path.
-void add_gradient(TokenPath& path, int entry, const Tensor& gradient);
+void add_token_gradient(TokenPath& path, int entry, const Tensor& gradient);
 
 /// `count` of `tokens` positions, evenly spaced from the first to the last; only the last if it is
 /// one.

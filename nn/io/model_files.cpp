@@ -13,6 +13,7 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/hugging_face_llama.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/tokenizers/json_tokenizer.h>
 
@@ -126,8 +127,8 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
         if (kind_of(row) != needed) continue;
         phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
     }
-    fail<IoError>("{}: the model is {}, expected {}", file.path(),
-                  model_row(file.get<std::string>("model", "gpt")).phrase, phrases);
+    const auto name = file.get<std::string>("model", is_hugging_face_llama(file) ? "llama" : "gpt");
+    fail<IoError>("{}: the model is {}, expected {}", file.path(), model_row(name).phrase, phrases);
 }
 
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {

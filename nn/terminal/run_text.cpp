@@ -63,8 +63,9 @@ std::string to_text(const TrainingResult& result, const std::string& out) {
                           how_to_resume(result))
             : "";
     return so_far +
-           fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
-                       clock_text(result.last.seconds), speed, result.last.loss, val) +
+           fmt::format("{} in {} ({}): loss {:.4f}, validation loss {}\n",
+                       pluralize(result.last.step, "step"), clock_text(result.last.seconds), speed,
+                       result.last.loss, val) +
            fmt::format("saved in {}{}{}{}\n{}{}", utf8::printable(out), weight_of(result),
                        result.concern.empty() ? "" : ", but ", result.concern, result.plan,
                        result.report);

@@ -61,7 +61,7 @@ std::string LossWatch::concern() const {
     const double loss = evaluated ? f.val.value : f.recent;
     if (loss <= f.guessing) {
         if (!has_risen()) return {};
-        return fmt::format("the loss fell to {:.4f} by step {}, but is {:.4f} again: {}",
+        return fmt::format("the loss fell to {:.4f} by step {} and has risen to {:.4f}: {}",
                            f.lowest.value, f.lowest.step, f.recent, remedy());
     }
     const std::string text =

@@ -5,6 +5,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/ops/loss.h>
@@ -113,6 +114,11 @@ TEST_CASE("hugging face: a Llama in our format and back, with its tokenizer") {
     const Ids text = again.tokenizer->encode("the cat 42");
     const Tensor ids = tensor(text, {1, std::ssize(text)});
     CHECK((*again.model)(ids).to_vector<float>() == (*loaded.model)(ids).to_vector<float>());
+}
+
+TEST_CASE("hugging face: a Llama is called one where another kind is needed") {
+    check_message<IoError>([] { load_transformer(kFixture); },
+                           "the model is a Llama, expected an encoder-decoder");
 }
 
 TEST_CASE("hugging face: other spellings of the same Llama") {

@@ -58,7 +58,7 @@ TEST_CASE("loss watch: a loss that fell and rose again") {
     const auto ruined = [](double t) { return t < 0.5 ? falling(t) : 3.3; };
     const std::string said = concern(1000, ruined, 3.3);
     CHECK(said.starts_with("the loss fell to 2.0"));
-    CHECK(said.find(" by step 499, but is 3.3") != std::string::npos);
+    CHECK(said.find(" by step 499 and has risen to 3.3") != std::string::npos);
     CHECK(
         said.ends_with(": a learning rate below 0.25, or a warm-up longer than 7 steps, may help"));
     const auto lost = [](double t) { return t < 0.5 ? falling(t) : 7.0; };

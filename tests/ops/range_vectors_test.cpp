@@ -367,3 +367,14 @@ TEST_CASE(
         }
     }
 }
+
+TEST_CASE("group_norm: a group of one number gives the bias, and no gradient") {
+    Tensor x = tensor<double>({{3, -1e30}});
+    x.set_requires_grad();
+    const Tensor weight = tensor<double>({2, 2}), bias = tensor<double>({5, 7});
+    Tape tape;
+    const Tensor y = group_norm(x, 2, weight, bias);
+    CHECK(y.to_vector<double>() == std::vector<double>{5, 7});
+    tape.backward(sum(y));
+    CHECK(x.grad().to_vector<double>() == std::vector<double>{0, 0});
+}

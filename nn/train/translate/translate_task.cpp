@@ -203,8 +203,9 @@ Batch TranslateTask::batch_from(const std::vector<const Example*>& rows) const {
     Ids inputs(count * source, config().padding_id);
     Ids targets(count * (target + 2), config().padding_id);
     for (std::size_t i = 0; i < count; ++i) {
-        std::copy(rows[i]->source.begin(), rows[i]->source.end(), inputs.begin() + i * source);
-        auto to = targets.begin() + i * (target + 2);
+        std::copy(rows[i]->source.begin(), rows[i]->source.end(),
+                  inputs.begin() + static_cast<std::ptrdiff_t>(i * source));
+        auto to = targets.begin() + static_cast<std::ptrdiff_t>(i * (target + 2));
         *to++ = vocabulary_.begin;
         to = std::copy(rows[i]->target.begin(), rows[i]->target.end(), to);
         *to = vocabulary_.end;
