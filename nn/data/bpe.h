@@ -60,11 +60,11 @@ public:
 
     /// How a tokenizer of another library differs from GPT-2's.
     struct Rules {
-        bool whole_words = false;  ///< a word that is a token is not split, whatever the merges say
+        bool whole_words = false;  ///< a word that is a token is not split, for any merges
     };
     /// The tokens by id, as bytes ("": none has this id), and merges of any tokens. A byte without
-    /// a token is left out of words (encode_piece throws). Of the pairs of a word, one at a time is
-    /// merged, the first of those with the lowest rank, also if a merge has just created it;
+    /// a token is left out of words (encode_piece throws). A word's pairs are merged one at a time,
+    /// the first of those with the lowest rank, also if a merge has just created it;
     /// from_text and from_merges merge all pairs of one rank before. (No merges that were learned
     /// tell the difference.) Throws ValueError for a token or a pair that occurs twice, and for a
     /// pair that is not of tokens or whose result is none.

@@ -33,8 +33,8 @@ public:
     /// The first mark at or after byte `from`; of those that begin at one place, the longest.
     std::optional<Found> find(std::string_view text, std::size_t from) const;
 
-    /// Where what may become a mark begins, if the text goes on: the first place from which all of
-    /// the rest begins a longer mark. text.size() if there is none.
+    /// Where what may become a mark begins, if the text continues: the first place from which all
+    /// of the rest begins a longer mark. text.size() if there is none.
     std::size_t unfinished(std::string_view text) const;
 
 private:

@@ -1,4 +1,5 @@
-// GPT-2 in the format of the transformers library: config.json ("model_type": "gpt2"),
+// Models in the format of the transformers library: Llama's family is read (hugging_face_llama.h),
+// GPT-2 read and written. GPT-2 is config.json ("model_type": "gpt2"),
 // model.safetensors, vocab.json and merges.txt. It differs from ours in the names, and in the
 // matrices of a layer, which are transposed, [in, out] (a class called Conv1D there).
 //
@@ -31,9 +32,9 @@ bool is_hugging_face(const ConfigFile& file);
 /// Whether a directory has such a config.json. Throws IoError for one that cannot be read.
 bool is_hugging_face(const std::filesystem::path& directory);
 
-/// Loads a model from such a directory. The tokenizer is vocab.json and merges.txt, or encoder.json
-/// and vocab.bpe, or tapestry_tokenizer.json, which export_hugging_face writes for characters; null
-/// if there is none. Converts F16 and BF16 weights to f32.
+/// Loads a model from such a directory, a GPT-2 or a Llama. A GPT-2's tokenizer is vocab.json and
+/// merges.txt, or encoder.json and vocab.bpe, or tapestry_tokenizer.json, which export_hugging_face
+/// writes for characters; null if there is none. Converts F16 and BF16 weights to f32.
 ///
 /// Settings have transformers' defaults: n_positions (n_ctx in old files), n_inner null for 4
 /// n_embd, activation_function (gelu_new, gelu_pytorch_tanh, gelu_fast, gelu, relu, silu, swish),

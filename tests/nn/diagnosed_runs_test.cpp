@@ -156,8 +156,10 @@ nlohmann::json report_of(const DrawnRun& run, const std::filesystem::path& place
     Session session(config);
     Drawing draw(config.seed);
     if (run.planted_at == 0) plant(session, draw);
-    TrainingRunOptions options{.out = place / "m",
-                               .recipe = {.command = "tapestry train --text t.txt --out m"}};
+    TrainingRunOptions options{
+        .out = place / "m",
+        .recipe = {.command =
+                       fmt::format("tapestry train --text t.txt --out m --lr {}", run.config.lr)}};
     options.stepped = [&](const StepMetrics& m, const Speed&) {
         if (m.step == run.planted_at) plant(session, draw);
         return true;

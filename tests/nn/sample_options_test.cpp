@@ -56,7 +56,8 @@ std::int64_t in_plain_loops(std::vector<double> z, const Ids& ids, const SampleO
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return z[a] > z[b]; });
     if (o.temperature == 0) return static_cast<std::int64_t>(order[0]);
-    const std::size_t k = o.top_k == 0 ? z.size() : std::min(static_cast<std::size_t>(o.top_k), z.size());
+    const std::size_t k =
+        o.top_k == 0 ? z.size() : std::min(static_cast<std::size_t>(o.top_k), z.size());
     std::vector<double> p;  // by rank
     double sum = 0;
     for (std::size_t i = 0; i < k; ++i) {

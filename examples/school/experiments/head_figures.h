@@ -1,5 +1,6 @@
-// The words that the heads of a GPT attend to in stories: how far, how many words, and whether they find the
-// related word. The story generator knows which words are related (stories.h), for any tokenizer.
+// The words that the heads of a GPT attend to in stories: how far, how many words, and whether they
+// find the related word. The story generator knows which words are related (stories.h), for any
+// tokenizer.
 #pragma once
 
 #include <tapestry/nn/models/gpt.h>
