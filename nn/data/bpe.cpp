@@ -28,30 +28,32 @@ public:
     WordEncoder(const BytePairTokenizer& tokenizer, std::vector<std::int64_t>& ids)
         : tokenizer_(tokenizer), ids_(ids) {}
 
-    // Appends the ids of `word`, which must outlive the encoder: results are cached by word.
+    // Appends the ids of `word`, which must outlive the encoder: results are cached by word, or,
+    // if it can be cut, by part.
     void encode(std::string_view word) {
-        const auto known = known_.find(word);
-        if (known != known_.end()) return repeat(known->second);
-        const std::size_t first = ids_.size();
-        const Id whole = tokenizer_.rules_.whole_words ? tokenizer_.id_of(word) : -1;
-        if (whole >= 0) {
-            ids_.push_back(whole);
-        } else if (word.size() <= kShort) {
-            encode_short(word);
-        } else {
-            encode_long(word);
+        const TokenBoundaries& boundaries = tokenizer_.boundaries_;
+        std::size_t end = word.size() > kLeastCut ? boundaries.next(word, 0) : word.size();
+        if (end == word.size()) return encode(word, words_, tokenizer_.rules_.whole_words);
+        if (tokenizer_.rules_.whole_words) {
+            if (const Id whole = tokenizer_.id_of(word); whole >= 0) return append(whole);
         }
-        if (known_.size() < kMostKnown) known_.emplace(word, Place{first, ids_.size() - first});
+        for (std::size_t at = 0; at < word.size();) {
+            encode(word.substr(at, end - at), parts_, false);
+            at = end;
+            end = boundaries.next(word, at);
+        }
     }
     void append(std::int64_t id) { ids_.push_back(id); }
 
 private:
     static constexpr std::size_t kMostKnown = std::size_t{1} << 18;
-    static constexpr std::size_t kShort = 128;  // bytes
+    static constexpr std::size_t kShort = 128;    // bytes
+    static constexpr std::size_t kLeastCut = 12;  // bytes; shorter words are left whole
 
     struct Place {  // in ids_
         std::size_t first, count;
     };
+    using Known = std::unordered_map<std::string_view, Place>;
     struct Symbol {
         Id id;
         std::uint32_t rank;  // of the pair with the next symbol
@@ -64,6 +66,21 @@ private:
             return rank != other.rank ? rank > other.rank : at > other.at;
         }
     };
+
+    void encode(std::string_view word, Known& known, bool may_be_token) {
+        const auto found = known.find(word);
+        if (found != known.end()) return repeat(found->second);
+        const std::size_t first = ids_.size();
+        const Id whole = may_be_token ? tokenizer_.id_of(word) : -1;
+        if (whole >= 0) {
+            ids_.push_back(whole);
+        } else if (word.size() <= kShort) {
+            encode_short(word);
+        } else {
+            encode_long(word);
+        }
+        if (known.size() < kMostKnown) known.emplace(word, Place{first, ids_.size() - first});
+    }
 
     void repeat(const Place& place) {
         for (std::size_t i = 0; i < place.count; ++i) {
@@ -169,7 +186,7 @@ private:
 
     const BytePairTokenizer& tokenizer_;
     std::vector<std::int64_t>& ids_;
-    std::unordered_map<std::string_view, Place> known_;
+    Known words_, parts_;
     std::array<Id, kShort> some_{};  // of a short word
     std::array<std::uint32_t, kShort> ranks_{};
     std::vector<Symbol> symbols_;        // of a long word
@@ -221,7 +238,12 @@ BytePairTokenizer BytePairTokenizer::from_merges(const Merges& merges) {
     tokenizer.end_of_text_ = tokenizer.add_token(std::string(kEndOfText));
     tokenizer.marks_.add(std::string(kEndOfText), *tokenizer.end_of_text_);
     tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
+    tokenizer.find_boundaries();
     return tokenizer;
+}
+
+void BytePairTokenizer::find_boundaries() {
+    for (const std::string& token : bytes_) boundaries_.add(token);
 }
 
 BytePairTokenizer::Id BytePairTokenizer::add_token(const std::string& bytes) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <tapestry/nn/data/marks.h>
+#include <tapestry/nn/data/token_boundaries.h>
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <array>
@@ -126,6 +127,7 @@ private:
     void read_added(std::string_view json, const std::string& name);
     void add_merge(std::string_view line, std::size_t number, const Names& names);
     Id add_token(const std::string& bytes);  // or its existing id
+    void find_boundaries();                  // when all tokens are there
     void encode_words(std::string_view text, WordEncoder& encoder) const;
     std::size_t last_sure_word(std::string_view text) const;
     std::size_t before_mark(std::string_view text, std::size_t cut) const;
@@ -144,6 +146,7 @@ private:
         Merge merge{0, -1};
     };
     std::vector<MergePlace> merges_ = std::vector<MergePlace>(64);
+    TokenBoundaries boundaries_;
     std::array<Id, 256> byte_ids_{};
     std::optional<std::int64_t> end_of_text_;
     Marks marks_;                    // kEndOfText first, if there

@@ -125,6 +125,7 @@ BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::stri
     tokenizer.read_vocab(vocab, names.vocab);
     tokenizer.read_merges(merges, names);
     tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
+    tokenizer.find_boundaries();
     if (!added.empty()) tokenizer.read_added(added, names.added);
     return tokenizer;
 }
@@ -160,6 +161,7 @@ BytePairTokenizer BytePairTokenizer::from_tokens(std::vector<std::string> tokens
         tokenizer.pairs_.push_back(pair);
     }
     tokenizer.in_vocabulary_ = tokenizer.bytes_.size();
+    tokenizer.find_boundaries();
     return tokenizer;
 }
 

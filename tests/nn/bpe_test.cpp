@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <set>
 
 using namespace tapestry;
 using test::check_message;
@@ -116,6 +117,35 @@ Strings merged_plainly(const std::string& word, const Strings& merges) {
         }
         symbols = next;
     }
+}
+
+/// Characters of one to four bytes that share bytes, drawn.
+std::string mixed_text(Generator& generator, std::size_t characters) {
+    const std::array<const char32_t*, 2> kinds{U"日旦曰本末未木的三中丰",
+                                               U"aé的日\U0001F600\U0001F601ก"};
+    std::string text;
+    for (std::size_t i = 0; i < characters; ++i) {
+        const std::u32string_view kind = kinds[generator.below(8) == 0 ? 1 : 0];
+        utf8::append(text, kind[generator.below(kind.size())]);
+    }
+    return text;
+}
+
+/// Merges of any tokens that are neighbours in a text, within and across characters.
+BytePairTokenizer::Merges merges_within(const std::string& text, Generator& generator, int count) {
+    BytePairTokenizer::Merges merges;
+    std::set<std::string> known;
+    for (const char byte : text) known.emplace(1, byte);
+    for (int tries = 0; tries < 100 * count && static_cast<int>(merges.size()) < count; ++tries) {
+        const std::size_t at = generator.below(text.size() - 1);
+        const std::size_t first = 1 + generator.below(7), second = 1 + generator.below(7);
+        const std::string left = text.substr(at, first);
+        if (at + first >= text.size()) continue;
+        const std::string right = text.substr(at + first, second);
+        if (!known.contains(left) || !known.contains(right)) continue;
+        if (known.emplace(left + right).second) merges.emplace_back(left, right);
+    }
+    return merges;
 }
 
 }  // namespace
@@ -254,6 +284,54 @@ TEST_CASE("bpe: any merges in any order, as the definition has it") {
             CHECK_EQ(tokens, merged_plainly(word, merging.merges));
         }
     }
+}
+
+TEST_CASE("bpe: long words are cut only where no token continues") {
+    Generator generator(71);
+    int cut = 0, whole = 0;
+    for (int round = 0; round < 60; ++round) {
+        const auto merges = merges_within(mixed_text(generator, 60), generator, 60);
+        Strings written;
+        TokenBoundaries boundaries;
+        for (const auto& [left, right] : merges) {
+            written.push_back(left + " " + right);
+            boundaries.add(left + right);
+        }
+        const auto tokenizer = BytePairTokenizer::from_merges(merges);
+        for (int i = 0; i < 10; ++i) {
+            const std::string word = mixed_text(generator, 1 + generator.below(60));
+            Strings tokens, expected;
+            for (const std::int64_t id : tokenizer.encode(word)) {
+                tokens.push_back(tokenizer.decode(Ids{id}));
+            }
+            for (const std::string& part : words_of(word)) {
+                const Strings more = merged_plainly(part, written);
+                expected.insert(expected.end(), more.begin(), more.end());
+                const bool is_cut = boundaries.next(part, 0) < part.size();
+                ++(is_cut ? cut : whole);
+            }
+            INFO("word " << utf8::quoted(word) << ", round " << round);
+            CHECK_EQ(tokens, expected);
+        }
+    }
+    CHECK_GT(cut, 300);
+    CHECK_GT(whole, 300);
+}
+
+TEST_CASE("bpe: where tokens join characters") {
+    TokenBoundaries boundaries;
+    boundaries.add("日本");
+    boundaries.add("\xAC\xE5\xA4");  // the end of 本 (E6 9C AC) and the beginning of 大 (E5 A4 A7)
+    const std::string word = "日本大日本中é中é";
+    CHECK_EQ(boundaries.next(word, 0), 9);  // after 本大, which the second token may join
+    CHECK_EQ(boundaries.next(word, 9), 15);
+    CHECK_EQ(boundaries.next(word, 15), 20);  // é has two bytes: none before it
+    CHECK_EQ(boundaries.next(word, 20), word.size());
+    // Half of a character next to it: left whole.
+    for (const std::string_view text : {"\x80\xE4\xB8\xAD", "日\xE4\xB8", "日\xE4"}) {
+        CHECK_EQ(boundaries.next(text, 0), text.size());
+    }
+    CHECK_EQ(boundaries.next("", 0), 0);
 }
 
 TEST_CASE("bpe: the separator of documents is one token") {

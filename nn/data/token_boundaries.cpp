@@ -1,0 +1,84 @@
+#include <tapestry/nn/data/token_boundaries.h>
+
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+unsigned char byte_at(std::string_view text, std::size_t at) {
+    return static_cast<unsigned char>(text[at]);
+}
+bool continues(unsigned char byte) { return (byte & 0xC0U) == 0x80U; }
+
+// Whether a character of three or four bytes begins at `at`, after one that is not ASCII.
+bool is_candidate(std::string_view text, std::size_t at) {
+    return byte_at(text, at) >= 0xE0 && byte_at(text, at - 1) >= 0x80;
+}
+
+// The characters before and at `at`, each as up to four bytes; 0 if one of them is not whole.
+std::uint64_t pair_at(std::string_view text, std::size_t at) {
+    std::uint32_t left = 0;
+    std::size_t begin = at - 1;
+    while (begin > 0 && at - begin < 4 && continues(byte_at(text, begin))) --begin;
+    if (byte_at(text, begin) < 0xC0) return 0;
+    for (std::size_t i = begin; i < at; ++i) left = left << 8 | byte_at(text, i);
+
+    const std::size_t size = byte_at(text, at) >= 0xF0 ? 4 : 3;
+    if (at + size > text.size()) return 0;
+    std::uint32_t right = 0;
+    for (std::size_t i = at; i < at + size; ++i) {
+        if (i > at && !continues(byte_at(text, i))) return 0;
+        right = right << 8 | byte_at(text, i);
+    }
+    return std::uint64_t{left} << 32 | right;
+}
+
+std::size_t bytes_at(std::string_view text, std::size_t at) {
+    return std::size_t{byte_at(text, at - 1)} << 8 | byte_at(text, at);
+}
+
+}  // namespace
+
+void TokenBoundaries::add(std::string_view token) {
+    for (std::size_t at = 1; at < token.size(); ++at) {
+        if (!is_candidate(token, at)) continue;
+        if (const std::uint64_t pair = pair_at(token, at)) {
+            insert(pair);
+        } else {
+            bytes_.set(bytes_at(token, at));
+        }
+    }
+}
+
+std::size_t TokenBoundaries::next(std::string_view word, std::size_t from) const {
+    for (std::size_t at = from + 1; at < word.size(); ++at) {
+        if (!is_candidate(word, at) || bytes_[bytes_at(word, at)]) continue;
+        const std::uint64_t pair = pair_at(word, at);
+        if (pair != 0 && !contains(pair)) return at;
+    }
+    return word.size();
+}
+
+std::size_t TokenBoundaries::place_of(std::uint64_t pair) const {
+    const std::size_t mask = pairs_.size() - 1;
+    // The golden ratio spreads pairs over the upper bits (Knuth, volume 3, section 6.4).
+    std::size_t at = (pair * 0x9E3779B97F4A7C15U) >> 32 & mask;
+    while (pairs_[at] != 0 && pairs_[at] != pair) at = (at + 1) & mask;
+    return at;
+}
+
+bool TokenBoundaries::contains(std::uint64_t pair) const { return pairs_[place_of(pair)] != 0; }
+
+void TokenBoundaries::insert(std::uint64_t pair) {
+    if (2 * (size_ + 1) > pairs_.size()) {
+        const auto before = std::exchange(pairs_, std::vector<std::uint64_t>(2 * pairs_.size()));
+        for (const std::uint64_t old : before) {
+            if (old != 0) pairs_[place_of(old)] = old;
+        }
+    }
+    std::uint64_t& place = pairs_[place_of(pair)];
+    size_ += place == 0 ? 1 : 0;
+    place = pair;
+}
+
+}  // namespace tapestry
