@@ -74,6 +74,10 @@ std::string_view encoding_of(std::string_view text) {
     if (text.find("\x1B$B"sv) != text.npos || text.find("\x1B$@"sv) != text.npos) {
         return "ISO-2022-JP";
     }
+    // U+FEFF in UTF-7. Without it such a text is ASCII like any other.
+    if (text.starts_with("+/v") && text.size() > 3 && "89+/"sv.find(text[3]) != "89+/"sv.npos) {
+        return "UTF-7";
+    }
     if (text.size() < 8) return {};
     const std::array four{zeros_at(text, 0, 4), zeros_at(text, 1, 4), zeros_at(text, 2, 4),
                           zeros_at(text, 3, 4)};

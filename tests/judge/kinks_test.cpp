@@ -6,6 +6,9 @@
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/masking.h>
+#include <tapestry/ops/order.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/subscript.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/judge/support.h>
 
@@ -117,6 +120,37 @@ TEST_CASE("kinks: next to one, the slope is that of x's side, at any distance") 
     for (const double apart : {1e-7, -1e-7}) {
         check_on_kink([](const Tensors& t) { return max(t[0]); }, tensor<double>({1 + apart, 1}),
                       "");
+    }
+}
+
+// Regions of interest are pooled by rows' maxima, and the second largest is close behind.
+TEST_CASE("kinks: maxima of rows of four with a close second") {
+    const TensorFunction maxima = [](const Tensors& x) { return max(x[0], {1}); };
+    // The gradient of the second largest.
+    const TensorFunction wrong = [](const Tensors& x) {
+        const Tensor order = argsort(x[0], 1);
+        const Tensor second = narrow(order, 1, 2, 1);
+        const Tensor through = gather(x[0], 1, second);
+        return squeeze(through - through.detach() + max(x[0].detach(), {1}, true), 1);
+    };
+    for (const double apart : {1e-1, 1e-3, 1e-5, 1e-7}) {
+        CAPTURE(apart);
+        Generator generator(13);
+        for (int round = 0; round < 20; ++round) {
+            std::vector<double> numbers(12);
+            for (double& number : numbers) number = generator.uniform() - 2;
+            for (std::size_t row = 0; row < 3; ++row) {
+                numbers[4 * row + generator.below(2)] = 1 + static_cast<double>(row);
+                numbers[4 * row + 2 + generator.below(2)] = 1 + static_cast<double>(row) - apart;
+            }
+            const Tensor x = tensor(numbers, {3, 4});
+            const GradcheckReport report = gradcheck(maxima, {x});
+            INFO(to_string(report));
+            CHECK_NE(verdict_of(report), "FAIL");
+            if (apart >= 1e-3) CHECK_EQ(verdict_of(report), "PASS");
+            CHECK_NE(verdict_of(gradcheck(wrong, {x})), "PASS");
+            if (apart >= 1e-3) CHECK_EQ(verdict_of(gradcheck(wrong, {x})), "FAIL");
+        }
     }
 }
 

@@ -67,6 +67,7 @@ TEST_CASE("text files: other encodings are named, with or without a mark") {
     named("\xFF\xFE\0\0"s + wide(text, 4, false), "UTF-32");
     named("\0\0\xFE\xFF"s + wide(text, 4, true), "UTF-32");
     named("Title: \x1B$B$3$s$K$A$O\x1B(B\n", "ISO-2022-JP");
+    named("+/v8-H+AOk-tel\n", "UTF-7");
 }
 
 TEST_CASE("text files: databases, pickles and others are called what they are") {
