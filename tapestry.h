@@ -97,6 +97,7 @@
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/convolution.h>
+#include <tapestry/ops/distance.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/einsum.h>
 #include <tapestry/ops/elementwise.h>

@@ -9,6 +9,7 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/map.h>
+#include <tapestry/ops/subscript.h>
 
 #include <limits>
 
@@ -116,6 +117,29 @@ Tensor elu(const Tensor& x, double alpha) {
     check_floating("elu", x);
     Tensor y = map_binary<kernels::Elu>("elu", x, scalar(alpha, x.dtype()));
     return record<EluOp>({x}, y, x, alpha);
+}
+
+// ---- composed of others -------------------------------------------------------------------------
+
+Tensor hardswish(const Tensor& x) {
+    check_floating("hardswish", x);
+    return mul(mul(x, relu6(add(x, 3))), 1.0 / 6);
+}
+
+Tensor selu(const Tensor& x) {
+    check_floating("selu", x);
+    constexpr double kScale = 1.0507009873554804934193349852946;
+    constexpr double kAlpha = 1.6732632423543772848170429916717;
+    return mul(elu(x, kAlpha), kScale);
+}
+
+Tensor glu(const Tensor& x, int axis) {
+    check_floating("glu", x);
+    const int along = normalize_axis("glu", axis, x.rank());
+    const std::int64_t size = x.size(along);
+    require<ShapeError>(size % 2 == 0, "glu: the size {} of axis {} of {} is odd", size, axis,
+                        x.shape());
+    return mul(narrow(x, along, 0, size / 2), sigmoid(narrow(x, along, size / 2, size / 2)));
 }
 
 // ---- gelu ---------------------------------------------------------------------------------------

@@ -44,6 +44,20 @@ Tensor gelu(const Tensor& x, Gelu form = Gelu::tanh);
 /// Source: Elfwing et al. 2017, "Sigmoid-Weighted Linear Units".
 Tensor silu(const Tensor& x);
 
+/// x clamp(x + 3, 0, 6) / 6, silu made of straight parts. Gradient: g (2 x + 3) / 6 between -3 and
+/// 3, 0 below and g above. Source: Howard et al. 2019, "Searching for MobileNetV3".
+Tensor hardswish(const Tensor& x);
+
+/// s x where x > 0, else s a (e^x - 1), with s = 1.0507 and a = 1.6733: a layer of it keeps mean 0
+/// and variance 1. Gradient: that of elu, times s. Source: Klambauer et al. 2017,
+/// "Self-Normalizing Neural Networks".
+Tensor selu(const Tensor& x);
+
+/// a sigmoid(b) for the two halves a and b of x along `axis`. Gradient: that of the product. Throws
+/// ShapeError for an odd size. Source: Dauphin et al. 2017, "Language Modeling with Gated
+/// Convolutional Networks".
+Tensor glu(const Tensor& x, int axis = -1);
+
 /// log(1 + e^x), a smooth relu; exact to rounding for every x, without overflow. Gradient:
 /// g sigmoid(x). Source: Dugas et al. 2001, "Incorporating Second-Order Functional Knowledge".
 Tensor softplus(const Tensor& x);

@@ -1,6 +1,7 @@
 #include <tapestry/ops/arithmetic.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
@@ -296,6 +297,13 @@ private:
     double high_;
 };
 }  // namespace
+
+Tensor lerp(const Tensor& a, const Tensor& b, double w) {
+    check_floating("lerp", a);
+    check_same_dtype("lerp", a, b);
+    const FloatingPointGuard standard;
+    return add(mul(a, 1 - w), mul(b, w));
+}
 
 Tensor clamp(const Tensor& x, double low, double high) {
     check_defined("clamp", x);

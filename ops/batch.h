@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/core/tensor.h>
+#include <tapestry/ops/check.h>
 #include <tapestry/ops/view.h>
 
 namespace tapestry {
@@ -31,6 +32,23 @@ inline std::int64_t offset_at(std::int64_t index, const Shape& shape, const Stri
         index /= shape[axis];
     }
     return offset;
+}
+
+/// The indices along the axes of `shape` of the element with row-major index `flat`.
+inline Shape index_in(const Shape& shape, std::int64_t flat) {
+    Shape index = shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        index[axis] = flat % shape[axis];
+        flat /= shape[axis];
+    }
+    return index;
+}
+
+/// Throws DTypeError or ShapeError unless `a` is floating-point [..., N, N].
+inline void check_square(std::string_view op, const Tensor& a) {
+    check_floating(op, a);
+    require<ShapeError>(a.rank() >= 2 && a.size(-1) == a.size(-2),
+                        "{}: needs square matrices, got {}", op, a.shape());
 }
 
 }  // namespace tapestry

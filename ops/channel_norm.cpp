@@ -258,6 +258,11 @@ Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor&
     return bias.defined() ? add(y, reshape(bias, channels)) : y;
 }
 
+Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+    check_norm("instance_norm", x, weight, bias, eps);
+    return group_norm(x, x.size(1), weight, bias, eps);
+}
+
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
     check_norm("group_norm", x, weight, bias, eps);

@@ -4,6 +4,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/map.h>
+#include <tapestry/ops/reduction.h>
 
 #include <cmath>
 #include <functional>
@@ -94,6 +95,23 @@ Tensor logical_or(const Tensor& a, const Tensor& b) {
 
 Tensor logical_xor(const Tensor& a, const Tensor& b) {
     return combine("logical_xor", a, b, std::not_equal_to<>());
+}
+
+// ---- nearly equal -------------------------------------------------------------------------------
+
+Tensor isclose(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
+    const auto close = [=](auto of_a, auto of_b) {
+        const auto p = static_cast<double>(of_a), q = static_cast<double>(of_b);
+        if (std::isnan(p) || std::isnan(q)) return equal_nan && std::isnan(p) && std::isnan(q);
+        const double apart = std::abs(p - q);
+        return p == q || (std::isfinite(apart) && apart <= absolute + relative * std::abs(q));
+    };
+    return compare("isclose", a, b, close);
+}
+
+bool allclose(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
+    check_same_dtype("allclose", a, b);
+    return all(isclose(a, b, relative, absolute, equal_nan)).item() != 0;
 }
 
 // ---- NaN and infinities -------------------------------------------------------------------------

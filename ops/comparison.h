@@ -34,6 +34,16 @@ Tensor logical_or(const Tensor& a, const Tensor& b);
 /// True where exactly one of a and b is.
 Tensor logical_xor(const Tensor& a, const Tensor& b);
 
+// ---- nearly equal -------------------------------------------------------------------------------
+
+/// |a - b| <= absolute + relative |b|, for tensors of one dtype (any), in double. Equal infinities
+/// are close, NaN only to NaN, if `equal_nan`. Throws DTypeError and ShapeError.
+Tensor isclose(const Tensor& a, const Tensor& b, double relative = 1e-5, double absolute = 1e-8,
+               bool equal_nan = false);
+/// Whether all elements are. True for no elements.
+bool allclose(const Tensor& a, const Tensor& b, double relative = 1e-5, double absolute = 1e-8,
+              bool equal_nan = false);
+
 // ---- finding and replacing NaN and infinities ---------------------------------------------------
 
 /// True where x is NaN. Any dtype (all false for i64 and bool).

@@ -3,6 +3,7 @@
 #include <tapestry/ops/convolution.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/convolution_loops.h>
 #include <tapestry/ops/reduction.h>
@@ -150,6 +151,93 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                            .padding = {0, options.padding},
                            .dilation = {1, options.dilation},
                            .groups = options.groups}),
+                   2);
+}
+
+// ---- transposed ---------------------------------------------------------------------------------
+
+namespace {
+
+// Along one axis: where the convolution that is reversed has its windows, in the larger image.
+WindowAxis enlarged(std::string_view op, std::int64_t size, std::int64_t kernel,
+                    std::int64_t stride, std::int64_t padding, std::int64_t dilation,
+                    std::int64_t added) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;  // products then fit 64 bits
+    require(stride >= 1 && dilation >= 1 && padding >= 0 && stride < kMost && dilation < kMost &&
+                padding < kMost,
+            "{}: stride and dilation must be positive and padding 0 or more, got {}, {} and {}", op,
+            stride, dilation, padding);
+    require(added >= 0 && (added < stride || added < dilation),
+            "{}: output_padding must be less than stride or dilation, got {}", op, added);
+    return {(size - 1) * stride - 2 * padding + dilation * (kernel - 1) + added + 1, kernel, stride,
+            padding, dilation};
+}
+
+void check_transposed(std::string_view op, const Tensor& x, const Tensor& weight,
+                      const Tensor& bias, std::int64_t groups) {
+    require(groups >= 1, "{}: groups must be positive, got {}", op, groups);
+    require<ShapeError>(x.size(1) == weight.size(0),
+                        "{}: input {} has {} channels; the weight {} takes {}", op, x.shape(),
+                        x.size(1), weight.shape(), weight.size(0));
+    require(weight.size(0) % groups == 0, "{}: {} groups do not divide the {} inputs of weight {}",
+            op, groups, weight.size(0), weight.shape());
+    const std::int64_t outputs = weight.size(1) * groups;
+    require<ShapeError>(!bias.defined() || bias.shape() == Shape{outputs},
+                        "{}: the bias is {}, the weight {} needs [{}]", op, bias.shape(),
+                        weight.shape(), outputs);
+}
+
+}  // namespace
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const ConvTranspose2dOptions& options) {
+    constexpr std::string_view kOp = "conv_transpose2d";
+    check_types(kOp, x, weight, bias);
+    require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", kOp, x.shape());
+    require<ShapeError>(weight.rank() == 4,
+                        "{}: the weight must be [in, out / groups, rows, columns], got {}", kOp,
+                        weight.shape());
+    check_transposed(kOp, x, weight, bias, options.groups);
+    const Windows windows{
+        .rows = enlarged(kOp, x.size(2), weight.size(2), options.stride.rows, options.padding.rows,
+                         options.dilation.rows, options.output_padding.rows),
+        .columns = enlarged(kOp, x.size(3), weight.size(3), options.stride.columns,
+                            options.padding.columns, options.dilation.columns,
+                            options.output_padding.columns)};
+    require<ShapeError>(windows.rows.size > 0 && windows.columns.size > 0,
+                        "{}: input {} with kernel {} x {}, padding {} gives an output of {} x {}",
+                        kOp, x.shape(), weight.size(2), weight.size(3), options.padding,
+                        windows.rows.size, windows.columns.size);
+    const Shape image{x.size(0), weight.size(1) * options.groups, windows.rows.size,
+                      windows.columns.size};
+    const Plan plan{image, weight.shape(), x.shape(), windows, options.groups};
+    const auto transpose = [&plan](const Tensor& small, const Tensor& w, const Tensor& b) {
+        const Tensor y = convolve_to_input(small, w, plan);
+        return b.defined() ? add(y, reshape(b, {1, b.size(0), 1, 1})) : y;
+    };
+    return is_narrow(x.dtype()) ? in_f32(transpose, x, weight, bias) : transpose(x, weight, bias);
+}
+
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const ConvTranspose1dOptions& options) {
+    constexpr std::string_view kOp = "conv_transpose1d";
+    check_types(kOp, x, weight, bias);
+    require<ShapeError>(x.rank() == 3, "{}: needs an input [N, C, L], got {}", kOp, x.shape());
+    require<ShapeError>(weight.rank() == 3,
+                        "{}: the weight must be [in, out / groups, length], got {}", kOp,
+                        weight.shape());
+    check_transposed(kOp, x, weight, bias, options.groups);
+    const WindowAxis axis = enlarged(kOp, x.size(2), weight.size(2), options.stride,
+                                     options.padding, options.dilation, options.output_padding);
+    require<ShapeError>(axis.size > 0,
+                        "{}: input {} with kernel {}, padding {} gives an output of {}", kOp,
+                        x.shape(), weight.size(2), options.padding, axis.size);
+    return squeeze(conv_transpose2d(as_row(x), as_row(weight), bias,
+                                    {.stride = {1, options.stride},
+                                     .padding = {0, options.padding},
+                                     .output_padding = {0, options.output_padding},
+                                     .groups = options.groups,
+                                     .dilation = {1, options.dilation}}),
                    2);
 }
 

@@ -45,4 +45,41 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv1dOptions& options = {});
 
+// ---- transposed ---------------------------------------------------------------------------------
+
+/// Options of conv_transpose1d(): those of the convolution that it reverses.
+struct ConvTranspose1dOptions {
+    std::int64_t stride = 1;          ///< from one position of the kernel to the next
+    std::int64_t padding = 0;         ///< elements cut off at either side
+    std::int64_t output_padding = 0;  ///< elements added at the end, less than stride or dilation
+    std::int64_t groups = 1;          ///< as in Conv1dOptions
+    std::int64_t dilation = 1;        ///< from one element of the kernel to the next
+};
+
+/// Options of conv_transpose2d(), in pixels.
+struct ConvTranspose2dOptions {
+    Size2d stride = 1;          ///< from one place of the kernel to the next
+    Size2d padding = 0;         ///< pixels cut off at all four sides
+    Size2d output_padding = 0;  ///< rows and columns added at the end
+    std::int64_t groups = 1;    ///< as in Conv1dOptions
+    Size2d dilation = 1;        ///< from one pixel of the kernel to the next
+};
+
+/// Every pixel of x adds its multiple of the kernel, `stride` apart: the adjoint of conv2d with
+/// these options, which enlarges images. x [N, C, H, W] and weight [C, O / groups, h, w], bias [O]
+/// or undefined, give [N, O, P, Q] with P = (H - 1) stride - 2 padding + dilation (h - 1) +
+/// output_padding + 1.
+///
+/// Gradient: conv2d of g to x, and the weight's of conv2d with x and g exchanged. Throws ShapeError
+/// if shapes do not fit or the output would have no pixel; ValueError as conv2d, and unless
+/// output_padding is less than stride or dilation.
+/// Source: Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning",
+/// section 4.
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose2dOptions& options = {});
+
+/// The same along one axis: x [N, C, L], weight [C, O / groups, l]: [N, O, P].
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose1dOptions& options = {});
+
 }  // namespace tapestry

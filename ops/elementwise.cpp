@@ -226,6 +226,11 @@ Tensor sigmoid(const Tensor& x) {
     return record<SigmoidOp>({x}, y, y);
 }
 
+Tensor logit(const Tensor& x) {
+    check_floating("logit", x);
+    return sub(log(x), log1p(neg(x)));
+}
+
 // ---- one tape entry for all that follow ---------------------------------------------------------
 
 namespace {

@@ -32,6 +32,8 @@ Tensor cos(const Tensor& x);
 Tensor tanh(const Tensor& x);
 /// 1 / (1 + e^-x). Gradient: g y (1 - y).
 Tensor sigmoid(const Tensor& x);
+/// log(x / (1 - x)), the inverse of sigmoid; NaN outside [0, 1]. Gradient: g / (x (1 - x)).
+Tensor logit(const Tensor& x);
 
 /// neg(x) as an operator.
 inline Tensor operator-(const Tensor& x) { return neg(x); }

@@ -106,15 +106,6 @@ std::int64_t column_without_pivot(const T* lu, std::int64_t n) {
     return -1;
 }
 
-Shape index_in(const Shape& shape, std::int64_t flat) {
-    Shape index = shape;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        index[axis] = flat % shape[axis];
-        flat /= shape[axis];
-    }
-    return index;
-}
-
 /// Factors each matrix of a [..., N, N], f32 or f64. A column without a pivot leaves 0 on the
 /// diagonal.
 LuFactors factorize(const Tensor& a) {
@@ -170,12 +161,6 @@ void solve_in_place(const LuFactors& factors, Tensor& x) {
             }
         });
     });
-}
-
-void check_square(std::string_view op, const Tensor& a) {
-    check_floating(op, a);
-    require<ShapeError>(a.rank() >= 2 && a.size(-1) == a.size(-2),
-                        "{}: needs square matrices, got {}", op, a.shape());
 }
 
 double cubed(std::int64_t n) { return std::pow(static_cast<double>(n), 3); }

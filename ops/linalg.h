@@ -23,6 +23,13 @@ Tensor inverse(const Tensor& a);
 /// cofactors, which is g y a^-T for a regular a, has rank 1 if a has rank N - 1, and is 0 below.
 Tensor det(const Tensor& a);
 
+/// The lower triangular L with L L^T = a for symmetric, positive definite matrices; of another
+/// matrix the symmetric part (a + a^T) / 2 counts. Gradient: L^-T P(L^T g) L^-1, symmetric, where P
+/// takes the lower triangle and halves the diagonal. Throws ValueError for a matrix that is not
+/// positive definite, with its position in the batch. Source: Murray 2016, "Differentiation of the
+/// Cholesky decomposition".
+Tensor cholesky(const Tensor& a);
+
 /// log det a, without overflow of the determinant; -inf for a singular a, NaN if the determinant is
 /// negative. Gradient: g a^-T, which throws ValueError for a singular a.
 Tensor logdet(const Tensor& a);

@@ -58,4 +58,9 @@ Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor&
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 
+/// group_norm with a group per channel: mean and var are per image and channel. Gradients and
+/// errors as for group_norm. Source: Ulyanov et al. 2016, "Instance Normalization".
+Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
+                     double eps = 1e-5);
+
 }  // namespace tapestry

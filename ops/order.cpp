@@ -2,6 +2,7 @@
 #include <tapestry/ops/order.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/floating_point.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
@@ -236,6 +237,67 @@ Tensor bincount(const Tensor& x, std::int64_t minlength) {
     Tensor counts = zeros({n}, DType::i64);
     std::int64_t* count = counts.mutable_data<std::int64_t>();
     for (std::int64_t i = 0; i < x.numel(); ++i) ++count[element[i]];
+    return counts;
+}
+
+// ---- searchsorted, histc ------------------------------------------------------------------------
+
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
+    check_same_dtype("searchsorted", sorted, values);
+    require<ShapeError>(sorted.rank() >= 1, "searchsorted: the sorted tensor is a scalar");
+    const bool one_line = sorted.rank() == 1;
+    const auto before = [](const Tensor& x) { return x.shape().sub(0, x.rank() - 1); };
+    require<ShapeError>(
+        one_line || (values.rank() == sorted.rank() && before(values) == before(sorted)),
+        "searchsorted: {} has other axes before the last than {}", values.shape(), sorted.shape());
+    const Tensor lines = dense(sorted), sought = dense(values);
+    Tensor y(values.shape(), DType::i64);
+    auto* const to = y.mutable_data<std::int64_t>();
+    const std::int64_t n = sorted.size(-1);
+    const std::int64_t per_line = one_line ? std::max<std::int64_t>(1, values.numel())
+                                           : std::max<std::int64_t>(1, values.size(-1));
+    visit_dtype(sorted.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T* const all = lines.data<T>();
+        const T* const value = sought.data<T>();
+        // NaN is larger than every number.
+        const auto less = [](T a, T b) {
+            const auto p = static_cast<Compute<T>>(a), q = static_cast<Compute<T>>(b);
+            return p < q || (q != q && p == p);
+        };
+        parallel_for(values.numel(), kGrain / 8, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+                const T* const line = all + i / per_line * n;
+                to[i] = (right ? std::upper_bound(line, line + n, value[i], less)
+                               : std::lower_bound(line, line + n, value[i], less)) -
+                        line;
+            }
+        });
+    });
+    return y;
+}
+
+Tensor histc(const Tensor& x, std::int64_t bins, double low, double high) {
+    const FloatingPointGuard standard;
+    check_floating("histc", x);
+    require(bins >= 1, "histc: the number of bins must be positive, got {}", bins);
+    require(low < high && std::isfinite(low) && std::isfinite(high),
+            "histc: the range must be finite and not empty, got [{}, {}]", low, high);
+    const Tensor from = dense(x);
+    Tensor counts = zeros({bins}, DType::i64);
+    auto* const count = counts.mutable_data<std::int64_t>();
+    visit_dtype(x.dtype(), [&](auto zero) {
+        const auto* const element = from.data<decltype(zero)>();
+        for (std::int64_t i = 0; i < x.numel(); ++i) {
+            const auto value =
+                static_cast<double>(static_cast<Compute<decltype(zero)>>(element[i]));
+            if (!(value >= low && value <= high)) continue;
+            // In halves: high - low may overflow.
+            const double share = (value / 2 - low / 2) / (high / 2 - low / 2);
+            const auto bin = static_cast<std::int64_t>(share * static_cast<double>(bins));
+            ++count[std::min(bin, bins - 1)];
+        }
+    });
     return counts;
 }
 

@@ -66,6 +66,12 @@ Tensor quantile(const Tensor& x, double q);
 /// The same for several q, which become axis 0 of the result, [len(q), ...].
 Tensor quantile(const Tensor& x, const std::vector<double>& q, int axis, bool keepdim = false);
 
+/// For each of `values` the index at which it would be inserted into `sorted`, ascending along the
+/// last axis: how many elements are less than it, or with `right`, less or equal. i64, of the shape
+/// of `values`; both of one dtype (DTypeError). `sorted` is [n], or [..., n] with the axes before
+/// those of `values` (ShapeError). It is not checked to be sorted. No gradient.
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
+
 // ---- distinct values and counts -----------------------------------------------------------------
 
 /// The n distinct values of a tensor.
@@ -84,5 +90,11 @@ Unique unique(const Tensor& x);
 /// and at least `minlength`. Unlike in PyTorch, x may have any shape; for weights see scatter_add.
 /// Throws DTypeError, and ValueError for a negative minlength or an element outside [0, 2^48).
 Tensor bincount(const Tensor& x, std::int64_t minlength = 0);
+
+/// How many elements of x, floating-point and of any shape, are in each of `bins` intervals of
+/// equal width from `low` to `high`, as i64 [bins]; an element equal to `high` belongs to the last.
+/// Others and NaN do not count. (PyTorch's histc returns x's dtype, and with low = high takes x's
+/// range.) No gradient. Throws ValueError unless bins >= 1 and low < high, both finite.
+Tensor histc(const Tensor& x, std::int64_t bins, double low, double high);
 
 }  // namespace tapestry

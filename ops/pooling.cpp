@@ -9,8 +9,10 @@
 #include <tapestry/core/floating_point.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/indexing.h>
+#include <tapestry/ops/matmul.h>
 #include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/ops/windows.h>
@@ -220,6 +222,15 @@ Tensor spread(const Tensor& g, const Pooling& plan) {
 
 namespace {
 
+void check_resize(std::string_view op, const Tensor& x, const Size2d& size) {
+    check_floating(op, x);
+    require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", op, x.shape());
+    require<ShapeError>(x.size(2) > 0 && x.size(3) > 0, "{}: images {} have no pixels", op,
+                        x.shape());
+    require<ShapeError>(size.rows > 0 && size.columns > 0,
+                        "{}: the size must be positive, got {} x {}", op, size.rows, size.columns);
+}
+
 std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) {
     return stride == 0 ? kernel : stride;
 }
@@ -291,6 +302,37 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 // Rows first, then columns, each selected by index or interpolated between two; gradients come from
 // index_select and mul.
 
+// ---- means of a given number of windows ---------------------------------------------------------
+
+namespace {
+// [count, size]: row p has 1 / (its window's length) within window p.
+Tensor window_means(std::int64_t size, std::int64_t count, DType dtype) {
+    std::vector<double> means(static_cast<std::size_t>(count * size));
+    for (std::int64_t p = 0; p < count; ++p) {
+        const std::int64_t begin = p * size / count, end = ((p + 1) * size + count - 1) / count;
+        for (std::int64_t i = begin; i < end; ++i) {
+            means[static_cast<std::size_t>(p * size + i)] = 1 / static_cast<double>(end - begin);
+        }
+    }
+    return cast(tensor(means, {count, size}), dtype);
+}
+}  // namespace
+
+Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size) {
+    const FloatingPointGuard standard;
+    check_resize("adaptive_avg_pool2d", x, size);
+    const std::int64_t h = x.size(2), w = x.size(3);
+    if (h % size.rows == 0 && w % size.columns == 0) {
+        return avg_pool2d(x, {h / size.rows, w / size.columns});
+    }
+    if (is_narrow(x.dtype())) {
+        return in_f32([&size](const Tensor& wide) { return adaptive_avg_pool2d(wide, size); }, x);
+    }
+    const Tensor columns = window_means(w, size.columns, x.dtype());  // [Q, W]
+    const Tensor rows = window_means(h, size.rows, x.dtype());        // [P, H]
+    return matmul(matmul(rows, x), transpose(columns, 0, 1));
+}
+
 namespace {
 
 Tensor nearest(const Tensor& x, int axis, std::int64_t size) {
@@ -324,14 +366,7 @@ Tensor linear_between(const Tensor& x, int axis, std::int64_t size) {
 
 Tensor interpolate(const Tensor& x, const Size2d& size, Interpolation method) {
     const FloatingPointGuard standard;
-    check_floating("interpolate", x);
-    require<ShapeError>(x.rank() == 4, "interpolate: needs an input [N, C, H, W], got {}",
-                        x.shape());
-    require<ShapeError>(x.size(2) > 0 && x.size(3) > 0, "interpolate: images {} have no pixels",
-                        x.shape());
-    require<ShapeError>(size.rows > 0 && size.columns > 0,
-                        "interpolate: the size must be positive, got {} x {}", size.rows,
-                        size.columns);
+    check_resize("interpolate", x, size);
     const auto along = method == Interpolation::nearest ? nearest : linear_between;
     return along(along(x, 2, size.rows), 3, size.columns);
 }

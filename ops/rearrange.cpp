@@ -174,4 +174,34 @@ Tensors meshgrid(const Tensors& coordinates, std::string_view indexing) {
     return result;
 }
 
+// ---- pixels -------------------------------------------------------------------------------------
+
+namespace {
+void check_images(std::string_view op, const Tensor& x, std::int64_t r) {
+    check_defined(op, x);
+    require<ShapeError>(x.rank() == 4, "{}: needs images [N, C, H, W], got {}", op, x.shape());
+    constexpr std::int64_t kMost = 1 << 15;
+    require(r >= 1 && r <= kMost, "{}: the factor must be in [1, {}], got {}", op, kMost, r);
+}
+}  // namespace
+
+Tensor pixel_shuffle(const Tensor& x, std::int64_t r) {
+    check_images("pixel_shuffle", x, r);
+    const std::int64_t n = x.size(0), c = x.size(1) / (r * r), h = x.size(2), w = x.size(3);
+    require<ShapeError>(c * r * r == x.size(1),
+                        "pixel_shuffle: {} x {} does not divide {} channels", r, r, x.size(1));
+    const Tensor parts = permute(reshape(x, {n, c, r, r, h, w}), {0, 1, 4, 2, 5, 3});
+    return reshape(parts, {n, c, h * r, w * r});
+}
+
+Tensor pixel_unshuffle(const Tensor& x, std::int64_t r) {
+    check_images("pixel_unshuffle", x, r);
+    const std::int64_t n = x.size(0), c = x.size(1), h = x.size(2) / r, w = x.size(3) / r;
+    require<ShapeError>(h * r == x.size(2) && w * r == x.size(3),
+                        "pixel_unshuffle: {} does not divide images of {} x {}", r, x.size(2),
+                        x.size(3));
+    const Tensor parts = permute(reshape(x, {n, c, h, r, w, r}), {0, 1, 3, 5, 2, 4});
+    return reshape(parts, {n, c * r * r, h, w});
+}
+
 }  // namespace tapestry

@@ -47,4 +47,16 @@ Tensor swapaxes(const Tensor& x, int axis0, int axis1);
 /// or no tensors. Gradient: g summed over the other axes.
 Tensors meshgrid(const Tensors& coordinates, std::string_view indexing = "ij");
 
+// ---- pixels -------------------------------------------------------------------------------------
+
+/// Images [N, C r^2, H, W] with r times as many rows and columns and r^2 times fewer channels,
+/// [N, C, H r, W r]: y[n, c, h r + i, w r + j] = x[n, c r^2 + i r + j, h, w]. Gradient: g, moved
+/// back. Throws ShapeError for another rank or number of channels, ValueError unless r >= 1.
+/// Source: Shi et al. 2016, "Real-Time Single Image and Video Super-Resolution Using an Efficient
+/// Sub-Pixel Convolutional Neural Network".
+Tensor pixel_shuffle(const Tensor& x, std::int64_t r);
+
+/// The inverse of pixel_shuffle: [N, C, H r, W r] to [N, C r^2, H, W].
+Tensor pixel_unshuffle(const Tensor& x, std::int64_t r);
+
 }  // namespace tapestry

@@ -248,6 +248,12 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     return holds("all", x, axes, keepdim, false, false);
 }
 
+Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
+    check_defined("count_nonzero", x);
+    axis_mask("count_nonzero", axes, x.rank());
+    return sum(cast(x.detach(), DType::boolean), axes, keepdim);
+}
+
 // ---- var, stddev --------------------------------------------------------------------------------
 
 // Composed in two passes, the mean first, which avoids cancellation.

@@ -48,6 +48,9 @@ Tensor any(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = fa
 /// True if all x_i are nonzero. True over no elements. Otherwise as any.
 Tensor all(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
+/// How many x_i are nonzero, as i64. Any dtype; NaN is nonzero. No gradient.
+Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
+
 /// y = log sum_i exp(x_i), without overflow: m + log sum_i exp(x_i - m) with m = max_i x_i.
 /// Floating-point. -inf when all x_i are -inf or there are none. Gradient: g exp(x - y), and 0
 /// where y is -inf.

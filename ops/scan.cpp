@@ -15,6 +15,7 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/reduce_axes.h>
+#include <tapestry/ops/subscript.h>
 
 #include <algorithm>
 #include <array>
@@ -318,6 +319,21 @@ Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     check_defined("prod", x);
     const AxisMask mask = axis_mask("prod", axes, x.rank());
     return prod_over(as_number(x), mask, reduced_shape(x.shape(), mask, keepdim));
+}
+
+// ---- differences --------------------------------------------------------------------------------
+
+Tensor diff(const Tensor& x, std::int64_t n, int axis) {
+    check_defined("diff", x);
+    const int along = normalize_axis("diff", axis, x.rank());
+    require(n >= 0, "diff: n must be >= 0, got {}", n);
+    require<DTypeError>(x.dtype() != DType::boolean, "diff: needs numbers, got bool");
+    Tensor y = x;
+    for (; n > 0 && y.size(along) > 0; --n) {
+        const std::int64_t size = y.size(along) - 1;
+        y = sub(narrow(y, along, 1, size), narrow(y, along, 0, size));
+    }
+    return y;
 }
 
 }  // namespace tapestry

@@ -13,6 +13,11 @@ namespace tapestry {
 /// axis outside the rank.
 Tensor cumsum(const Tensor& x, int axis);
 
+/// y_i = x_{i+1} - x_i along `axis`, which may count from the end, `n` times over: one element
+/// fewer each time, until there is none. Floating-point or i64. Gradient: g_{i-1} - g_i, n times.
+/// Throws ShapeError for an axis outside the rank, ValueError for a negative n.
+Tensor diff(const Tensor& x, std::int64_t n = 1, int axis = -1);
+
 /// y = prod_i x_i over `axes`, {} meaning all. Floating-point, multiplied in double; i64, modulo
 /// 2^64; bool gives i64. 1 over no elements. Gradient: g times the product of all others. Throws
 /// ShapeError for an axis outside the rank or named twice.

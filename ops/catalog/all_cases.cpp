@@ -12,6 +12,7 @@ std::vector<OpCase> attention_cases();
 std::vector<OpCase> channel_norm_cases();
 std::vector<OpCase> comparison_cases();
 std::vector<OpCase> convolution_cases();
+std::vector<OpCase> distance_cases();
 std::vector<OpCase> division_cases();
 std::vector<OpCase> einsum_cases();
 std::vector<OpCase> elementwise_cases();
@@ -45,23 +46,41 @@ std::vector<OpCase> whole_cases();
 const std::vector<OpCase>& all_cases() {
     static const std::vector<OpCase> cases = [] {
         std::vector<OpCase> all;
-        for (auto* rows : {activation_cases,  arithmetic_cases,
-                           attention_cases,   channel_norm_cases,
-                           comparison_cases,  convolution_cases,
-                           division_cases,    einsum_cases,
-                           elementwise_cases, elementwise_loss_cases,
-                           indexing_cases,    join_cases,
-                           linalg_cases,      loss_cases,
-                           masking_cases,     matmul_cases,
-                           norm_cases,        order_cases,
-                           pooling_cases,     prod_cases,
-                           product_cases,     rearrange_cases,
-                           reduction_cases,   rotary_cases,
-                           rounding_cases,    sampling_cases,
-                           scan_cases,        selection_cases,
-                           softmax_cases,     strided_cases,
-                           subscript_cases,   transcendental_cases,
-                           vector_norm_cases, view_cases,
+        for (auto* rows : {activation_cases,
+                           arithmetic_cases,
+                           attention_cases,
+                           channel_norm_cases,
+                           comparison_cases,
+                           convolution_cases,
+                           distance_cases,
+                           division_cases,
+                           einsum_cases,
+                           elementwise_cases,
+                           elementwise_loss_cases,
+                           indexing_cases,
+                           join_cases,
+                           linalg_cases,
+                           loss_cases,
+                           masking_cases,
+                           matmul_cases,
+                           norm_cases,
+                           order_cases,
+                           pooling_cases,
+                           prod_cases,
+                           product_cases,
+                           rearrange_cases,
+                           reduction_cases,
+                           rotary_cases,
+                           rounding_cases,
+                           sampling_cases,
+                           scan_cases,
+                           selection_cases,
+                           softmax_cases,
+                           strided_cases,
+                           subscript_cases,
+                           transcendental_cases,
+                           vector_norm_cases,
+                           view_cases,
                            whole_cases}) {
             auto more = rows();
             std::move(more.begin(), more.end(), std::back_inserter(all));

@@ -185,6 +185,23 @@ OpCase clamp_row() {
     return row;
 }
 
+OpCase lerp_row() {
+    OpCase row = op_case(
+        "lerp", "", [](const Tensors& x) { return lerp(x[0], x[1], 0.3); },
+        [](const auto& x) {
+            return reference::map(x[0], x[1], [](auto a, auto b) {
+                return decltype(a)(0.7) * a + decltype(a)(0.3) * b;
+            });
+        },
+        {{{{3, 5}}, {{3, 5}}}, {{{4, 1}}, {{1, 7}}}, {{{1}}, {{1}}}, {{{0, 2}}, {{2}}}});
+    row.large = {{{70, 1000}}, {{1000}}};
+    row.errors = {
+        {[] { lerp(ones({2}), ones({2}, DType::f64), 0.5); },
+         "lerp: element types differ: f32 and f64"},
+        {[] { lerp(arange(2), arange(2), 0.5); }, "lerp: needs floating-point numbers, got i64"}};
+    return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> arithmetic_cases() {
@@ -195,6 +212,7 @@ std::vector<OpCase> arithmetic_cases() {
     rows.push_back(where_row());
     rows.push_back(where_number_row());
     rows.push_back(clamp_row());
+    rows.push_back(lerp_row());
     return rows;
 }
 

@@ -83,6 +83,33 @@ OpCase logic(const char* name, Compare op, bool (*f)(bool, bool)) {
 
 }  // namespace
 
+namespace {
+OpCase isclose_row() {
+    OpCase row = op_case(
+        "isclose", "", [](const Tensors& x) { return isclose(x[0], x[1], 0.25, 0.5); },
+        [](const auto& x) {
+            using T = std::decay_t<decltype(x[0][0])>;
+            return reference::map(x[0], x[1], [](T a, T b) {
+                const T apart = a < b ? b - a : a - b, size = b < T(0) ? -b : b;
+                return apart <= T(0.5) + T(0.25) * size ? T(1) : T(0);
+            });
+        },
+        {{{{3, 5}}, {{3, 5}}},
+         {{{4, 1}}, {{1, 7}}},
+         {whole_numbers({9}, -4, 5), whole_numbers({9}, -4, 5)},
+         {{{1}}, {{1}}},
+         {{{0, 2}}, {{2}}}});
+    row.differentiable = false;
+    row.large = {{{70, 1000}}, {{1000}}};
+    row.errors = {
+        {[] { isclose(ones({2}), ones({2}, DType::f64)); },
+         "isclose: element types differ: f32 and f64"},
+        {[] { isclose(ones({2}), ones({3})); }, "isclose: shapes do not broadcast: [2] and [3]"},
+        {[] { allclose(ones({2}), ones({3})); }, "isclose: shapes do not broadcast: [2] and [3]"}};
+    return row;
+}
+}  // namespace
+
 std::vector<OpCase> comparison_cases() {
     std::vector<OpCase> rows;
     const auto both = [&rows](const char* name, Compare op, CompareNumber number,
@@ -119,6 +146,7 @@ std::vector<OpCase> comparison_cases() {
         [](const auto& x) { return x[0]; }, {{{{3, 5}}}, {{{1}}}, {{{0, 2}}}, {{{}}}});
     conversion.errors = {{[] { to(Tensor(), DType::f64); }, "to: got an undefined tensor"}};
     rows.push_back(conversion);
+    rows.push_back(isclose_row());
     return rows;
 }
 

@@ -151,10 +151,107 @@ OpCase conv1d_row() {
     return row;
 }
 
+// ---- transposed ---------------------------------------------------------------------------------
+
+// Error of conv_transpose2d with an input and a weight of these shapes.
+ErrorCase transpose_refused(const Shape& x, const Shape& weight,
+                            const ConvTranspose2dOptions& options, const std::string& message) {
+    return {[=] { conv_transpose2d(ones(x), ones(weight), {}, options); },
+            "conv_transpose2d: " + message};
+}
+
+OpCase transposed_row(const char* variant, const ConvTranspose2dOptions& options,
+                      std::vector<Sample> samples) {
+    OpCase row = op_case(
+        "conv_transpose2d", variant,
+        [=](const Tensors& x) {
+            return conv_transpose2d(x[0], x[1], x.size() > 2 ? x[2] : Tensor(), options);
+        },
+        [=](const auto& x) {
+            const auto steps = [](std::int64_t stride, std::int64_t padding,
+                                  std::int64_t dilation) {
+                return reference::Steps{.stride = stride, .padding = padding, .dilation = dilation};
+            };
+            return reference::conv_transpose2d(
+                x[0], x[1], x.size() > 2 ? &x[2] : nullptr,
+                {steps(options.stride.rows, options.padding.rows, options.dilation.rows),
+                 steps(options.stride.columns, options.padding.columns, options.dilation.columns)},
+                options.output_padding.rows, options.output_padding.columns, options.groups);
+        },
+        std::move(samples));
+    row.tolerance_f32 = 1e-5;
+    return row;
+}
+
+std::vector<OpCase> transposed_rows() {
+    OpCase plain = transposed_row("", {},
+                                  {{{{2, 3, 4, 5}}, {{3, 4, 3, 2}}, {{4}}},
+                                   {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}, {{1}}},
+                                   {{{0, 2, 4, 4}}, {{2, 3, 3, 3}}, {{3}}}});
+    plain.large = {{{20, 12, 18, 19}}, {{12, 5, 3, 3}}, {{5}}};
+    const Shape x{1, 6, 8, 8}, w{6, 2, 3, 3};
+    plain.errors = {
+        transpose_refused({6, 8, 8}, w, {}, "needs an input [N, C, H, W], got [6, 8, 8]"),
+        transpose_refused(x, {6, 9}, {},
+                          "the weight must be [in, out / groups, rows, columns], got [6, 9]"),
+        transpose_refused({1, 3, 8, 8}, w, {},
+                          "input [1, 3, 8, 8] has 3 channels; the weight [6, 2, 3, 3] takes 6"),
+        transpose_refused(x, w, {.groups = 4},
+                          "4 groups do not divide the 6 inputs of weight [6, 2, 3, 3]"),
+        transpose_refused(x, w, {.groups = 0}, "groups must be positive, got 0"),
+        transpose_refused(
+            x, w, {.stride = 0},
+            "stride and dilation must be positive and padding 0 or more, got 0, 1 and 0"),
+        transpose_refused(x, w, {.output_padding = 1},
+                          "output_padding must be less than stride or dilation, got 1"),
+        transpose_refused(
+            {1, 6, 1, 8}, w, {.padding = {2, 0}},
+            "input [1, 6, 1, 8] with kernel 3 x 3, padding 2 x 0 gives an output of -1 x 10"),
+        {[=] { conv_transpose2d(ones(x), ones(w), ones({3})); },
+         "conv_transpose2d: the bias is [3], the weight [6, 2, 3, 3] needs [2]"},
+        {[=] { conv_transpose2d(ones(x), ones(w, DType::f64)); },
+         "conv_transpose2d: element types differ: f32 and f64"}};
+    OpCase wide = transposed_row(
+        "stride 3 x 2, padding 1, output_padding 2 x 1, dilation 1 x 2, groups 2",
+        {.stride = {3, 2}, .padding = 1, .output_padding = {2, 1}, .groups = 2, .dilation = {1, 2}},
+        {{{{2, 4, 3, 4}}, {{4, 3, 3, 2}}, {{6}}}, {{{0, 2, 3, 3}}, {{2, 1, 3, 3}}, {{2}}}});
+    wide.no_single = "two groups have two channels";
+    OpCase row = op_case(
+        "conv_transpose1d", "stride 2, padding 1",
+        [](const Tensors& in) {
+            return conv_transpose1d(in[0], in[1], in[2], {.stride = 2, .padding = 1});
+        },
+        [](const auto& in) {
+            return reference::as_row(
+                reference::conv_transpose2d(reference::as_image(in[0]), reference::as_image(in[1]),
+                                            &in[2], {{}, {.stride = 2, .padding = 1}}, 0, 0, 1));
+        },
+        {{{{2, 3, 5}}, {{3, 4, 4}}, {{4}}},
+         {{{1, 1, 1}}, {{1, 1, 3}}, {{1}}},
+         {{{0, 2, 4}}, {{2, 3, 3}}, {{3}}}});
+    row.tolerance_f32 = 1e-5;
+    row.errors = {{[] {
+                       conv_transpose1d(ones({3, 7}), ones({1, 1, 3}));
+                   },
+                   "conv_transpose1d: needs an input [N, C, L], got [3, 7]"},
+                  {[] {
+                       conv_transpose1d(ones({1, 1, 7}), ones({1, 3}));
+                   },
+                   "conv_transpose1d: the weight must be [in, out / groups, length], got [1, 3]"},
+                  {[] {
+                       conv_transpose1d(ones({1, 1, 1}), ones({1, 1, 2}), {}, {.padding = 1});
+                   },
+                   "conv_transpose1d: input [1, 1, 1] with kernel 2, padding 1 gives an output of "
+                   "0"}};
+    return {plain, wide, row};
+}
+
 }  // namespace
 
 std::vector<OpCase> convolution_cases() {
-    return {plain_row(), stepping_row(), strips_row(), groups_row(), conv1d_row()};
+    std::vector<OpCase> rows{plain_row(), stepping_row(), strips_row(), groups_row(), conv1d_row()};
+    for (OpCase& row : transposed_rows()) rows.push_back(std::move(row));
+    return rows;
 }
 
 }  // namespace tapestry::catalog

@@ -91,6 +91,7 @@ std::vector<OpCase> transcendental_cases() {
     add_row("atan", atan, -5, 5, [](auto x) { return reference::atan(x); });
     add_row("sinh", sinh, -3, 3, [](auto x) { return reference::sinh(x); });
     add_row("cosh", cosh, -3, 3, [](auto x) { return reference::cosh(x); });
+    add_row("logit", logit, 0.05, 0.95, [](auto x) { return log(x / (decltype(x)(1) - x)); });
     rows.push_back(atan2_row());
     return rows;
 }

@@ -165,12 +165,36 @@ OpCase logdet_row() {
     return row;
 }
 
+// Of 4 plus the symmetric part of a small matrix, which is positive definite.
+OpCase cholesky_row() {
+    OpCase row = op_case(
+        "cholesky", "", [](const Tensors& x) { return cholesky(far(mul(x[0], 0.3), 0)); },
+        [](const auto& x) {
+            using T = std::decay_t<decltype(x[0][0])>;
+            return reference::cholesky(
+                far(reference::map(x[0], [](T value) { return T(0.3) * value; }), 0));
+        },
+        square_samples());
+    row.large = large();
+    row.errors = square_errors("cholesky", [](const Tensor& a) { cholesky(a); });
+    row.errors.push_back({[] {
+                              cholesky(zeros({2, 2}));
+                          },
+                          "cholesky: the matrix is not positive definite: column 0 has no positive "
+                          "pivot"});
+    row.errors.push_back({[] { cholesky(singular_second()); },
+                          "cholesky: matrix [1, 0] of the batch [2, 1] is not positive definite: "
+                          "column 1 has no positive pivot"});
+    return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> linalg_cases() {
     OpCase straight = solve_row(0);
     straight.errors = solve_errors();
-    return {straight, solve_row(1), solve_vector_row(), inverse_row(), det_row(), logdet_row()};
+    return {straight,  solve_row(1), solve_vector_row(), inverse_row(),
+            det_row(), logdet_row(), cholesky_row()};
 }
 
 }  // namespace tapestry::catalog

@@ -234,6 +234,17 @@ std::vector<OpCase> channel_norm_cases() {
     std::vector<OpCase> rows = batch_norm_rows();
     rows.push_back(given_row());
     for (OpCase& row : group_norm_rows()) rows.push_back(std::move(row));
+    rows.push_back(
+        norm_row("instance_norm", "", 2, 4, {{2, 4, 3}, {1, 4, 5, 2}, {0, 4, 3}},
+                 [](const Tensors& x) { return instance_norm(x[0], x[1], x[2], kChannelEps); }));
+    rows.back().no_single = "the row has four channels";
+    rows.back().errors = {
+        {[] { instance_norm(ones({4})); }, "instance_norm: needs an input [N, C, ...], got [4]"},
+        {[] {
+             instance_norm(ones({2, 4, 3}), ones({2}));
+         },
+         "instance_norm: weight is [2], but the 4 channels of [2, 4, 3] need "
+         "[4]"}};
     return rows;
 }
 

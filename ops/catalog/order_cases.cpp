@@ -140,6 +140,78 @@ OpCase bincount_row() {
     return row;
 }
 
+std::vector<OpCase> searchsorted_rows() {
+    const auto make = [](const char* variant, bool right, std::vector<Sample> samples) {
+        OpCase row = op_case(
+            "searchsorted", variant,
+            [=](const Tensors& x) { return searchsorted(sort(x[0]).values, x[1], right); },
+            [=](const auto& x) {
+                auto y = x[1];
+                const bool one_line = x[0].shape.rank() == 1;
+                const std::int64_t n = x[0].shape.back();
+                for (std::int64_t i = 0; i < y.size(); ++i) {
+                    const std::int64_t line = one_line ? 0 : i / y.shape.back();
+                    double count = 0;
+                    for (std::int64_t j = 0; j < n; ++j) {
+                        const auto& element = x[0][line * n + j];
+                        count += element < x[1][i] || (right && !(x[1][i] < element)) ? 1 : 0;
+                    }
+                    y[i] = count;
+                }
+                return y;
+            },
+            std::move(samples));
+        row.differentiable = false;
+        return row;
+    };
+    OpCase left = make("", false,
+                       {{{{9}}, {{3, 5}}},
+                        {whole_numbers({20}, 0, 9), whole_numbers({2, 7}, -1, 10)},
+                        {{{1}}, {{1}}},
+                        {{{0}}, {{2}}},
+                        {{{4}}, {{0, 2}}}});
+    left.large = {{{700}}, {{70, 1000}}};
+    left.errors = {
+        {[] { searchsorted(ones({}), ones({2})); }, "searchsorted: the sorted tensor is a scalar"},
+        {[] { searchsorted(ones({3}), ones({3}, DType::f64)); },
+         "searchsorted: element types differ: f32 and f64"},
+        {[] {
+             searchsorted(ones({2, 3}), ones({3, 4}));
+         },
+         "searchsorted: [3, 4] has other axes before the last than [2, 3]"}};
+    OpCase right = make("right, a line each", true,
+                        {{{{3, 9}}, {{3, 5}}},
+                         {whole_numbers({2, 20}, 0, 9), whole_numbers({2, 7}, -1, 10)},
+                         {{{1, 1}}, {{1, 1}}},
+                         {{{2, 0}}, {{2, 3}}},
+                         {{{2, 3}}, {{2, 0}}}});
+    return {left, right};
+}
+
+OpCase histc_row() {
+    OpCase row = op_case(
+        "histc", "", [](const Tensors& x) { return histc(x[0], 6, -1.5, 1.5); },
+        [](const auto& x) {
+            std::decay_t<decltype(x[0])> y({6});
+            for (std::int64_t i = 0; i < x[0].size(); ++i) {
+                for (std::int64_t bin = 0; bin < 6; ++bin) {
+                    const double from = -1.5 + 0.5 * static_cast<double>(bin);
+                    const bool below = x[0][i] < from + 0.5 || (bin == 5 && !(x[0][i] > 1.5));
+                    if (!(x[0][i] < from) && below) y[bin] += 1;
+                }
+            }
+            return y;
+        },
+        {{{{3, 50}}}, {{{1}}}, {{{}}}, {{{0, 2}}}});
+    row.differentiable = false;
+    row.errors = {
+        {[] { histc(ones({2}), 0, 0, 1); }, "histc: the number of bins must be positive, got 0"},
+        {[] { histc(ones({2}), 3, 1, 1); },
+         "histc: the range must be finite and not empty, got [1, 1]"},
+        {[] { histc(arange(3), 3, 0, 1); }, "histc: needs floating-point numbers, got i64"}};
+    return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> order_cases() {
@@ -173,6 +245,8 @@ std::vector<OpCase> order_cases() {
                                                 {whole_numbers({0}, 0, 1)}}));
     rows.push_back(unique_row("a mask", {{mask({2, 3})}, {mask({1})}, {mask({0})}}));
     rows.push_back(bincount_row());
+    for (OpCase& row : searchsorted_rows()) rows.push_back(std::move(row));
+    rows.push_back(histc_row());
     return rows;
 }
 

@@ -149,11 +149,42 @@ OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation me
     return row;
 }
 
+std::vector<OpCase> adaptive_rows() {
+    const auto make = [](const char* variant, const Size2d& size, std::vector<Sample> samples) {
+        return op_case(
+            "adaptive_avg_pool2d", variant,
+            [=](const Tensors& x) { return adaptive_avg_pool2d(x[0], size); },
+            [=](const auto& x) {
+                return reference::adaptive_avg_pool(x[0], size.rows, size.columns);
+            },
+            std::move(samples));
+    };
+    OpCase shared = make("windows that share pixels", {3, 2},
+                         {{{{2, 3, 5, 7}}}, {{{1, 2, 2, 3}}}, {{{1, 1, 1, 1}}}, {{{0, 2, 4, 5}}}});
+    shared.large = {{{20, 16, 30, 31}}};
+    shared.errors = {{[] {
+                          adaptive_avg_pool2d(ones({2, 3}), 2);
+                      },
+                      "adaptive_avg_pool2d: needs an input [N, C, H, W], got [2, 3]"},
+                     {[] {
+                          adaptive_avg_pool2d(ones({2, 3, 0, 4}), 2);
+                      },
+                      "adaptive_avg_pool2d: images [2, 3, 0, 4] have no pixels"},
+                     {[] {
+                          adaptive_avg_pool2d(ones({2, 3, 4, 4}), {2, 0});
+                      },
+                      "adaptive_avg_pool2d: the size must be positive, got 2 x 0"}};
+    OpCase equal = make("equal windows", 2, {{{{2, 3, 4, 6}}}, {{{1, 1, 2, 2}}}, {{{0, 1, 2, 2}}}});
+    equal.no_single = "there are four windows";
+    return {shared, equal};
+}
+
 }  // namespace
 
 std::vector<OpCase> pooling_cases() {
     std::vector<OpCase> rows = max_rows();
     for (OpCase& row : average_rows()) rows.push_back(std::move(row));
+    for (OpCase& row : adaptive_rows()) rows.push_back(std::move(row));
     rows.push_back(interpolate_row("nearest", {7, 3}, Interpolation::nearest));
     rows.push_back(interpolate_row("bilinear", {7, 3}, Interpolation::bilinear));
     return rows;

@@ -201,11 +201,62 @@ std::vector<OpCase> meshgrid_rows() {
     return {ij, xy};
 }
 
+std::vector<OpCase> pixel_rows() {
+    // Both from the definition of one: moves y's element to x's place, or back.
+    const auto moved = [](const auto& x, std::int64_t r, bool shuffle) {
+        const Shape& s = x.shape;
+        auto y = x;
+        y.shape = shuffle ? Shape{s[0], s[1] / (r * r), s[2] * r, s[3] * r}
+                          : Shape{s[0], s[1] * r * r, s[2] / r, s[3] / r};
+        const Shape large = shuffle ? y.shape : s, deep = shuffle ? s : y.shape;
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+            const Shape at = reference::unravel(large, i);
+            const Shape from{at[0], (at[1] * r + at[2] % r) * r + at[3] % r, at[2] / r, at[3] / r};
+            const std::int64_t j = reference::ravel_broadcast(deep, from);
+            if (shuffle) {
+                y[i] = x[j];
+            } else {
+                y[j] = x[i];
+            }
+        }
+        return y;
+    };
+    OpCase shuffle = op_case(
+        "pixel_shuffle", "", [](const Tensors& x) { return pixel_shuffle(x[0], 2); },
+        [moved](const auto& x) { return moved(x[0], 2, true); },
+        {{{{2, 8, 3, 5}}}, {{{1, 4, 1, 1}}}, {{{0, 4, 2, 2}}}});
+    shuffle.no_single = "a pixel has four parts";
+    shuffle.large = {{{20, 16, 30, 31}}};
+    shuffle.errors = {{[] {
+                           pixel_shuffle(ones({1, 6, 2, 2}), 2);
+                       },
+                       "pixel_shuffle: 2 x 2 does not divide 6 channels"},
+                      {[] {
+                           pixel_shuffle(ones({6, 2, 2}), 2);
+                       },
+                       "pixel_shuffle: needs images [N, C, H, W], got [6, 2, 2]"},
+                      {[] {
+                           pixel_shuffle(ones({1, 4, 2, 2}), 0);
+                       },
+                       "pixel_shuffle: the factor must be in [1, 32768], got 0"}};
+    OpCase back = op_case(
+        "pixel_unshuffle", "", [](const Tensors& x) { return pixel_unshuffle(x[0], 2); },
+        [moved](const auto& x) { return moved(x[0], 2, false); },
+        {{{{2, 2, 6, 4}}}, {{{1, 1, 2, 2}}}, {{{0, 4, 2, 2}}}});
+    back.no_single = "it joins four pixels";
+    back.errors = {{[] {
+                        pixel_unshuffle(ones({1, 4, 3, 2}), 2);
+                    },
+                    "pixel_unshuffle: 2 does not divide images of 3 x 2"}};
+    return {shuffle, back};
+}
+
 }  // namespace
 
 std::vector<OpCase> rearrange_cases() {
     std::vector<OpCase> rows{flip_row()};
-    for (auto* more : {roll_rows, repeat_rows, interleave_rows, axis_rows, meshgrid_rows}) {
+    for (auto* more :
+         {roll_rows, repeat_rows, interleave_rows, axis_rows, meshgrid_rows, pixel_rows}) {
         for (OpCase& row : more()) rows.push_back(std::move(row));
     }
     return rows;

@@ -110,6 +110,17 @@ void add_truth_rows(std::vector<OpCase>& rows) {
     const std::size_t first = rows.size();
     add_rows(rows, "any", any_of, any_by_definition, OfNothing::number);
     add_rows(rows, "all", all_of, all_by_definition, OfNothing::number);
+    const auto count_of = [](T x, const Axes& a, bool k) { return count_nonzero(x, a, k); };
+    const auto count_by_definition = [](const auto& v) {
+        using Number = typename std::decay_t<decltype(v)>::value_type;
+        Number count(0);
+        for (const Number& value : v) count += Number(value == Number(0) ? 0 : 1);
+        return count;
+    };
+    add_rows(rows, "count_nonzero", count_of, count_by_definition, OfNothing::number);
+    rows.push_back(exact_row("count_nonzero", "of a mask", count_of, count_by_definition, masks));
+    rows.push_back(exact_row("count_nonzero", "of whole numbers", count_of, count_by_definition,
+                             kWholeNumbers));
     for (std::size_t i = first; i < rows.size(); ++i) rows[i].differentiable = false;
 }
 

@@ -23,6 +23,42 @@ OpCase cumsum_row(const char* variant, int axis) {
     return row;
 }
 
+std::vector<OpCase> diff_rows() {
+    const auto differences = [](auto y, int axis) {
+        const auto x = y;
+        --y.shape[axis];
+        y.data.resize(static_cast<std::size_t>(numel(y.shape)));
+        for (std::int64_t i = 0; i < y.size(); ++i) {
+            Shape at = reference::unravel(y.shape, i);
+            const auto before = x[reference::ravel_broadcast(x.shape, at)];
+            ++at[axis];
+            y[i] = x[reference::ravel_broadcast(x.shape, at)] - before;
+        }
+        return y;
+    };
+    OpCase once = op_case(
+        "diff", "", [](const Tensors& x) { return diff(x[0]); },
+        [=](const auto& x) { return differences(x[0], x[0].shape.rank() - 1); },
+        {{{{3, 5}}}, {{{2}}}, {{{2, 1}}}, {{{0, 3}}}});
+    once.no_single = "one element has no differences";
+    once.large = {{{70, 1000}}};
+    once.errors = {{[] { diff(ones({3}), 1, 1); }, "diff: axis 1 is outside a tensor of rank 1"},
+                   {[] { diff(ones({3}), -1); }, "diff: n must be >= 0, got -1"},
+                   {[] { diff(ones({3}, DType::boolean)); }, "diff: needs numbers, got bool"},
+                   {[] { diff(Tensor()); }, "diff: got an undefined tensor"}};
+    OpCase twice = op_case(
+        "diff", "twice, axis 0", [](const Tensors& x) { return diff(x[0], 2, 0); },
+        [=](const auto& x) { return differences(differences(x[0], 0), 0); },
+        {{{{5, 3}}}, {{{3}}}, {{{3, 0}}}});
+    twice.no_single = once.no_single;
+    OpCase whole = once;
+    whole.variant = "of whole numbers";
+    whole.samples = {{whole_numbers({4, 6}, -5, 6)}, {whole_numbers({0, 3}, 0, 1)}};
+    whole.differentiable = false;
+    whole.errors.clear();
+    return {once, twice, whole};
+}
+
 }  // namespace
 
 std::vector<OpCase> scan_cases() {
@@ -37,6 +73,7 @@ std::vector<OpCase> scan_cases() {
                             },
                             "cumsum: axis 2 is outside a tensor of rank 2"},
                            {[] { cumsum(Tensor(), 0); }, "cumsum: got an undefined tensor"}};
+    for (OpCase& row : diff_rows()) rows.push_back(std::move(row));
     return rows;
 }
 

@@ -72,9 +72,10 @@ const std::vector<VectorBound>& vector_bounds() {
 const std::vector<ClassicalBound>& classical_bounds() {
     static const std::vector<ClassicalBound> all{
         {"\\|y - exact\\| <= n u A: n terms, with the sum A of their absolute values",
-         {"avg_pool1d", "avg_pool2d", "bmm", "conv1d", "conv2d", "cumsum", "dot", "einsum",
-          "linear", "matmul", "mm", "mv", "outer", "rotary", "scatter_add", "sum_to", "tensordot",
-          "trace"}},
+         {"avg_pool1d",       "avg_pool2d",       "bmm",    "conv1d",    "conv2d",
+          "conv_transpose1d", "conv_transpose2d", "cumsum", "dot",       "einsum",
+          "linear",           "matmul",           "mm",     "mv",        "outer",
+          "rotary",           "scatter_add",      "sum_to", "tensordot", "trace"}},
         {"\\|y - exact\\| <= n u \\|y\\|: n factors, also where partial products leave the range",
          {"prod", "cumprod"}},
         {"\\|w - exact\\| <= (2 d + (T + 12) u) w: T keys, scores within d = (D + 1) u scale "
@@ -86,6 +87,7 @@ const std::vector<ClassicalBound>& classical_bounds() {
          {"solve"}},
         {"\\|1 - a y\\| <= 3 N u \\|a\\| \\|y\\|, likewise", {"inverse"}},
         {"exact for a matrix within 3 N u \\|a\\| of a, likewise", {"det", "logdet"}},
+        {"\\|a - y y^T\\| <= 3 N u \\|a\\| for the symmetric part of a, likewise", {"cholesky"}},
     };
     return all;
 }
@@ -103,6 +105,7 @@ const std::vector<WithoutRow>& without_row() {
           "chunk",
           "concat",
           "contiguous",
+          "count_nonzero",
           "diag",
           "diagonal",
           "embedding",
@@ -145,11 +148,14 @@ const std::vector<WithoutRow>& without_row() {
           "one_hot",
           "pad",
           "permute",
+          "pixel_shuffle",
+          "pixel_unshuffle",
           "repeat",
           "repeat_interleave",
           "reshape",
           "roll",
           "scatter",
+          "searchsorted",
           "select",
           "slice",
           "sort",
@@ -172,7 +178,10 @@ const std::vector<WithoutRow>& without_row() {
          {"interpolate"}},
         {"minus the number that the target chooses: exact, and means as above", {"nll_loss"}},
         {"0 or a product with 1 / (1 - p), which is rounded first", {"dropout"}},
-        {"composed of functions above, in the range in which the parts are", {"kl_div"}},
+        {"compared in double", {"histc", "isclose"}},
+        {"composed of functions above, in the range in which the parts are",
+         {"adaptive_avg_pool2d", "cdist", "cosine_similarity", "diff", "glu", "hardswish",
+          "instance_norm", "kl_div", "lerp", "logit", "selu"}},
     };
     return all;
 }

@@ -5,8 +5,14 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/linalg.h>
+#include <tapestry/ops/masking.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
 #include <tapestry/tests/ops/range_rows.h>
 #include <tapestry/tests/settings.h>
 #include <tapestry/tests/skip.h>
@@ -144,6 +150,34 @@ Worst errors(const Tensor& a, const Tensor& b, DType dtype) {
 }
 
 }  // namespace
+
+TEST_CASE("elimination bounds: Cholesky's factor is that of a matrix within 3 n u") {
+    if (!test::kHasExact) return test::skip("no long double here is better than a double");
+    for (const DType dtype : {DType::f32, DType::f64}) {
+        for (const Kind& kind : kinds()) {
+            for (const int n : {1, 2, 3, 5, 8, 12, 40}) {
+                Generator generator(static_cast<std::uint64_t>(n));
+                std::vector<double> values;
+                for (int i = 0; i < n * n; ++i)
+                    values.push_back(kind.element(i / n, i % n, n, generator));
+                const Tensor b = tensor(values, {n, n});
+                // b b^T and a little, symmetric to the last bit.
+                Tensor a = matmul(b, transpose(b, 0, 1));
+                a = to(a + eye(n, DType::f64) * (1e-3 * max(abs(a)).item()), dtype);
+                a = tril(a) + transpose(tril(a, -1), 0, 1);
+                const Matrix l = matrix_of(cholesky(a));
+                const Matrix upper = matrix_of(transpose(cholesky(a), 0, 1).clone());
+                const Exact u = dtype == DType::f64 ? 0x1p-53L : 0x1p-24L;
+                const Exact bound = 3 * static_cast<Exact>(n) * u * norm_of(matrix_of(a));
+                CAPTURE(kind.name);
+                CAPTURE(n);
+                CHECK_LE(static_cast<double>(norm_of(residual(l, upper, matrix_of(a))) / bound), 1);
+            }
+        }
+    }
+    CHECK_THROWS_AS(cholesky(tensor<double>({{1, 2}, {2, 1}})), ValueError);
+    CHECK_THROWS_AS(cholesky(tensor<double>({{std::nan(""), 0}, {0, 1}})), ValueError);
+}
 
 TEST_CASE("elimination bounds: exact for a matrix that differs by 3 n u") {
     if (!test::kHasExact) return test::skip("no long double here is better than a double");

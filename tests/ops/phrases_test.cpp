@@ -73,6 +73,7 @@ TEST_CASE("phrases: shape and indexing") {
     const Tensor mask = gt(x, 0);
     const Tensor v = ones({3});
     const Tensor w = zeros({2});
+    const Tensor image = ones({1, 4, 2, 2});
 
     // reshape
     reshape(x, {4, -1});  // x.reshape(4, -1), x.view(4, -1)
@@ -129,6 +130,8 @@ TEST_CASE("phrases: shape and indexing") {
     repeat(x, {2, 3});           // x.repeat(2, 3)
     tile(x, {3});                // torch.tile(x, (3,))
     repeat_interleave(x, 2, 1);  // torch.repeat_interleave(x, 2, 1)
+    pixel_shuffle(image, 2);     // F.pixel_shuffle(image, 2)
+    pixel_unshuffle(image, 2);   // F.pixel_unshuffle(image, 2)
     // unbind
     unbind(x, 1);  // torch.unbind(x, 1)
     // x[i], x[mask]
@@ -192,7 +195,8 @@ TEST_CASE("phrases: numbers") {
     // abs
     abs(x);  // torch.abs(x)
     // clamp
-    clamp(x, 0, 1);  // torch.clamp(x, 0, 1)
+    clamp(x, 0, 1);   // torch.clamp(x, 0, 1)
+    lerp(x, y, 0.3);  // torch.lerp(x, y, 0.3)
     // maximum, minimum
     maximum(x, y);  // torch.maximum(x, y)
     minimum(x, y);  // torch.minimum(x, y)
@@ -230,13 +234,16 @@ TEST_CASE("phrases: numbers") {
     expm1(x);  // torch.expm1(x)
     log2(x);   // torch.log2(x)
     log10(x);  // torch.log10(x)
+    logit(x);  // torch.logit(x)
     // erf
     erf(x);  // torch.erf(x)
     // isnan, isfinite
-    isnan(x);       // torch.isnan(x)
-    isfinite(x);    // torch.isfinite(x)
-    isinf(x);       // torch.isinf(x)
-    nan_to_num(x);  // torch.nan_to_num(x)
+    isnan(x);        // torch.isnan(x)
+    isfinite(x);     // torch.isfinite(x)
+    isinf(x);        // torch.isinf(x)
+    isclose(x, y);   // torch.isclose(x, y)
+    allclose(x, y);  // torch.allclose(x, y)
+    nan_to_num(x);   // torch.nan_to_num(x)
     // in place
     z += y;  // z += y
     z -= 1;  // z -= 1
@@ -253,7 +260,7 @@ TEST_CASE("phrases: numbers") {
 
 TEST_CASE("phrases: reductions and order") {
     const Tensor x = ones({2, 3});
-    const Tensor mask = gt(x, 0), ids = arange(3);
+    const Tensor mask = gt(x, 0), ids = arange(3), line = linspace(0, 1, 5);
 
     // sum
     sum(x);                // x.sum()
@@ -267,6 +274,7 @@ TEST_CASE("phrases: reductions and order") {
     logsumexp(x, {1});  // torch.logsumexp(x, 1)
     // cumsum
     cumsum(x, 1);  // torch.cumsum(x, 1)
+    diff(x);       // torch.diff(x)
     // max, min with indices
     argmax(x, 1);            // torch.argmax(x, 1)
     max_with_indices(x, 1);  // torch.max(x, 1)
@@ -284,8 +292,9 @@ TEST_CASE("phrases: reductions and order") {
     // cumprod
     cumprod(x, 1);  // torch.cumprod(x, 1)
     // any, all
-    any(mask, {1});  // torch.any(mask, 1)
-    all(mask);       // torch.all(mask)
+    any(mask, {1});         // torch.any(mask, 1)
+    all(mask);              // torch.all(mask)
+    count_nonzero(x, {1});  // torch.count_nonzero(x, 1)
     // sort, argsort
     sort(x, 1);     // torch.sort(x, dim=1, stable=True)
     argsort(x, 1);  // torch.argsort(x, dim=1, stable=True)
@@ -293,12 +302,15 @@ TEST_CASE("phrases: reductions and order") {
     topk(x, 2, 1);      // torch.topk(x, 2, 1)
     kthvalue(x, 2, 1);  // torch.kthvalue(x, 2, 1)
     // median, quantile, unique, bincount
-    median(x, 1);         // torch.median(x, 1)
-    median(x);            // torch.median(x)
-    quantile(x, 0.5, 1);  // torch.quantile(x, 0.5, 1)
-    quantile(x, 0.5);     // torch.quantile(x, 0.5)
-    unique(x);            // torch.unique(x, return_inverse=True, return_counts=True)
-    bincount(ids);        // torch.bincount(ids)
+    median(x, 1);                 // torch.median(x, 1)
+    median(x);                    // torch.median(x)
+    quantile(x, 0.5, 1);          // torch.quantile(x, 0.5, 1)
+    quantile(x, 0.5);             // torch.quantile(x, 0.5)
+    unique(x);                    // torch.unique(x, return_inverse=True, return_counts=True)
+    bincount(ids);                // torch.bincount(ids)
+    histc(x, 4, 0, 2);            // torch.histc(x, 4, 0, 2)
+    searchsorted(line, x);        // torch.searchsorted(line, x)
+    searchsorted(line, x, true);  // torch.searchsorted(line, x, right=True)
 }
 
 TEST_CASE("phrases: products") {
@@ -321,10 +333,13 @@ TEST_CASE("phrases: products") {
     // einsum
     einsum("ij,jk->ik", {a, b});  // torch.einsum("ij,jk->ik", a, b)
     // inverse, solve, svd
-    solve(m, v);  // torch.linalg.solve(m, v)
-    inverse(m);   // torch.linalg.inv(m)
-    det(m);       // torch.det(m)
-    logdet(m);    // torch.logdet(m)
+    solve(m, v);              // torch.linalg.solve(m, v)
+    inverse(m);               // torch.linalg.inv(m)
+    det(m);                   // torch.det(m)
+    logdet(m);                // torch.logdet(m)
+    cholesky(m);              // torch.linalg.cholesky(m)
+    cosine_similarity(a, v);  // F.cosine_similarity(a, v, dim=-1)
+    cdist(a, m);              // torch.cdist(a, m)
     // not there: torch.linalg.svd(a)
 }
 
@@ -372,6 +387,9 @@ TEST_CASE("phrases: layers and losses") {
     hardtanh(x);          // F.hardtanh(x)
     logsigmoid(x);        // F.logsigmoid(x)
     softsign(x);          // F.softsign(x)
+    hardswish(x);         // F.hardswish(x)
+    selu(x);              // F.selu(x)
+    glu(x, 0);            // F.glu(x, 0)
     mish(x);              // F.mish(x)
     // binary_cross_entropy_with_logits
     binary_cross_entropy_with_logits(x, y);  // F.binary_cross_entropy_with_logits(x, y)
@@ -387,21 +405,25 @@ TEST_CASE("phrases: layers and losses") {
 TEST_CASE("phrases: small vision") {
     const Tensor x = ones({2, 3, 8, 8}), row = ones({2, 3, 9});
     const Tensor w = ones({4, 3, 3, 3}), w1 = ones({4, 3, 3}), b = ones({4});
+    const Tensor w2 = ones({3, 4, 3, 3}), w3 = ones({3, 4, 3});
     const Tensor m = zeros({3}), v = ones({3});
 
     // batch_norm, group_norm
     batch_norm(x);          // F.batch_norm(x, None, None, training=True)
     batch_norm(x, {m, v});  // F.batch_norm(x, m, v)
     group_norm(x, 3);       // F.group_norm(x, 3)
+    instance_norm(x);       // F.instance_norm(x)
     // conv1d, conv2d
     conv1d(row, w1);                                    // F.conv1d(row, w1)
     conv2d(x, w, b, {.stride = 2, .padding = {1, 0}});  // F.conv2d(x, w, b, 2, (1, 0))
+    conv_transpose1d(row, w3);                          // F.conv_transpose1d(row, w3)
+    conv_transpose2d(x, w2, b, {.stride = 2});          // F.conv_transpose2d(x, w2, b, 2)
     // pooling, interpolate
     max_pool2d(x, 2);                               // F.max_pool2d(x, 2)
     avg_pool2d(x, 3, {.stride = 2, .padding = 1});  // F.avg_pool2d(x, 3, 2, 1)
     max_pool1d(row, 3);                             // F.max_pool1d(row, 3)
     avg_pool1d(row, 3, {}, false);                  // F.avg_pool1d(row, 3, count_include_pad=False)
-    mean(x, {2, 3}, true);                          // F.adaptive_avg_pool2d(x, 1)
+    adaptive_avg_pool2d(x, {3, 2});                 // F.adaptive_avg_pool2d(x, (3, 2))
     interpolate(x, {16, 12});                       // F.interpolate(x, (16, 12))
     interpolate(x, 16, Interpolation::bilinear);    // F.interpolate(x, 16, mode="bilinear")
 }

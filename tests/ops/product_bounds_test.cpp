@@ -175,6 +175,20 @@ std::vector<ProductRow> windows() {
              return reference::as_row(reference::conv2d(
                  reference::as_image(x[0]), reference::as_image(x[1]), &x[2], {{}, three}, 1));
          }},
+        {"conv_transpose2d",
+         {{2, 8, 9, 7}, {8, 5, 3, 3}, {5}},
+         [](const Tensors& x) { return conv_transpose2d(x[0], x[1], x[2], {.padding = 1}); },
+         [three](const Arrays& x) {
+             return reference::conv_transpose2d(x[0], x[1], &x[2], {three, three}, 0, 0, 1);
+         }},
+        {"conv_transpose1d",
+         {{2, 16, 40}, {16, 6, 3}, {6}},
+         [](const Tensors& x) { return conv_transpose1d(x[0], x[1], x[2], {.padding = 1}); },
+         [three](const Arrays& x) {
+             return reference::as_row(reference::conv_transpose2d(reference::as_image(x[0]),
+                                                                  reference::as_image(x[1]), &x[2],
+                                                                  {{}, three}, 0, 0, 1));
+         }},
         {"avg_pool2d",
          {{2, 3, 8, 6}},
          [](const Tensors& x) { return avg_pool2d(x[0], 2); },

@@ -5,6 +5,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/pooling.h>
 #include <tapestry/ops/reduction.h>
@@ -130,4 +131,18 @@ TEST_CASE("special values: max_pool2d takes the first of equals, NaN before all,
     tape.backward(y, {.cotangent = tensor(std::vector<double>{1, 10, 100}, {1, 1, 1, 3})});
     CHECK_EQ(x.grad().to_vector<double>(),
              std::vector<double>{0, 1, 10, 0, 100, 0, 0, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("special values: what is close, and to what") {
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    const Tensor a = tensor<double>({inf, inf, 1, -inf, nan, 0, 1e8});
+    const Tensor b = tensor<double>({inf, -inf, inf, 1, nan, 1e-8, 1e8 + 999});
+    const auto expected = [](std::vector<double> values) { return values; };
+    CHECK_EQ(isclose(a, b).to_vector<double>(), expected({1, 0, 0, 0, 0, 1, 1}));
+    CHECK_EQ(isclose(a, b, 1e-5, 1e-8, true).to_vector<double>(), expected({1, 0, 0, 0, 1, 1, 1}));
+    CHECK_EQ(isclose(a, b, 0, 0).to_vector<double>(), expected({1, 0, 0, 0, 0, 0, 0}));
+    CHECK(allclose(ones({3}), ones({3}) * (1 + 1e-6)));
+    CHECK_FALSE(allclose(ones({3}), tensor<float>({1, 1, 1.001F})));
+    CHECK(allclose(ones({0}), ones({1})));
+    CHECK(allclose(arange(5), arange(5)));
 }

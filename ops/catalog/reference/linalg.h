@@ -47,6 +47,25 @@ Array<T> linear(const Array<T>& x, const Array<T>& weight, const Array<T>* bias)
     return y;
 }
 
+/// L, lower triangular, with L L^T = (a + a^T) / 2: row by row, from sums.
+template <class T>
+Array<T> cholesky(const Array<T>& a) {
+    using std::sqrt;
+    Array<T> l(a.shape);
+    const std::int64_t n = a.shape.back();
+    for (std::int64_t at = 0; at < a.size(); at += n * n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            for (std::int64_t j = 0; j <= i; ++j) {
+                T rest = (a[at + i * n + j] + a[at + j * n + i]) / T(2);
+                for (std::int64_t k = 0; k < j; ++k)
+                    rest = rest - l[at + i * n + k] * l[at + j * n + k];
+                l[at + i * n + j] = i == j ? sqrt(rest) : rest / l[at + j * n + j];
+            }
+        }
+    }
+    return l;
+}
+
 // ---- determinants and systems -------------------------------------------------------------------
 // Determinants by Laplace's expansion, systems by Cramer's rule: for matrices of a few rows.
 

@@ -64,6 +64,38 @@ Array<T> conv2d(const Array<T>& x, const Array<T>& weight, const Array<T>* bias,
     return y;
 }
 
+/// Each pixel of x [N, C, H, W] adds its multiple of the weight [C, O / groups, h, w] to the pixels
+/// that its window reads in conv2d; bias may be null. The result has `down` and `across` rows and
+/// columns more than conv2d needs to give x's.
+template <class T>
+Array<T> conv_transpose2d(const Array<T>& x, const Array<T>& weight, const Array<T>* bias,
+                          Windows w, std::int64_t down, std::int64_t across, std::int64_t groups) {
+    w.down.kernel = weight.shape[2];
+    w.across.kernel = weight.shape[3];
+    const auto size = [](const Steps& steps, std::int64_t places) {
+        return (places - 1) * steps.stride + steps.dilation * (steps.kernel - 1) + 1 -
+               2 * steps.padding;
+    };
+    const std::int64_t each = weight.shape[1], inputs = x.shape[1];
+    Array<T> y({x.shape[0], each * groups, size(w.down, x.shape[2]) + down,
+                size(w.across, x.shape[3]) + across});
+    for (std::int64_t flat = 0; bias != nullptr && flat < y.size(); ++flat) {
+        y[flat] = (*bias)[unravel(y.shape, flat)[1]];
+    }
+    for (std::int64_t flat = 0; flat < x.size(); ++flat) {
+        const Shape at = unravel(x.shape, flat);
+        const std::int64_t c = at[1];
+        for (std::int64_t o = 0; o < each; ++o) {
+            const std::int64_t channel = c * groups / inputs * each + o;
+            for_each_pixel(y.shape, w, at, channel, [&](auto i, auto j, auto pixel) {
+                const std::int64_t row = (c * each + o) * w.down.kernel + i;
+                y[pixel] += weight[row * w.across.kernel + j] * x[flat];
+            });
+        }
+    }
+    return y;
+}
+
 /// y[n, c, p, q] = f(the elements of the window that are inside the image)
 template <class T, class F>
 Array<T> pool(const Array<T>& x, const Windows& w, const F& f) {
@@ -95,6 +127,28 @@ Array<T> avg_pool(const Array<T>& x, const Windows& w, bool count_padding) {
         const auto all = static_cast<std::size_t>(w.down.kernel * w.across.kernel);
         return sum / T(static_cast<double>(count_padding ? all : inside.size()));
     });
+}
+
+/// The mean of rows floor(p H / P) to ceil((p + 1) H / P) - 1 and columns likewise.
+template <class T>
+Array<T> adaptive_avg_pool(const Array<T>& x, std::int64_t rows, std::int64_t columns) {
+    Array<T> y({x.shape[0], x.shape[1], rows, columns});
+    const std::int64_t h = x.shape[2], w = x.shape[3];
+    for (std::int64_t flat = 0; flat < y.size(); ++flat) {
+        const Shape at = unravel(y.shape, flat);
+        double count = 0;
+        for (std::int64_t i = 0; i < h; ++i) {
+            for (std::int64_t j = 0; j < w; ++j) {
+                const bool inside = (i + 1) * rows > at[2] * h && i * rows < (at[2] + 1) * h &&
+                                    (j + 1) * columns > at[3] * w && j * columns < (at[3] + 1) * w;
+                if (!inside) continue;
+                y[flat] += x[((at[0] * x.shape[1] + at[1]) * h + i) * w + j];
+                ++count;
+            }
+        }
+        y[flat] = y[flat] / T(count);
+    }
+    return y;
 }
 
 /// An array [N, C, L] as images with one row, and back.
