@@ -32,7 +32,7 @@ private:
     // Pairs of whole characters, an open table; 0 is free.
     std::vector<std::uint64_t> pairs_ = std::vector<std::uint64_t>(64);
     std::size_t size_ = 0;
-    // A token may begin or end within a character. Of such a pair the two bytes that meet count.
+    // A token may begin or end within a character: then the two bytes that meet are what counts.
     std::bitset<1 << 16> bytes_;
 };
 

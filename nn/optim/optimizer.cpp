@@ -2,8 +2,10 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/floating_point.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -115,6 +117,11 @@ void Optimizer::check_parameters() const {
         if (leaf->untrained.use_count() == 0) continue;
         const auto untrained = leaf->untrained.lock();
         if (untrained && is_untrained(*untrained)) fail_untrained(*untrained->place);
+    }
+    const auto has_gradient = [](const Slot& slot) { return slot.parameter.grad().defined(); };
+    if (std::none_of(slots_.begin(), slots_.end(), has_gradient)) [[unlikely]] {
+        fail("optimizer: none of its {} has a gradient: there was no backward pass since zero_grad",
+             pluralize(static_cast<std::int64_t>(slots_.size()), "parameter"));
     }
 }
 

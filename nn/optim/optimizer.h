@@ -108,8 +108,8 @@ public:
     /// One step along the gradients that the tapes have put into grad(), multiplied by grad_scale
     /// (clipping in the same pass over memory). Parameters without a gradient stay as they are.
     ///
-    /// Throws ValueError, before anything has changed, if the optimiser has no parameters; if one
-    /// has been replaced since the optimiser was made (by an assignment or Module::to); or if a
+    /// Throws ValueError, before anything has changed, if the optimiser has no parameters; if none
+    /// has a gradient, because there was no backward pass since zero_grad(); if one has been replaced since the optimiser was made (by an assignment or Module::to); or if a
     /// module's parameter that no living optimiser holds got a gradient: it was forgotten, should
     /// be frozen, or its module was never registered.
     void step(double grad_scale = 1);

@@ -56,6 +56,20 @@ TEST_CASE("optimizer errors: no parameters") {
     check_throws<ValueError>([&] { frozen.step(); }, words);
 }
 
+TEST_CASE("optimizer errors: no gradient") {
+    const Two model;
+    AdamW optimizer(model, {});
+    const char* const words =
+        "optimizer: none of its 4 parameters has a gradient: there was no backward pass since "
+        "zero_grad";
+    check_throws<ValueError>([&] { optimizer.step(); }, words);
+    walk_back(model);
+    optimizer.step();
+    optimizer.zero_grad();
+    check_throws<ValueError>([&] { optimizer.step(); }, words);
+    CHECK_EQ(optimizer.steps(), 1);
+}
+
 TEST_CASE("optimizer errors: a parameter that was replaced") {
     Two model;
     const Tensor kept = model.first.weight;  // keeps it alive
@@ -80,6 +94,7 @@ TEST_CASE("optimizer errors: a module that was converted, or is gone") {
     model->to(DType::f64);
     check_replaced(optimizer, "\"first.weight\" [3, 2]");
     AdamW again(*model, {});
+    model->first.weight.set_grad(ones({3, 2}, DType::f64));
     again.step();
     model.reset();
     check_replaced(again, "\"first.weight\" [3, 2]");
