@@ -204,7 +204,7 @@ check 1.5 docs markdown "${documents[@]}"
 check 1.5 CHANGELOG markdown CHANGELOG.md
 check 1.5 CONTRIBUTING markdown CONTRIBUTING.md SECURITY.md
 check 1.5 "help and errors" messages "${commands[@]}"
-check 9 "course, experiments" markdown "${course[@]}"
+check 3 "course, experiments" markdown "${course[@]}"
 for room in core autograd ops nn examples; do
     mapfile -t sources < <(cpp $room)
     check 2 "comments of $room" comments "${sources[@]}"
