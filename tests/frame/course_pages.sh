@@ -3,7 +3,9 @@
 # another without something to look at: a program, an output, a formula, a picture, a table or a list. At
 # least one picture is from docs/course/pictures, with words in the page's language; every picture there
 # is shown by a page or the README. An inline formula follows a space, because otherwise GitHub shows its
-# dollar signs. A translation has Chinese characters.
+# dollar signs. A translation has Chinese characters. Each row of a scoreboard (a table that begins
+# "| scoreboard |", "| 记分牌 |") has the figures that a program of this or an earlier chapter prints:
+# "MODEL: N parameters, loss L". A page's scoreboard continues the one before it by at least a row.
 # Usage: course_pages.sh SOURCE_DIR
 set -euo pipefail
 
@@ -29,9 +31,31 @@ long_stretches() {
          { words += NF; if (words > 450) { print FNR; words = 0 } }' "$1"
 }
 
+# The rows of a page's scoreboard as programs print them.
+scoreboard() {
+    awk -F ' *[|] *' '/^\| (scoreboard|记分牌) / { inside = 1; next }
+         !/^\|/ { inside = 0 }
+         inside && !/^\|-/ { gsub(/（.*|`/, "", $2); print $2 ": " $4 " parameters, loss " $5 }' "$1"
+}
+
+# check_scoreboards PAGE...: the chapters in order; one line per violation.
+check_scoreboards() {
+    local page printed='' rows=0 row n
+    for page; do
+        printed+=$(grep -E '^[^|]+: [0-9]+ parameters, loss [0-9.]+$' "$page" || true)$'\n'
+        n=$(scoreboard "$page" | wc -l)
+        ((n == 0 || n > rows)) || echo "$(basename "$page"): the scoreboard does not grow"
+        ((n == 0)) || rows=$n
+        while read -r row; do
+            grep -qxF "$row" <<<"$printed" || echo "$(basename "$page"): no program prints \"$row\""
+        done < <(scoreboard "$page")
+    done
+    ((rows > 0)) || echo "no scoreboard"
+}
+
 # check COURSE: one line per violation; status 1 if there are any.
 check() {
-    local wrong=0 page characters shown svg line
+    local wrong=0 page pages language characters shown svg line
     say() { echo "$(basename "$1"): $2"; wrong=1; }
     for page in "$1"/[0-9]*.md; do
         if [[ $page == *.zh.md ]]; then
@@ -53,6 +77,11 @@ check() {
             grep -qsF "](docs/course/pictures/$(basename "$svg"))" "$1"/../../README*.md ||
             say "$svg" "shown nowhere"
     done
+    for language in '' zh; do
+        mapfile -t pages < <(find "$1" -name "[0-9]*${language:+.$language}.md" | sort -V)
+        [[ -n $language ]] || mapfile -t pages < <(printf '%s\n' "${pages[@]}" | grep -v '\.zh\.md$')
+        while read -r line; do echo "$line"; wrong=1; done < <(check_scoreboards "${pages[@]}")
+    done
     ((wrong == 0))
 }
 
@@ -61,7 +90,9 @@ planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/pictures"
 touch "$planted/pictures/a.svg" "$planted/pictures/b.svg"
-{ seq 440; echo '![a](pictures/a.svg)'; seq 460; } >"$planted/1-one.md"
+{ seq 440; echo '![a](pictures/a.svg)'; seq 460
+  printf '%s\n' 'A: 3 parameters, loss 1.5' '' '| scoreboard | sees | parameters | loss |' '|---|---|---:|---:|' \
+      '| A | a letter | 3 | 1.5 |' '| B | two | 4 | 1.5 |'; } >"$planted/1-one.md"
 # shellcheck disable=SC2016  # the dollars are the page's
 printf '%s\n' '字，$x$' '字 $x$，`$`' '![a](pictures/a.svg)' >"$planted/1-one.zh.md"
 found=$(check "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
@@ -69,7 +100,9 @@ wanted='1-one.md: line 892: more than 450 words in a row with nothing to look at
 1-one.zh.md: line 1: no space before a formula
 1-one.zh.md: no picture of its own
 1-one.zh.md: a picture in the other language
-b.svg: shown nowhere'
+b.svg: shown nowhere
+1-one.md: no program prints "B: 4 parameters, loss 1.5"
+no scoreboard'
 [[ $found == "$wanted" ]] || { echo "FAILED: found:" "$found"; exit 1; }
 
 check "$1/docs/course" || exit 1

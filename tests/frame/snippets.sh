@@ -76,11 +76,15 @@ mpirun=$(mpirun_of "$build")
 # Does it include headers of Eigen or Ceres?
 is_for_adapters() { grep -qE '^#include <(Eigen|ceres)/' "$1"; }
 
+# The course's text.
+stories='#include <tapestry/examples/stories/stories.h>'
+
 joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
 
 # compile PROGRAM: creates its .exe, or prints the compiler's messages.
 compile() {
     local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt) first=()
+    ! grep -qF "$stories" "$1" || libraries=("$build/examples/libtapestry_stories.a" "${libraries[@]}")
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
     ! is_for_adapters "$1" || libraries+=(-isystem /usr/include/eigen3 -lceres -lglog)
     # A precompiled header is used only if nothing is read before it.
@@ -91,12 +95,12 @@ compile() {
 
 includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
 
-# Does a program include only tapestry.h? Then it can be compiled in a namespace together with
+# Does a program include only tapestry.h, and perhaps the course's text? Then it can be compiled in a namespace together with
 # others, which saves several times the program's own cost: reading the header. (A name that the
 # program and the library both declare is ambiguous only in a program compiled alone: --alone finds
 # it.)
 is_groupable() {
-    [[ $alone == no ]] && [[ $(grep '^ *#' "$1") == '#include <tapestry/tapestry.h>' ]] &&
+    [[ $alone == no ]] && [[ $(grep '^ *#' "$1" | grep -vxF "$stories") == '#include <tapestry/tapestry.h>' ]] &&
         grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"
 }
 
@@ -107,7 +111,7 @@ compile_together() {
     local name=$work/together.$1 program i=0
     shift
     {
-        printf '#include <tapestry/tapestry.h>\n\n#include <cstdlib>\n'
+        printf '#include <tapestry/tapestry.h>\n%s\n\n#include <cstdlib>\n' "$stories"
         for program; do
             echo "namespace program_$i {"
             sed '/^#include/d; s/^int main() {/int run() {/; /^int run() {/,/^}/ s/^}/    return 0;\n}/' "$program"
