@@ -87,8 +87,10 @@ compile() {
     ! grep -qF "$stories" "$1" || libraries=("$build/examples/libtapestry_stories.a" "${libraries[@]}")
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
     ! is_for_adapters "$1" || libraries+=(-isystem /usr/include/eigen3 -lceres -lglog)
-    # A precompiled header is used only if nothing is read before it.
+    # A precompiled header is used only if nothing is read before it, with the same options.
     ! includes_all "$1" || first=(-include "$work/include/tapestry/tapestry.h")
+    # Vectors written by hand are for this processor, and slow unless they are optimised.
+    ! grep -q '^#include <xsimd/' "$1" || first=(-O3 -march=native)
     "$compiler" -std=c++20 -fopenmp "${first[@]}" -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
         -o "$name.exe" "${libraries[@]}" >"$name.said" 2>&1 || true
 }

@@ -78,11 +78,12 @@ let count = 0;
 for (const file of chapters) {
   const chapter = path.basename(file, '.md');
   const programs = programsOf(fs.readFileSync(file, 'utf8'));
-  const includes = new Set(programs.flatMap(({ text }) => text.match(/^#include.*$/gm)));
+  for (const [i, program] of programs.entries()) program.leftOut = leftOut.has(`${chapter} ${i + 1}`);
+  const includes = new Set(programs.flatMap(({ text, leftOut: out }) => out ? [] : text.match(/^#include.*$/gm)));
   const functions = programs.map((program, i) => {
-    program.numbers = editableNumbers(program.text);
+    program.numbers = program.leftOut ? [] : editableNumbers(program.text);
     program.index = count + i;
-    program.leftOut = leftOut.has(`${chapter} ${i + 1}`);
+    if (program.leftOut) return `namespace program_${program.index} {\nint run() { return 1; }\n}\n`;
     return asFunction(program, program.index);
   });
   count += programs.length;
