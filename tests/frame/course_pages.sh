@@ -6,6 +6,8 @@
 # dollar signs. A translation has Chinese characters. Each row of a scoreboard (a table that begins
 # "| scoreboard |", "| 记分牌 |") has the figures that a program of this or an earlier chapter prints:
 # "MODEL: N parameters, loss L". A page's scoreboard continues the one before it by at least a row.
+# A chapter says in front what it needs, and ends with a summary, usual misunderstandings, and five to
+# seven questions in three grades, numbered through, each with its answer folded away below it.
 # Usage: course_pages.sh SOURCE_DIR
 set -euo pipefail
 
@@ -53,6 +55,34 @@ check_scoreboards() {
     ((rows > 0)) || echo "no scoreboard"
 }
 
+# questions PAGE: what is missing of its frame, a line each.
+questions() {
+    local heading headings
+    if [[ $1 == *.zh.md ]]; then
+        headings=('## 小结' '## 常见的误解' '## 问题' '### 想一想' '### 推一推' '### 跑一跑，改一改')
+        grep -qF '*需要：*' "$1" || echo "no line of what it needs"
+    else
+        headings=('## In short' '## Often misunderstood' '## Questions' '### Think' '### Derive' '### Run and change')
+        tr "\n" " " <"$1" | grep -qF "*You need:*" || echo "no line of what it needs"
+    fi
+    for heading in "${headings[@]}"; do grep -qxF "$heading" "$1" || echo "no heading \"$heading\""; done
+    ! grep -qE '\*(Answer|答案)[:：]?\*' "$1" || echo "an answer that is not folded away"
+    awk -v first="${headings[2]}" '
+        $0 == first { inside = 1; next }
+        /^## / { inside = 0 }
+        !inside { next }
+        /^[0-9]+\. / { if ($0 + 0 != ++asked) print "question " asked " has the number " $0 + 0
+                       if (open) print "question " asked - 1 " has no answer"
+                       open = 1 }
+        /^   <details><summary>/ { if (!open) print "two answers to question " asked; open = 0; ++folded }
+        /^   <\/details>$/ { ++closed }
+        END {
+            if (open) print "question " asked " has no answer"
+            if (folded != closed) print folded + 0 " answers begin, " closed + 0 " end"
+            if (asked < 5 || asked > 7) print asked + 0 " questions"
+        }' "$1"
+}
+
 # check COURSE: one line per violation; status 1 if there are any.
 check() {
     local wrong=0 page pages language characters shown svg line
@@ -69,6 +99,7 @@ check() {
             shown=$(pictures "$page" | grep -vc '\.zh\.svg$' || true)
         fi
         while read -r line; do say "$page" "line $line: no space before a formula"; done < <(unseen_formulas "$page")
+        while read -r line; do say "$page" "$line"; done < <(questions "$page")
         ((shown > 0)) || say "$page" "no picture of its own"
         [[ $shown == "$(pictures "$page" | wc -l)" ]] || say "$page" "a picture in the other language"
     done
@@ -92,12 +123,28 @@ mkdir "$planted/pictures"
 touch "$planted/pictures/a.svg" "$planted/pictures/b.svg"
 { seq 440; echo '![a](pictures/a.svg)'; seq 460
   printf '%s\n' 'A: 3 parameters, loss 1.5' '' '| scoreboard | sees | parameters | loss |' '|---|---|---:|---:|' \
-      '| A | a letter | 3 | 1.5 |' '| B | two | 4 | 1.5 |'; } >"$planted/1-one.md"
+      '| A | a letter | 3 | 1.5 |' '| B | two | 4 | 1.5 |' '*You need:* 0. *Answer:* no.' '## In short' \
+      '## Often misunderstood' '## Questions' '### Think' '### Derive' '1. Why?' '3. How?' '' \
+      '   <details><summary>Answer</summary>' ''; } >"$planted/1-one.md"
 # shellcheck disable=SC2016  # the dollars are the page's
 printf '%s\n' '字，$x$' '字 $x$，`$`' '![a](pictures/a.svg)' >"$planted/1-one.zh.md"
 found=$(check "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
 wanted='1-one.md: line 892: more than 450 words in a row with nothing to look at
+1-one.md: no heading "### Run and change"
+1-one.md: an answer that is not folded away
+1-one.md: question 2 has the number 3
+1-one.md: question 1 has no answer
+1-one.md: 1 answers begin, 0 end
+1-one.md: 2 questions
 1-one.zh.md: line 1: no space before a formula
+1-one.zh.md: no line of what it needs
+1-one.zh.md: no heading "## 小结"
+1-one.zh.md: no heading "## 常见的误解"
+1-one.zh.md: no heading "## 问题"
+1-one.zh.md: no heading "### 想一想"
+1-one.zh.md: no heading "### 推一推"
+1-one.zh.md: no heading "### 跑一跑，改一改"
+1-one.zh.md: 0 questions
 1-one.zh.md: no picture of its own
 1-one.zh.md: a picture in the other language
 b.svg: shown nowhere
