@@ -7,7 +7,8 @@
 # "| scoreboard |", "| 记分牌 |") has the figures that a program of this or an earlier chapter prints:
 # "MODEL: N parameters, loss L". A page's scoreboard continues the one before it by at least a row.
 # A chapter says in front what it needs, and ends with a summary, usual misunderstandings, and five to
-# seven questions in three grades, numbered through, each with its answer folded away below it.
+# seven questions in three grades, numbered through, each with its answer folded away below it. A line
+# "> TEXT" quotes what a model writes in a program's output, on any page.
 # Usage: course_pages.sh SOURCE_DIR
 set -euo pipefail
 
@@ -85,7 +86,7 @@ questions() {
 
 # check COURSE: one line per violation; status 1 if there are any.
 check() {
-    local wrong=0 page pages language characters shown svg line
+    local wrong=0 page pages language outputs characters shown svg line
     say() { echo "$(basename "$1"): $2"; wrong=1; }
     for page in "$1"/[0-9]*.md; do
         if [[ $page == *.zh.md ]]; then
@@ -103,6 +104,12 @@ check() {
         ((shown > 0)) || say "$page" "no picture of its own"
         [[ $shown == "$(pictures "$page" | wc -l)" ]] || say "$page" "a picture in the other language"
     done
+    # shellcheck disable=SC2016  # the quotes are a page's
+    outputs=$(cat "$1"/[0-9]*.md | sed -n '/^```text$/,/^```$/p')
+    while IFS=: read -r page line; do
+        grep -qF -- "$line" <<<"$outputs" ||
+            say "$page" "no program writes \"$line\""
+    done < <(grep -E '^> ' "$1"/[0-9]*.md | sed 's/:> /:/')
     for svg in "$1"/pictures/*.svg; do
         grep -qF "](pictures/$(basename "$svg"))" "$1"/[0-9]*.md ||
             grep -qsF "](docs/course/pictures/$(basename "$svg"))" "$1"/../../README*.md ||
@@ -124,7 +131,7 @@ touch "$planted/pictures/a.svg" "$planted/pictures/b.svg"
 { seq 440; echo '![a](pictures/a.svg)'; seq 460
   printf '%s\n' 'A: 3 parameters, loss 1.5' '' '| scoreboard | sees | parameters | loss |' '|---|---|---:|---:|' \
       '| A | a letter | 3 | 1.5 |' '| B | two | 4 | 1.5 |' '*You need:* 0. *Answer:* no.' '## In short' \
-      '## Often misunderstood' '## Questions' '### Think' '### Derive' '1. Why?' '3. How?' '' \
+      '## Often misunderstood' '## Questions' '### Think' '### Derive' '1. Why?' '3. How?' '' '> a text' \
       '   <details><summary>Answer</summary>' ''; } >"$planted/1-one.md"
 # shellcheck disable=SC2016  # the dollars are the page's
 printf '%s\n' '字，$x$' '字 $x$，`$`' '![a](pictures/a.svg)' >"$planted/1-one.zh.md"
@@ -147,6 +154,7 @@ wanted='1-one.md: line 892: more than 450 words in a row with nothing to look at
 1-one.zh.md: 0 questions
 1-one.zh.md: no picture of its own
 1-one.zh.md: a picture in the other language
+1-one.md: no program writes "a text"
 b.svg: shown nowhere
 1-one.md: no program prints "B: 4 parameters, loss 1.5"
 no scoreboard'
