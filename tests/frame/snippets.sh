@@ -31,10 +31,11 @@ work_of() {
     echo "$work/${path//\//_}"
 }
 
-# Every program begins by reading this header, which takes longer than everything else: g++ uses a
-# precompiled one (clang would need an option). It is the same header, so nothing else changes.
+# Every program begins by reading this header, which takes longer than everything else: for programs
+# compiled alone g++ uses a precompiled one (clang would need an option), which takes as long as three
+# readings. It is the same header, so nothing else changes.
 mkdir -p "$work/include/tapestry"
-"$compiler" -w -std=c++20 -fopenmp -I "$build/include" "${flags[@]}" -x c++-header \
+[[ $alone == no ]] || "$compiler" -w -std=c++20 -fopenmp -I "$build/include" "${flags[@]}" -x c++-header \
     "$build/include/tapestry/tapestry.h" -o "$work/include/tapestry/tapestry.h.gch"
 
 # Splits a document into NAME.1.cpp, NAME.1.txt, NAME.2.cpp, ...: programs and expected outputs.
@@ -79,6 +80,8 @@ is_for_adapters() { grep -qE '^#include <(Eigen|ceres)/' "$1"; }
 # The course's text.
 stories='#include <tapestry/examples/stories/stories.h>'
 
+has_vectors() { grep -q '^#include <xsimd/' "$1"; }
+
 joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
 
 # compile PROGRAM: creates its .exe, or prints the compiler's messages.
@@ -88,23 +91,26 @@ compile() {
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
     ! is_for_adapters "$1" || libraries+=(-isystem /usr/include/eigen3 -lceres -lglog)
     # A precompiled header is used only if nothing is read before it, with the same options.
-    ! includes_all "$1" || first=(-include "$work/include/tapestry/tapestry.h")
+    [[ $alone == no ]] || ! includes_all "$1" || first=(-include "$work/include/tapestry/tapestry.h")
     # Vectors written by hand are for this processor, and slow unless they are optimised.
-    ! grep -q '^#include <xsimd/' "$1" || first=(-O3 -march=native)
+    ! has_vectors "$1" || first=(-O3 -march=native)
     "$compiler" -std=c++20 -fopenmp "${first[@]}" -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
         -o "$name.exe" "${libraries[@]}" >"$name.said" 2>&1 || true
 }
 
 includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
 
-# Does a program include only tapestry.h, and perhaps the course's text? Then it can be compiled in a namespace together with
-# others, which saves several times the program's own cost: reading the header. (A name that the
-# program and the library both declare is ambiguous only in a program compiled alone: --alone finds
-# it.)
+# Does a program include tapestry.h, and has it nothing for the preprocessor but includes? Then it can
+# be compiled in a namespace together with others, which saves several times the program's own cost:
+# reading the header. (A name that the program and the library both declare is ambiguous only in a
+# program compiled alone: --alone finds it.)
 is_groupable() {
-    [[ $alone == no ]] && [[ $(grep '^ *#' "$1" | grep -vxF "$stories") == '#include <tapestry/tapestry.h>' ]] &&
+    [[ $alone == no ]] && includes_all "$1" && ! joins_processes "$1" && ! has_vectors "$1" &&
+        ! grep -q '^ *#[^i]' "$1" &&
         grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"
 }
+
+includes_more() { [[ $(grep -c '^#include' "$1") != 1 ]]; }
 
 # compile_together NAME PROGRAM...: one program that runs each of these, by its number; scripts in
 # their places run it. Programs that do not compile together are compiled alone, to report their
@@ -113,8 +119,9 @@ compile_together() {
     local name=$work/together.$1 program i=0
     shift
     {
-        printf '#include <tapestry/tapestry.h>\n%s\n\n#include <cstdlib>\n' "$stories"
+        printf '#include <tapestry/tapestry.h>\n\n#include <cstdlib>\n'
         for program; do
+            sed -n '/^#include/p' "$program"
             echo "namespace program_$i {"
             sed '/^#include/d; s/^int main() {/int run() {/; /^int run() {/,/^}/ s/^}/    return 0;\n}/' "$program"
             echo '}'
@@ -141,22 +148,31 @@ compile_together() {
 
 mapfile -t documents < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
 for document in "${documents[@]}"; do split "$document"; done
-together=() others=()
+# Those that include more are last in their group: to the others only tapestry.h is known.
+together=() last=() others=()
 for program in "$work"/*.cpp; do
     if is_for_adapters "$program"; then kind=yes; else kind=no; fi
     if [[ $kind != "$adapters" ]]; then
         mv "$program" "$program.left_out"
         continue
     fi
-    if is_groupable "$program"; then together+=("$program"); else others+=("$program"); fi
+    if ! is_groupable "$program"; then
+        others+=("$program")
+    elif includes_more "$program"; then
+        last+=("$program")
+    else
+        together+=("$program")
+    fi
 done
+together+=("${last[@]}")
 
 # Runs as many compilers at once as there are cores; the programs themselves run one after another.
 in_turn() {
     while (($(jobs -pr | wc -l) >= $(nproc))); do wait -n || true; done
     "$@" &
 }
-at_once=16
+at_once=$(((${#together[@]} + $(nproc) - 1) / $(nproc)))
+((at_once >= 16)) || at_once=16
 for ((i = 0; i < ${#together[@]}; i += at_once)); do
     in_turn compile_together $i "${together[@]:i:at_once}"
 done
