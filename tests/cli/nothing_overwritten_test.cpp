@@ -42,7 +42,7 @@ Arguments make_kinds(const Place& place) {
                          Arguments{"--tokenizer", "bpe", "--vocab", "280"}));
     check_done(place.run({"export", "--model", "run", "--out", "gpt2"}));
     check_done(place.run({"train", "--task", "classify", "--text", "l.csv", "--steps", "2", "--out",
-                          "classifier", "--no-report"}));
+                          "classifier", "--no-report", "--buckets", "64", "--dim", "8"}));
     copy_files(place / "run", place / "model",
                {"config.json", "model.safetensors", "tokenizer.json"});
     copy_files(place / "pairs", place / "byte pairs", {"vocab.json", "merges.txt"});

@@ -212,7 +212,8 @@ TEST_CASE("documents: the ids of a file are those of its text, encoded at once")
     const auto file = scratch / "t";
     const auto pairs = BytePairTokenizer::from_merges(
         {{"t", "h"}, {"th", "e"}, {" ", "t"}, {" ", "c"}, {"\xE4", "\xB8"}, {"1", "2"}});
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const std::uint64_t texts = test::kAddressSanitizer ? 1 : 3;
+    for (std::uint64_t seed = 1; seed <= texts; ++seed) {
         spill(file, mixed_text(seed, 3'000'000 + 1000 * seed));
         const std::string text = read_text(file);
         const auto characters = CharTokenizer::from_text(text);

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <chrono>
+#include <ctime>
 #include <functional>
 
 using namespace tapestry;
@@ -46,6 +46,11 @@ Strings matches(const std::string& pattern, std::string_view text) {
         at = end;
     }
     return found;
+}
+
+// Of this process: a busy machine takes no more of them.
+double processor_seconds_since(std::clock_t begin) {
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 std::string repeated(const std::string& text, int times) {
@@ -153,14 +158,13 @@ TEST_CASE("tokenizer.json: pieces by other rules") {
 TEST_CASE("tokenizer.json: text without a cut is encoded in linear time") {
     const JsonTokenizer tokenizer = fixture_tokenizer();
     const Scratch scratch;
-    spill(scratch / "t.txt", std::string(30'000'000, 'a'));  // pieces of a MiB
+    spill(scratch / "t.txt", std::string(6'000'000, 'a'));  // pieces of a MiB
     DocumentReader documents({(scratch / "t.txt").string()}, {});
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const EncodedDocuments encoded =
         encode_documents(documents, tokenizer, IdType::u16, [](std::span<const std::byte>) {});
-    CHECK(encoded.ids > 1'000'000);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    CHECK(took.count() < 60);  // squares take minutes
+    CHECK(encoded.ids > 200'000);
+    CHECK(processor_seconds_since(begin) < 60);  // squares take minutes
 }
 
 TEST_CASE("split patterns: alternatives in order, classes, repetitions, look-ahead") {
@@ -196,13 +200,10 @@ TEST_CASE("split patterns: no text takes more than linear time") {
           std::string("a*a*a*b|a"), std::string("(?:aa*|a)(?:a*b|c)|a"), std::string("[^b]*+b|a"),
           optional + "b|a", std::string(R"(\s*[\r\n]+|\s+(?!\S)|\s+|a)")}) {
         CAPTURE(pattern);
-        const auto took = [&](std::size_t length) {
-            const std::string text(length, 'a');
-            const auto begin = std::chrono::steady_clock::now();
-            CHECK(matches(pattern, text).size() == length);
-            return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        };
-        CHECK(took(200'000) < 20);  // minutes to hours otherwise
+        const std::string text(50'000, 'a');
+        const std::clock_t begin = std::clock();
+        CHECK(matches(pattern, text).size() == text.size());
+        CHECK(processor_seconds_since(begin) < 1);  // a tenth; seconds to hours otherwise
     }
 }
 
