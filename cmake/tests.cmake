@@ -20,7 +20,8 @@ function(tapestry_add_test name program)
 endfunction()
 
 # tapestry_add_tests(NAME [LIBRARY...]): the program test_NAME of tests/NAME, and the test NAME that runs
-# it. The caller may set library_NAME (instead of the whole library) and excluded_NAME (patterns).
+# it. The caller may set library_NAME (instead of the whole library), excluded_NAME (patterns) and
+# arguments_NAME (of the program).
 function(tapestry_add_tests name)
   set(tests ${tapestry_SOURCE_DIR}/tests)
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tests} ${tests}/${name}/*_test.cpp)
@@ -41,7 +42,7 @@ function(tapestry_add_tests name)
   if(EMSCRIPTEN)
     tapestry_for_node(test_${name})
   endif()
-  tapestry_add_test(${name} test_${name} EXCLUDE ${excluded_${name}})
+  tapestry_add_test(${name} test_${name} ${arguments_${name}} EXCLUDE ${excluded_${name}})
 endfunction()
 
 # tapestry_runs_command(SOURCE): a test's source that starts the command.
@@ -54,8 +55,10 @@ endfunction()
 # of a folder: CMake 3.25 only knows the tests of the current folder.
 function(tapestry_order_tests)
   set(cost 100)
-  foreach(name inspect_pages nn ops documents cli experiments ops_odd_rows examples hostile install bits
-          judge failing_calls survival judge_causes mpirun python mutations mpirun_killed planned_bits)
+  foreach(name inspect_pages cli nn nn_a_to_g hostile python documents ops mpirun failing_calls ops_odd_rows
+          experiments install mpirun_killed examples survival judge bits mutations_templates commands
+          torch_gradcheck mutations mpirun_machines isa_reach core reference emulate planned_bits
+          tokenizer_json frame instruction_counts examples_page judge_causes compile_errors)
     if(TEST ${name})
       set_tests_properties(${name} PROPERTIES COST ${cost})
     endif()
