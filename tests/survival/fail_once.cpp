@@ -1,7 +1,7 @@
 // A library for LD_PRELOAD that makes the program's k-th call of one kind fail, and no other.
 //
 //     LD_PRELOAD=libfail_once.so FAIL_ONCE=malloc:1234 tapestry sample --model m
-//     LD_PRELOAD=libfail_once.so FAIL_ONCE=write:0 FAIL_ONCE_COUNT=n.txt ...    how many are there?
+//     LD_PRELOAD=libfail_once.so FAIL_ONCE_COUNT=n.txt ...    how many of each kind are there?
 //
 // Kinds are the names below, each with its variants (calloc, realloc and the aligned ones are
 // malloc as well); "other-malloc" counts only those from threads other than main's. Counts from the
@@ -61,15 +61,21 @@ int chosen = -1;
 bool of_others = false;
 long failing = 0;
 std::atomic<bool> in_main{false};
-std::atomic<long> calls{0};
+std::atomic<long> calls[kKinds];
+std::atomic<long> other_mallocs{0};
 thread_local bool is_main = false;
 
 // Should this call fail? Sets errno. The program waits five seconds for a full disk, so three
 // writes of four fail for another reason.
 bool fails(Kind kind) {
-    if (kind != chosen || !in_main.load(std::memory_order_relaxed)) return false;
-    if (of_others && is_main) return false;
-    if (calls.fetch_add(1, std::memory_order_relaxed) + 1 != failing) return false;
+    if (!in_main.load(std::memory_order_relaxed)) return false;
+    long call = calls[kind].fetch_add(1, std::memory_order_relaxed) + 1;
+    const bool by_other = kind == kMalloc && !is_main;
+    if (by_other) {
+        const long other = other_mallocs.fetch_add(1, std::memory_order_relaxed) + 1;
+        if (of_others) call = other;
+    }
+    if (kind != chosen || call != failing || (of_others && !by_other)) return false;
     errno = kind == kWrite && failing % 4 != 0 ? EIO : kErrors[kind];
     return true;
 }
@@ -94,7 +100,10 @@ void write_count() {
     const char* path = std::getenv("FAIL_ONCE_COUNT");
     std::FILE* file = path == nullptr ? nullptr : std::fopen(path, "w");
     if (file == nullptr) return;
-    std::fprintf(file, "%ld\n", calls.load());
+    for (int kind = 0; kind < kKinds; ++kind) {
+        std::fprintf(file, "%s %ld\n", kNames[kind], calls[kind].load());
+    }
+    std::fprintf(file, "other-malloc %ld\n", other_mallocs.load());
     std::fclose(file);
 }
 

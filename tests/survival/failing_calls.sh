@@ -64,7 +64,7 @@ run() {
     status=0
     {  # the shell's own word on a process that was aborted is left out
         # shellcheck disable=SC2086  # several words
-        FAIL_ONCE=$1:$2 FAIL_ONCE_COUNT=$place/count LD_PRELOAD=./fail_once.so \
+        FAIL_ONCE=$1:$2 FAIL_ONCE_COUNT=$place/counts LD_PRELOAD=./fail_once.so \
             "$tapestry" ${commands[$3]} >stdout 2>stderr </dev/null || status=$?
     } 2>/dev/null
 }
@@ -131,18 +131,19 @@ points_of() {
 }
 
 prepare
-declare -A expected=()
+declare -A expected=() count_of=()
 runs=0 failures=0
 for command in sample curve inspect print eval export tokenize train resume anew; do
     kinds=("${calls[@]}")
     ! is_training $command || kinds+=(other-malloc)
+    rm -f counts
+    run none 0 $command
+    ((status == 0)) || { echo "$command fails by itself: $(cat stderr)" >&2; exit 1; }
+    [[ -e counts ]] || skip "nothing can be preloaded here"
+    while read -r kind count; do count_of[$kind]=$count; done <counts
+    ! is_training $command || expected[$command]=$(state)
     for kind in "${kinds[@]}"; do
-        run "$kind" 0 $command
-        ((status == 0)) || { echo "$command fails by itself: $(cat stderr)" >&2; exit 1; }
-        [[ -e count ]] || skip "nothing can be preloaded here"
-        count=$(<count)
-        rm count
-        ! is_training $command || [[ -n ${expected[$command]:-} ]] || expected[$command]=$(state)
+        count=${count_of[$kind]}
         most=$(points_of $command "$kind" "$count")
         for ((i = 1; i <= most; ++i)); do
             k=$i
