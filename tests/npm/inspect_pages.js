@@ -51,7 +51,8 @@ async function openPage(page, file) {
 }
 
 async function checkPage(browser, file, width, scheme) {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+  const open = path.basename(file) === 'long.html' ? browser.coldPage : browser.newPage;
+  const page = await open({ viewport: { width, height: 900 }, colorScheme: scheme });
   page.setDefaultTimeout(120000); // shared machines occasionally stall
   const wrong = watch(page, (url) => url === urlOf(file));
   const opened = await openPage(page, file);
@@ -90,7 +91,7 @@ async function checkManyHeads(browser, file) {
   assert.ok(size <= 20e6, `${size} bytes`);
   let paint = Infinity;
   for (let tries = 0; paint > 1500 && tries < 5; ++tries) { // a busy machine may be the cause
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    const page = await browser.coldPage({ viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(120000);
     const wrong = watch(page, (url) => url === urlOf(file));
     await page.goto(urlOf(file));
