@@ -113,30 +113,55 @@ JsonTokenizer JsonTokenizer::from_json(std::string json, const std::string& name
 
 void JsonTokenizer::read(const JsonNode& root, const std::string& name) {
     require(!is_absent(root, "model"), "{}: no \"model\": not a tokenizer of Hugging Face's", name);
-    check_types(root, "normalizer", "normalizers", {}, name);
+    read_normalizer(root, name);
     static constexpr std::array<std::string_view, 2> kProcessors{"ByteLevel", "TemplateProcessing"};
     check_types(root, "post_processor", "processors", kProcessors, name);
     static constexpr std::array<std::string_view, 1> kDecoders{"ByteLevel"};
     check_types(root, "decoder", "decoders", kDecoders, name);
-    if (!is_absent(root, "added_tokens")) {
-        for (const JsonNode& token : root.at("added_tokens").elements()) {
-            const auto text = token.get<std::string>("content");
-            const std::string place = fmt::format("{}: added token {}", name, utf8::quoted(text));
-            for (const char* option : {"single_word", "lstrip", "rstrip"}) {
-                check_off(token, option, place);
-            }
-            require(!text.empty(), "{}: an empty added token", name);
-            const auto id = token.get<std::int64_t>("id");
-            require(marks_.list().size() < kMostMarks, "{}: more than {} added tokens", name,
-                    kMostMarks);
-            marks_.add(text, id);
-            mark_by_id_.emplace(id, text);
-        }
-    }
+    if (!is_absent(root, "added_tokens")) read_marks(root, name);
     read_model(root.at("model"), name);
     require(!is_absent(root, "pre_tokenizer"),
             "{}: a tokenizer without a pre-tokenizer is not supported", name);
     words_ = std::make_shared<const PreTokenizer>(root.at("pre_tokenizer"), name);
+}
+
+// Canonical forms undo one another, so the last one decides.
+void JsonTokenizer::read_normalizer(const JsonNode& root, const std::string& name) {
+    static constexpr std::array<std::string_view, 2> kForms{"NFC", "NFD"};
+    check_types(root, "normalizer", "normalizers", kForms, name);
+    if (is_absent(root, "normalizer")) return;
+    const auto add = [this](const std::string& type) {
+        form_ = type == "NFC" ? unicode::NormalForm::nfc : unicode::NormalForm::nfd;
+    };
+    const JsonNode node = root.at("normalizer");
+    const auto type = node.get<std::string>("type");
+    if (type != "Sequence") return add(type);
+    for (const JsonNode& step : node.at("normalizers").elements()) {
+        add(step.get<std::string>("type"));
+    }
+}
+
+void JsonTokenizer::read_marks(const JsonNode& root, const std::string& name) {
+    for (const JsonNode& token : root.at("added_tokens").elements()) {
+        const auto text = token.get<std::string>("content");
+        const std::string place = fmt::format("{}: added token {}", name, utf8::quoted(text));
+        for (const char* option : {"single_word", "lstrip", "rstrip"}) {
+            check_off(token, option, place);
+        }
+        require(!text.empty(), "{}: an empty added token", name);
+        const auto id = token.get<std::int64_t>("id");
+        require(marks_.list().size() < kMostMarks, "{}: more than {} added tokens", name,
+                kMostMarks);
+        marks_.add(text, id);
+        mark_by_id_.emplace(id, text);
+        const auto special = token.find("special");
+        const auto normalized = token.find("normalized");
+        if (normalized ? normalized->get<bool>() : !(special && special->get<bool>())) {
+            normalized_marks_.add(form_ ? unicode::normalize(text, *form_) : text, id);
+        } else {
+            plain_marks_.add(text, id);
+        }
+    }
 }
 
 void JsonTokenizer::read_model(const JsonNode& model, const std::string& name) {
@@ -207,33 +232,112 @@ std::int64_t JsonTokenizer::beginning() const {
     return std::max(pairs_->id_of("\n"), 0);
 }
 
+namespace {
+
+// Calls part(text) for what is between marks, and mark(id) for these, in order.
+template <class Part, class Mark>
+void split_at(const Marks& marks, std::string_view text, const Part& part, const Mark& mark) {
+    std::size_t at = 0;
+    for (auto found = marks.find(text, at); found; found = marks.find(text, at)) {
+        part(text.substr(at, found->at - at));
+        mark(found->id);
+        at = found->at + found->size;
+    }
+    part(text.substr(at));
+}
+
+// What may become a mark ends the text: with the mark, the words before it end there.
+struct Rest {
+    std::size_t begin, end;  // behind the last mark before `end`, which may be 0
+};
+Rest rest_behind(const Marks& marks, std::string_view text) {
+    Rest rest{0, marks.unfinished(text)};
+    auto mark = marks.find(text, 0);
+    for (; mark && mark->at < rest.end; mark = marks.find(text, rest.begin)) {
+        rest.begin = mark->at + mark->size;
+    }
+    return rest;
+}
+
+// The last place before `end` where a segment of a normal form begins; 0 if there is none.
+std::size_t last_segment(std::string_view text, std::size_t end, unicode::NormalForm form) {
+    for (std::size_t at = end; at-- > 0;) {
+        if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
+        if (unicode::begins_segment(utf8::step(text, at).code, form)) return at;
+    }
+    return 0;
+}
+
+}  // namespace
+
 void JsonTokenizer::encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const {
     if (const auto flaw = utf8::find_flaw(piece.text)) {
         fail("{}: not UTF-8 at byte {}: {}", piece.what, flaw->byte, flaw->what);
     }
-    std::vector<std::string_view> words;
-    const auto encode = [&](std::string_view text) {
-        words.clear();
-        words_->split(text, words);
-        pairs_->encode_words(words, ids);
-    };
-    std::size_t at = 0;
-    for (auto mark = marks_.find(piece.text, at); mark; mark = marks_.find(piece.text, at)) {
-        encode(piece.text.substr(at, mark->at - at));
-        ids.push_back(mark->id);
-        at = mark->at + mark->size;
-    }
-    encode(piece.text.substr(at));
+    const auto mark = [&ids](std::int64_t id) { ids.push_back(id); };
+    split_at(
+        plain_marks_, piece.text, [&](std::string_view part) { encode_part(part, ids); }, mark);
 }
 
-// The beginning of a possible mark ends the text: with the mark, the words before it end there.
-std::size_t JsonTokenizer::piece_end(std::string_view text) const {
-    const std::size_t end = marks_.unfinished(text);
-    std::size_t at = 0;
-    for (auto mark = marks_.find(text, at); mark && mark->at < end; mark = marks_.find(text, at)) {
-        at = mark->at + mark->size;
+// Text without marks that are found as they are.
+void JsonTokenizer::encode_part(std::string_view text, std::vector<std::int64_t>& ids) const {
+    std::string normal;
+    if (form_ && !unicode::is_surely_normal(text, *form_)) {
+        normal = unicode::normalize(text, *form_);
+        text = normal;
     }
-    return at >= end ? at : at + words_->sure_end(text.substr(at, end - at));
+    std::vector<std::string_view> words;
+    const auto encode = [&](std::string_view part) {
+        words.clear();
+        words_->split(part, words);
+        pairs_->encode_words(words, ids);
+    };
+    split_at(normalized_marks_, text, encode, [&ids](std::int64_t id) { ids.push_back(id); });
+}
+
+std::size_t JsonTokenizer::piece_end(std::string_view text) const {
+    const Rest rest = rest_behind(plain_marks_, text);
+    if (rest.begin >= rest.end) return rest.begin;
+    const std::string_view part = text.substr(rest.begin, rest.end - rest.begin);
+    return rest.begin + (form_ ? sure_end_normalized(part) : sure_end(part));
+}
+
+// Of text in its normal form, without plain marks.
+std::size_t JsonTokenizer::sure_end(std::string_view text) const {
+    const Rest rest = rest_behind(normalized_marks_, text);
+    if (rest.begin >= rest.end) return rest.begin;
+    return rest.begin + words_->sure_end(text.substr(rest.begin, rest.end - rest.begin));
+}
+
+// Of text that is to be normalized: only where a segment begins has its beginning the same form
+// whatever follows. So the beginning is shortened until the form's sure end is such a place.
+std::size_t JsonTokenizer::sure_end_normalized(std::string_view text) const {
+    std::size_t size = last_segment(text, text.size(), *form_);
+    const bool is_normal = unicode::is_surely_normal(text.substr(0, size), *form_);
+    std::string normal;
+    if (!is_normal) normal = unicode::normalize(text.substr(0, size), *form_);
+    std::string_view known = is_normal ? text.substr(0, size) : std::string_view(normal);
+    std::size_t end = sure_end(known);
+    while (end > 0 && end < known.size() &&
+           !unicode::begins_segment(utf8::step(known, end).code, *form_)) {
+        known = known.substr(0, last_segment(known, end, *form_));
+        end = sure_end(known);
+    }
+    if (is_normal || end == 0) return end;
+    // The place in the text: segments up to it have as many bytes in the form.
+    std::size_t at = 0;
+    for (std::size_t bytes = 0; bytes < end;) {
+        const std::size_t begin = at;
+        bool is_kept = unicode::begins_segment(utf8::step(text, at).code, *form_);
+        at += utf8::step(text, at).bytes;
+        while (at < size && !unicode::begins_segment(utf8::step(text, at).code, *form_)) {
+            at += utf8::step(text, at).bytes;
+            is_kept = false;
+        }
+        const std::string_view segment = text.substr(begin, at - begin);
+        bytes += is_kept ? segment.size() : unicode::normalize(segment, *form_).size();
+    }
+    return at;
 }
 
 std::string JsonTokenizer::decode(std::span<const std::int64_t> ids) const {

