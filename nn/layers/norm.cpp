@@ -40,6 +40,25 @@ Tensor RMSNorm::operator()(const Tensor& x) const {
 
 std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0)); }
 
+VectorNorm::VectorNorm(NormKind kind, std::int64_t dim, double eps)
+    : Module(kind == NormKind::rms ? "RMSNorm" : "LayerNorm"), kind_(kind), eps_(eps) {
+    require(dim > 0, "{}: size must be positive, got {}", this->kind(), dim);
+    weight = ones({dim});
+    register_parameter("weight", weight);
+    if (kind == NormKind::rms) return;
+    bias = zeros({dim});
+    register_parameter("bias", bias);
+}
+
+Tensor VectorNorm::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    const Tensor w = beside(x, weight);
+    const bool is_rms = kind_ == NormKind::rms;
+    return hooked(is_rms ? rms_norm(x, w, eps_) : layer_norm(x, w, beside(x, bias), eps_), x);
+}
+
+std::string VectorNorm::settings() const { return fmt::format("{}", weight.size(0)); }
+
 BatchNorm::BatchNorm(const char* kind, std::int64_t channels, const BatchNormOptions& options)
     : Module(kind), options_(options) {
     require(channels > 0, "{}: channels must be positive, got {}", kind, channels);

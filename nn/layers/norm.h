@@ -2,9 +2,22 @@
 // norm, with its running statistics, and group norm). Read next: ops/norm.h, the formulas.
 #pragma once
 
+#include <tapestry/nn/module/config_fields.h>
 #include <tapestry/nn/module/module.h>
 
 namespace tapestry {
+
+/// A norm of each vector.
+enum class NormKind {
+    layer,  ///< LayerNorm
+    rms     ///< RMSNorm
+};
+
+template <>
+struct NamesOf<NormKind> {
+    static constexpr EnumNames<NormKind, 2> list{
+        {{NormKind::layer, "layer"}, {NormKind::rms, "rms"}}};
+};
 
 /// (x - mean) / sqrt(var + eps) * weight + bias over the last axis, which has `dim` entries.
 /// Source: Ba, Kiros and Hinton 2016, "Layer Normalization".
@@ -34,6 +47,22 @@ public:
     std::string settings() const override;
 
 private:
+    double eps_;
+};
+
+/// LayerNorm with a bias, or RMSNorm, for blocks whose configuration says which.
+class VectorNorm : public Module {
+public:
+    Tensor weight;  ///< [dim], ones
+    Tensor bias;    ///< [dim], zeros; undefined for RMS norm
+
+    /// Throws ValueError unless dim > 0.
+    VectorNorm(NormKind kind, std::int64_t dim, double eps);
+    Tensor operator()(const Tensor& x) const;  ///< x [..., dim] -> the same shape
+    std::string settings() const override;
+
+private:
+    NormKind kind_;
     double eps_;
 };
 

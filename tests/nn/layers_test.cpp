@@ -135,11 +135,29 @@ TEST_CASE("LayerNorm and RMSNorm") {
     CHECK(difference(layer(x),
                      reference::norm(numbers(x), numbers(layer.weight), {}, 1e-6, false)) < kExact);
     check_gradients(layer, {&layer.weight}, calling(layer), {random({2, 5})});
+    for (const NormKind kind : {NormKind::layer, NormKind::rms}) {  // the same, by a value
+        VectorNorm norm(kind, 5, 1e-6);
+        LayerNorm of_layer(5, 1e-6);
+        CHECK_EQ(norm.bias.defined(), kind == NormKind::layer);
+        CHECK_EQ(norm.kind(), kind == NormKind::layer ? "LayerNorm" : "RMSNorm");
+        in_f64(norm);
+        in_f64(of_layer);
+        of_layer.weight.copy_(norm.weight);
+        layer.weight.copy_(norm.weight);
+        if (norm.bias.defined()) of_layer.bias.copy_(norm.bias);
+        CHECK(norm(x).to_vector<double>() ==
+              (kind == NormKind::layer ? of_layer(x) : layer(x)).to_vector<double>());
+        auto members = std::vector<Tensor*>{&norm.weight};
+        if (norm.bias.defined()) members.push_back(&norm.bias);
+        check_gradients(norm, members, calling(norm), {random({2, 5})});
+    }
     CHECK_EQ(LayerNorm(5).settings(), "5");
     CHECK_THROWS_AS(LayerNorm(5)(ones({2, 4})), ShapeError);
     CHECK_THROWS_AS(RMSNorm(5)(ones({2, 4})), ShapeError);
     check_throws<ValueError>([] { LayerNorm(0); }, "LayerNorm: size must be positive, got 0");
     check_throws<ValueError>([] { RMSNorm(-2); }, "RMSNorm: size must be positive, got -2");
+    check_throws<ValueError>([] { VectorNorm(NormKind::rms, 0, 0); },
+                             "RMSNorm: size must be positive, got 0");
 }
 
 TEST_CASE("Dropout") {
