@@ -15,6 +15,12 @@ Tensor causal_mask(std::int64_t queries, std::int64_t keys) {
     return tril(ones({queries, keys}, DType::boolean), keys - queries);
 }
 
+Tensor window_mask(std::int64_t queries, std::int64_t keys, std::int64_t window) {
+    require(queries >= 0 && keys >= 0 && window > 0, "window_mask: {} queries, {} keys, window {}",
+            queries, keys, window);
+    return triu(ones({queries, keys}, DType::boolean), keys - queries - window + 1);
+}
+
 Tensor padding_mask(const Tensor& ids, std::int64_t padding_id) {
     require<ShapeError>(ids.defined() && ids.rank() == 2 && ids.dtype() == DType::i64,
                         "padding_mask: needs ids i64 [B, S], got {} {}", ids.dtype(), ids.shape());

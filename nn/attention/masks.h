@@ -9,6 +9,9 @@ namespace tapestry {
 /// which costs nothing and should be preferred; use this mask to combine it with others.
 Tensor causal_mask(std::int64_t queries, std::int64_t keys);
 
+/// bool [T, S]: query i sees the last `window` keys up to i + S - T, and those after it.
+Tensor window_mask(std::int64_t queries, std::int64_t keys, std::int64_t window);
+
 /// ids i64 [B, S] -> bool [B, 1, 1, S]: false where the id is `padding_id`.
 Tensor padding_mask(const Tensor& ids, std::int64_t padding_id);
 

@@ -4,6 +4,7 @@
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
@@ -49,9 +50,13 @@ MultiHeadAttentionConfig checked(MultiHeadAttentionConfig c) {
     require(c.key_dim > 0 && c.value_dim > 0,
             "MultiHeadAttention: key_dim {} and value_dim {} must be positive", c.key_dim,
             c.value_dim);
-    require(c.dim % c.heads == 0,
+    require(c.head_dim >= 0, "MultiHeadAttention: head_dim must be >= 0, got {}", c.head_dim);
+    require(c.head_dim > 0 || c.dim % c.heads == 0,
             "MultiHeadAttention: {} heads do not divide dim {} (remainder {})", c.heads, c.dim,
             c.dim % c.heads);
+    if (c.head_dim == 0) c.head_dim = c.dim / c.heads;
+    require(c.window >= 0, "MultiHeadAttention: window must be >= 0, got {}", c.window);
+    require(c.window == 0 || c.causal, "MultiHeadAttention: a window needs causal attention");
     require(c.kv_heads > 0 && c.heads % c.kv_heads == 0,
             "MultiHeadAttention: {} heads of keys and values do not divide {} heads", c.kv_heads,
             c.heads);
@@ -72,6 +77,15 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t last) {
     return x.defined() ? slice(x, 0, first, last) : Tensor();
 }
 
+// The mask, false or -inf also for keys `window` and more positions before a query.
+Tensor masked_beyond(const Tensor& mask, std::int64_t window, std::int64_t queries,
+                     std::int64_t keys, DType dtype) {
+    const Tensor near = window_mask(queries, keys, window);
+    if (!mask.defined()) return near;
+    if (mask.dtype() == DType::boolean) return logical_and(mask, near);
+    return mask + added_mask(near, zeros({}, dtype));
+}
+
 // [B, G, S, D] -> [B, H, S, D], for forms that need separate keys for each head.
 Tensor for_each_head(const Tensor& x, std::int64_t heads) {
     const std::int64_t batch = x.size(0), shared = x.size(1), keys = x.size(2), width = x.size(3);
@@ -84,19 +98,20 @@ Tensor for_each_head(const Tensor& x, std::int64_t heads) {
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Generator& generator)
     : Module("MultiHeadAttention"),
-      output(checked(config).dim, config.dim, config.bias, generator),
+      output(checked(config).head_dim * config.heads, config.dim,
+             config.output_bias.value_or(config.bias), generator),
       config_(checked(config)),
       form_(config.form ? config.form() : std::make_unique<SoftmaxAttention>()),
       head_dropout_(config.head_dropout, generator),
       generator_(generator) {
-    const std::int64_t dim = config.dim, width = dim / config.heads;
-    const std::int64_t shared = config_.kv_heads * width;  // G D
+    const std::int64_t dim = config.dim, width = config_.head_dim;
+    const std::int64_t own = config.heads * width, shared = config_.kv_heads * width;  // H D, G D
     if (config.positions == Positions::rotary) rotary_.emplace(width, config.rotary);
     if (config.positions == Positions::alibi) alibi_.emplace(config.heads);
     if (config_.key_dim == dim && config_.value_dim == dim) {
-        register_module("qkv", qkv.emplace(dim, dim + 2 * shared, config.bias, generator));
+        register_module("qkv", qkv.emplace(dim, own + 2 * shared, config.bias, generator));
     } else {
-        register_module("query", query.emplace(dim, dim, config.bias, generator));
+        register_module("query", query.emplace(dim, own, config.bias, generator));
         register_module("key", key.emplace(config_.key_dim, shared, config.bias, generator));
         register_module("value", value.emplace(config_.value_dim, shared, config.bias, generator));
     }
@@ -117,7 +132,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, G
 
 // [B, T, H D] -> [B, H, T, D], or G for H; normalised if there is a norm.
 Tensor MultiHeadAttention::split_heads(const Tensor& x, const std::optional<HeadNorm>& norm) const {
-    const std::int64_t width = config_.dim / config_.heads;
+    const std::int64_t width = config_.head_dim;
     const Tensor heads = reshape(x, {x.size(0), x.size(1), x.size(2) / width, width});
     return transpose(norm ? (*norm)(heads) : heads, 1, 2);
 }
@@ -130,22 +145,23 @@ Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
                   beside(x, rows(qkv->bias, first, last)));
 }
 
-// Q [B, T, C], K and V [B, S, G D]; one product for all that are computed from the same vectors.
+// Q [B, T, H D], K and V [B, S, G D]; one product for all that are computed from the same vectors.
 Tensors MultiHeadAttention::project_packed(const Tensor& x, const AttentionInputs& inputs) const {
-    const std::int64_t dim = config_.dim, shared = dim / config_.heads * config_.kv_heads;
-    if (!inputs.keys.defined()) return split((*qkv)(x), {dim, shared, shared}, -1);
-    const Tensor q = project_part(x, 0, dim);
+    const std::int64_t own = config_.head_dim * config_.heads;
+    const std::int64_t shared = config_.head_dim * config_.kv_heads;
+    if (!inputs.keys.defined()) return split((*qkv)(x), {own, shared, shared}, -1);
+    const Tensor q = project_part(x, 0, own);
     if (inputs.values.defined()) {
-        return {q, project_part(inputs.keys, dim, dim + shared),
-                project_part(inputs.values, dim + shared, dim + 2 * shared)};
+        return {q, project_part(inputs.keys, own, own + shared),
+                project_part(inputs.values, own + shared, own + 2 * shared)};
     }
-    const Tensors both = split(project_part(inputs.keys, dim, dim + 2 * shared), shared, -1);
+    const Tensors both = split(project_part(inputs.keys, own, own + 2 * shared), shared, -1);
     return {q, both[0], both[1]};
 }
 
 MultiHeadAttention::Projected MultiHeadAttention::project(const Tensor& x,
                                                           const AttentionInputs& inputs) const {
-    Tensors parts;  // [B, T, C], [B, S, G D], [B, S, G D]
+    Tensors parts;  // [B, T, H D], [B, S, G D], [B, S, G D]
     if (qkv) {
         parts = project_packed(x, inputs);
     } else {
@@ -168,7 +184,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project_cached(
     const Tensor& x, const AttentionInputs& inputs) const {
     KeyValueCache& cache = *inputs.cache;
     if (inputs.keys.defined() && !cache.empty()) {
-        const Tensor q = query ? (*query)(x) : project_part(x, 0, config_.dim);
+        const Tensor q = query ? (*query)(x) : project_part(x, 0, config_.head_dim * config_.heads);
         return {split_heads(q, query_norm), cache.keys(), cache.values()};
     }
     const Projected now = project(x, inputs);
@@ -177,8 +193,10 @@ MultiHeadAttention::Projected MultiHeadAttention::project_cached(
 }
 
 // The mask plus the position bias: [H, T, S], or [B, H, T, S].
-Tensor MultiHeadAttention::mask_with_positions(const Tensor& mask, std::int64_t queries,
+Tensor MultiHeadAttention::mask_with_positions(const Tensor& given, std::int64_t queries,
                                                std::int64_t keys, DType dtype) const {
+    const bool is_cut = config_.window > 0 && keys > config_.window;
+    const Tensor mask = is_cut ? masked_beyond(given, config_.window, queries, keys, dtype) : given;
     if (alibi_) return added_mask(mask, (*alibi_)(queries, keys, dtype));
     if (relative_bias)
         return added_mask(mask, tapestry::to((*relative_bias)(queries, keys), dtype));
@@ -193,6 +211,7 @@ Tensor MultiHeadAttention::attend(const Projected& p, const AttentionInputs& inp
         own ? for_each_head(p.v, config_.heads) : p.v,
         {.causal = config_.causal,
          .mask = mask_with_positions(inputs.mask, p.q.size(2), p.k.size(2), p.q.dtype()),
+         .scale = config_.scale,
          .dropout = is_training() ? config_.dropout : 0,
          .generator = &generator_,
          .grouped = shared && !own,
@@ -221,7 +240,8 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const AttentionInputs& in
         heads = heads * head_dropout_(ones({x.size(0), config_.heads, 1, 1}, x.dtype()));
     }
     if (inputs.record != nullptr) inputs.record->heads = heads.detach();
-    return hooked(output(reshape(transpose(heads, 1, 2), x.shape())), x);  // [B, T, C]
+    const std::int64_t width = config_.head_dim * config_.heads;
+    return hooked(output(reshape(transpose(heads, 1, 2), {x.size(0), x.size(1), width})), x);
 }
 
 std::string MultiHeadAttention::settings() const {

@@ -50,14 +50,19 @@ private:
 /// The configuration of a MultiHeadAttention.
 struct MultiHeadAttentionConfig {
     std::int64_t dim = 0;        ///< C, the width of the model
-    std::int64_t heads = 1;      ///< H, of the queries; divides dim
+    std::int64_t heads = 1;      ///< H, of the queries; divides dim unless head_dim is given
     std::int64_t kv_heads = 0;   ///< of keys and values, each used by heads / kv_heads; 0: heads
+    std::int64_t head_dim = 0;   ///< D, width of a head; dim / heads if 0
     std::int64_t key_dim = 0;    ///< size of the vectors that keys are computed from; dim if 0
     std::int64_t value_dim = 0;  ///< the same for values
     bool causal = false;         ///< position t attends to positions 0 .. t
     double dropout = 0;          ///< on the attention weights, in training
     double head_dropout = 0;     ///< on whole heads of a sequence, in training
     bool bias = true;            ///< whether the linear layers have biases
+    std::optional<bool> output_bias = {};  ///< whether W_O has one, if different
+    std::optional<double> scale = {};      ///< of the scores; 1 / sqrt(D) if not given
+    /// Position t attends to the last `window` positions up to t only; to all if 0.
+    std::int64_t window = 0;
     /// Rotary, alibi and relative positions are applied here; the others were added before.
     Positions positions = Positions::none;
     RotaryConfig rotary = {};        ///< for rotary positions
@@ -84,22 +89,22 @@ struct AttentionInputs {
 };
 
 /// x [B, T, C] -> [B, T, C], attending to itself or to other vectors:
-///     head_i = softmax(Q_i K_i^T / sqrt(D)) V_i,  D = C / heads,  y = [head_1 ... head_H] W_O,
-///     Q = x W_Q,  K = keys W_K,  V = values W_V.
+///     head_i = softmax(Q_i K_i^T / sqrt(D)) V_i,  y = [head_1 ... head_H] W_O,
+///     D = C / heads unless head_dim is given,  Q = x W_Q,  K = keys W_K,  V = values W_V.
 /// Head dropout zeroes a head of a sequence with probability p and scales the others by 1 / (1 -
 /// p). With kv_heads = G < H, K and V have G heads, and head i uses their head i G / H
 /// (ops/attention.h); a cache holds these G.
 /// Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled DropHead".
 class MultiHeadAttention : public Module {
 public:
-    // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], which makes self-attention one
+    // W_Q, W_K and W_V in one matrix [3 C, C], or [(H + 2 G) D, C], which makes self-attention one
     // product; or in three, if keys and values are computed from vectors of other sizes.
-    /// W_Q, W_K and W_V in one matrix, [3 C, C], or [C + 2 G D, C]: self-attention is one product
+    /// W_Q, W_K and W_V in one matrix, [3 C, C], or [(H + 2 G) D, C]: self-attention is one product
     std::optional<Linear> qkv;
     std::optional<Linear> query,                ///< W_Q
         key,                                    ///< W_K
         value;                                  ///< W_V
-    Linear output;                              ///< [C, C]
+    Linear output;                              ///< [C, H D]
     std::optional<HeadNorm> query_norm,         ///< [D]; with qk_norm
         key_norm;                               ///< [D]; with qk_norm
     std::optional<RelativeBias> relative_bias;  ///< [buckets, H]; with relative positions
@@ -112,7 +117,7 @@ public:
     /// x [B, T, C] -> [B, T, C]. Throws ShapeError for inputs of other shapes.
     Tensor operator()(const Tensor& x, const AttentionInputs& inputs = {}) const;
 
-    /// As given; kv_heads, key_dim and value_dim are never 0.
+    /// As given; kv_heads, head_dim, key_dim and value_dim are never 0.
     const MultiHeadAttentionConfig& config() const { return config_; }
     std::string settings() const override;
 

@@ -13,6 +13,14 @@ TEST_CASE("causal_mask: aligned at the end") {
     check_throws<ValueError>([] { causal_mask(-1, 3); }, "causal_mask: -1 queries and 3 keys");
 }
 
+TEST_CASE("window_mask: the last keys up to each query, aligned at the end") {
+    CHECK_EQ(window_mask(2, 4, 2).to_vector<bool>(),
+             Bools{false, true, true, true, false, false, true, true});
+    CHECK_EQ(window_mask(2, 2, 5).to_vector<bool>(), Bools{true, true, true, true});
+    check_throws<ValueError>([] { window_mask(2, 3, 0); },
+                             "window_mask: 2 queries, 3 keys, window 0");
+}
+
 TEST_CASE("padding_mask and length_mask: [B, 1, 1, S]") {
     const Tensor ids = tensor<std::int64_t>({{5, 6, 0}, {7, 0, 0}});
     const Tensor padding = padding_mask(ids, 0);

@@ -5,6 +5,7 @@
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/module_gradients.h>
@@ -224,6 +225,68 @@ TEST_CASE("MultiHeadAttention: another form") {
     const Tensor y = layer(random({1, 3, 4}, 1, DType::f32), {.record = &record});
     CHECK_FALSE(record.weights.defined());
     CHECK(same_bits(views::slice(y, 1, 0, 1), views::slice(y, 1, 2, 3)));
+}
+
+TEST_CASE("MultiHeadAttention: heads of any width, another scale, biases by part") {
+    MultiHeadAttention layer({.dim = 4,
+                              .heads = 2,
+                              .kv_heads = 1,
+                              .head_dim = 6,
+                              .causal = true,
+                              .bias = false,
+                              .output_bias = true,
+                              .scale = 1.0,
+                              .positions = Positions::rotary,
+                              .qk_norm = QKNorm::rms});
+    CHECK_EQ(layer.qkv->weight.shape(), Shape{24, 4});
+    CHECK_EQ(layer.output.weight.shape(), Shape{4, 12});
+    CHECK_FALSE(layer.qkv->bias.defined());
+    CHECK_EQ(layer.output.bias.shape(), Shape{4});
+    CHECK_EQ(layer.query_norm->weight.shape(), Shape{6});
+    layer.to(DType::f64);
+    const Tensor x = random({2, 5, 4}, 1);
+    check_module_gradients(layer, [&](const Tensors& t) { return layer(t[0]); }, {x.clone()});
+    // The scale multiplies scores: the usual one, given, changes nothing, and 1 is not the usual.
+    MultiHeadAttentionConfig config = layer.config();
+    const auto with = [&](std::optional<double> scale) {
+        config.scale = scale;
+        Generator generator(3);
+        MultiHeadAttention other(config, generator);
+        other.to(DType::f64);
+        return other(x);
+    };
+    CHECK(close(with({}), with(1 / std::sqrt(6.0))));
+    CHECK_FALSE(close(with({}), with(1.0)));
+}
+
+TEST_CASE("MultiHeadAttention: a window hides what is further back, in any mask") {
+    const auto layer_of = [](std::int64_t window) {
+        Generator generator(5);
+        auto layer = std::make_unique<MultiHeadAttention>(
+            MultiHeadAttentionConfig{.dim = 4, .heads = 2, .causal = true, .window = window},
+            generator);
+        layer->to(DType::f64);
+        return layer;
+    };
+    const auto windowed = layer_of(2), free = layer_of(0);
+    const Tensor x = random({2, 5, 4}, 1);
+    CHECK(close((*windowed)(x), (*free)(x, {.mask = window_mask(5, 5, 2)})));
+    CHECK_FALSE(close((*windowed)(x), (*free)(x)));
+    CHECK(close((*layer_of(5))(x), (*free)(x)));
+    // With a mask of the caller's, of either kind.
+    const Tensor padding = length_mask(tensor<std::int64_t>({5, 3}), 5);
+    const Tensor both = logical_and(padding, window_mask(5, 5, 2));
+    CHECK(close((*windowed)(x, {.mask = padding}), (*free)(x, {.mask = both})));
+    const Tensor added = added_mask(padding, zeros({5, 5}, DType::f64));
+    CHECK(close((*windowed)(x, {.mask = added}), (*free)(x, {.mask = both})));
+    // Queries that follow a cache.
+    const NoGradGuard no_grad;
+    const Tensor whole = (*windowed)(x);
+    KeyValueCache cache;
+    for (std::int64_t t = 0; t < 5; ++t) {
+        const Tensor next = (*windowed)(views::slice(x, 1, t, t + 1), {.cache = &cache});
+        CHECK(close(next, views::slice(whole, 1, t, t + 1)));
+    }
 }
 
 TEST_CASE("MultiHeadAttention: what it refuses") {
