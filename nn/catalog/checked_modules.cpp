@@ -128,10 +128,18 @@ CheckedModule seq2seq(Alignment alignment) {
 
 using Makers = std::vector<std::pair<std::string, std::function<CheckedModule()>>>;
 
-CheckedModule llama() {
+// A Llama, or a relative.
+CheckedModule llama(const char* kind) {
     Generator& g = fresh_generator();
-    const LlamaConfig config{
-        .vocab = 11, .context = 6, .layers = 2, .heads = 2, .kv_heads = 1, .dim = 8};
+    auto config = std::get<LlamaConfig>(model_row(kind).defaults);
+    config.vocab = 11;
+    config.context = 6;
+    config.layers = 2;
+    config.heads = 2;
+    config.kv_heads = 1;
+    config.dim = 8;
+    if (config.rotary_share < 1) config.rotary_share = 0.5;  // of 4 elements
+    if (config.window > 0) config.window = 2;
     const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
     return checked(std::make_shared<Llama>(config, g), {},
                    [x, y](const Llama& m, const Tensors&) { return m.loss(x, y); });
@@ -294,7 +302,10 @@ Makers models() {
     return {
         {"gpt", [] { return gpt(false, Positions::learned); }},
         {"gpt_rotary_checkpoint", [] { return gpt(true, Positions::rotary); }},
-        {"llama", llama},
+        {"llama", [] { return llama("llama"); }},
+        {"qwen3", [] { return llama("qwen3"); }},
+        {"gpt_neox", [] { return llama("gpt_neox"); }},
+        {"gpt_neo", [] { return llama("gpt_neo"); }},
         {"transformer",
          [] {
              Generator& g = fresh_generator();

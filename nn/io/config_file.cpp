@@ -66,6 +66,12 @@ void check_known(const ConfigFile& file, const char* setting, const std::string&
                   utf8::printable(name), list);
 }
 
+JsonNode ConfigFile::node(const char* name) const {
+    const auto found = tree_->root().find(name);
+    require<IoError>(found.has_value(), "{}: \"{}\" is missing", path_, name);
+    return *found;
+}
+
 ConfigFile ConfigFile::object(const char* name) const {
     const auto found = tree_->root().find(name);
     require<IoError>(found.has_value(), "{}: \"{}\" is missing", path_, name);

@@ -16,6 +16,7 @@
 
 namespace tapestry {
 
+class JsonNode;
 class JsonTree;
 
 /// Reads settings. Every failure is an IoError that names the file, the setting and its value.
@@ -45,6 +46,9 @@ public:
     T get(const char* name, const T& other) const {
         return has(name) ? get<T>(name) : other;
     }
+
+    /// The setting as JSON, as long as this exists. Throws if it is missing.
+    JsonNode node(const char* name) const;
 
     /// The object of this name. Throws if it is missing or of another type.
     ConfigFile object(const char* name) const;
@@ -98,10 +102,10 @@ Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
 /// The fields stored in a model's config.json, or all fields.
 enum class WhichFields { stored, all };
 
-/// Reads a configuration; optional fields have their defaults.
+/// Reads a configuration; optional fields that the file lacks stay as in `config`.
 template <class Config>
-Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stored) {
-    Config config;
+Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stored,
+                   Config config = Config()) {
     for_each_field<Config>([&](const auto& one) {
         auto& value = config.*one.member;
         using Value = typename std::decay_t<decltype(one)>::Value;

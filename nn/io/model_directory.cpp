@@ -44,7 +44,7 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFil
 LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
     check_kind(file, ModelKind::language_model);
     ModelConfig config = model_row(file.get<std::string>("model")).defaults;
-    std::visit([&](auto& fields) { fields = read_fields<std::decay_t<decltype(fields)>>(file); },
+    std::visit([&](auto& fields) { fields = read_fields(file, WhichFields::stored, fields); },
                config);
     LoadedModel loaded{nullptr, read_tokenizer(file, files)};
     check_vocabulary(*loaded.tokenizer, common_settings(config).vocab, files.directory());

@@ -105,6 +105,30 @@ std::unique_ptr<LanguageModel> make(const ModelConfig& config, Generator& genera
     return std::make_unique<Model>(std::get<Config>(config), generator);
 }
 
+LlamaConfig gpt_neox_defaults() {
+    return {.family = LlamaFamily::gpt_neox,
+            .rotary_share = 0.25,
+            .qkv_bias = true,
+            .output_bias = true,
+            .feed_forward_bias = true,
+            .activation = Activation::gelu_erf,
+            .norm = NormKind::layer,
+            .parallel = true,
+            .tied_head = false};
+}
+
+LlamaConfig gpt_neo_defaults() {
+    return {.family = LlamaFamily::gpt_neo,
+            .positions = Positions::learned,
+            .attention_scale = 1,
+            .window = 256,
+            .window_every = 2,
+            .output_bias = true,
+            .feed_forward_bias = true,
+            .activation = Activation::gelu_tanh,
+            .norm = NormKind::layer};
+}
+
 }  // namespace
 
 const std::vector<ModelRow>& model_rows() {
@@ -120,6 +144,27 @@ const std::vector<ModelRow>& model_rows() {
          .phrase = "a Llama",
          .summary = "RMS norms, rotary positions, SwiGLU, no biases",
          .defaults = LlamaConfig{},
+         .make = make<Llama, LlamaConfig>},
+        {.name = "qwen3",
+         .title = "Qwen3",
+         .phrase = "a Qwen3",
+         .summary = "a Llama with norms of queries and keys",
+         .defaults = LlamaConfig{.family = LlamaFamily::qwen3,
+                                 .rotary_base = 1e6,
+                                 .qk_norm = QKNorm::rms,
+                                 .norm_eps = 1e-6},
+         .make = make<Llama, LlamaConfig>},
+        {.name = "gpt_neox",
+         .title = "GPT-NeoX",
+         .phrase = "a GPT-NeoX",
+         .summary = "layer norms, parallel branches, partial rotation, as in Pythia",
+         .defaults = gpt_neox_defaults(),
+         .make = make<Llama, LlamaConfig>},
+        {.name = "gpt_neo",
+         .title = "GPT-Neo",
+         .phrase = "a GPT-Neo",
+         .summary = "layer norms, learned positions, windows, as in TinyStories",
+         .defaults = gpt_neo_defaults(),
          .make = make<Llama, LlamaConfig>},
         {.name = "bag",
          .title = "Bag of n-grams",
@@ -161,7 +206,15 @@ const ModelRow& model_row(std::string_view name) {
     return *found;
 }
 
-const ModelRow& row_of(const ModelConfig& config) { return model_rows()[config.index()]; }
+const ModelRow& row_of(const ModelConfig& config) {
+    const auto* const given = std::get_if<LlamaConfig>(&config);
+    const auto is_of = [&](const ModelRow& row) {
+        if (row.defaults.index() != config.index()) return false;
+        return given == nullptr || std::get<LlamaConfig>(row.defaults).family == given->family;
+    };
+    const auto& rows = model_rows();
+    return *std::find_if(rows.begin(), rows.end(), is_of);
+}
 
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, Generator& generator) {
     const ModelRow& row = row_of(config);

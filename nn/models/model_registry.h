@@ -4,8 +4,10 @@
 //
 //     auto model = make_model(LlamaConfig{.vocab = 65, .layers = 2});
 //
-// To add a kind, write its folder (nn/models/llama is an example): a configuration with its list of
-// fields and its cost, and a LanguageModel (language_model.h). Then add the configuration to
+// To add a family that a LlamaConfig describes, add its name to LlamaFamily and a row in
+// model_registry.cpp; its names in Hugging Face's files are a row of nn/io/decoder_formats.cpp. To
+// add another kind, write its folder (nn/models/llama is an example): a configuration with its list
+// of fields and its cost, and a LanguageModel (language_model.h). Then add the configuration to
 // ModelConfig, here, and a row, in model_registry.cpp.
 #pragma once
 
@@ -84,7 +86,8 @@ struct ModelRow {
     const char* task = "text";  ///< what it is trained for (nn/train/task.h)
 };
 
-/// All kinds, in the order of ModelConfig. The first is the default.
+/// All kinds, in the order of ModelConfig; a LlamaConfig has a row for each family. The first is
+/// the default.
 const std::vector<ModelRow>& model_rows();
 
 /// "gpt", "llama", ...: the names of all rows.

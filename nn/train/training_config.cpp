@@ -109,9 +109,7 @@ TrainingConfig training_config_from_json(std::string_view json, std::string what
     check_known(file, "kind", kind, model_names());
     const ConfigFile fields = file.object("model");
     config.set_model(model_row(kind).defaults);
-    config.visit_model([&](auto& model) {
-        model = read_fields<std::decay_t<decltype(model)>>(fields, WhichFields::all);
-    });
+    config.visit_model([&](auto& model) { model = read_fields(fields, WhichFields::all, model); });
     try {
         check_counts(config);
     } catch (const ValueError& error) {
@@ -224,9 +222,10 @@ void for_each_option(const ModelConfig& config, const F& f) {
 }  // namespace
 
 bool is_model_option(std::string_view field) {
-    static const std::set<std::string_view> others{"vocab",        "source_vocab", "target_vocab",
-                                                   "classes",      "padding_id",   "norm_eps",
-                                                   "rotary_pairs", "recompute"};
+    static const std::set<std::string_view> others{
+        "vocab",    "source_vocab", "target_vocab",      "classes",      "padding_id",
+        "norm_eps", "rotary_pairs", "recompute",         "norm",         "parallel",
+        "qkv_bias", "output_bias",  "feed_forward_bias", "window_every", "attention_scale"};
     return !others.contains(field);
 }
 

@@ -17,7 +17,7 @@ using test::plain::Numbers;
 constexpr LlamaConfig kTiny{
     .vocab = 7, .context = 6, .layers = 2, .heads = 4, .kv_heads = 2, .dim = 16, .hidden = 12};
 
-Numbers rms_norm(const Numbers& x, const RMSNorm& layer) {
+Numbers rms_norm(const Numbers& x, const VectorNorm& layer) {
     const Numbers weight = test::plain::numbers(layer.weight);
     const std::int64_t dim = weight.size();
     Numbers y = x;

@@ -1,5 +1,6 @@
-// Llama: a decoder-only Transformer with RMS norms, rotary positions, SwiGLU and no biases. Read
-// next: nn/models/language_model.h, what it is used through.
+// Llama and its relatives: a decoder-only Transformer whose blocks are described by data
+// (llama_config.h). Llama's own have RMS norms, rotary positions, SwiGLU and no biases. Read next:
+// nn/models/language_model.h, what it is used through.
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
@@ -9,19 +10,26 @@
 
 namespace tapestry {
 
-/// [B, T, C] -> [B, T, C]: h = x + attention(norm(x)), y = h + feed_forward(norm(h)).
+/// [B, T, C] -> [B, T, C]: h = x + attention(norm(x)), y = h + feed_forward(norm(h)); or with
+/// config.parallel y = x + attention(norm(x)) + feed_forward(other_norm(x)). Source of this form:
+/// Black et al. 2022, "GPT-NeoX-20B", section 2.1.
 class LlamaBlock : public Module {
 public:
-    RMSNorm attention_norm;        ///< before attention
-    MultiHeadAttention attention;  ///< causal, with rotary positions
-    RMSNorm feed_forward_norm;     ///< before the feed-forward network
-    FeedForward feed_forward;      ///< SwiGLU, on each vector by itself
+    VectorNorm attention_norm;     ///< before attention
+    MultiHeadAttention attention;  ///< causal
+    VectorNorm feed_forward_norm;  ///< before the feed-forward network
+    FeedForward feed_forward;      ///< on each vector by itself
     Dropout residual_dropout;      ///< on both residual branches, in training
 
-    /// Throws as MultiHeadAttention and FeedForward do.
-    explicit LlamaBlock(const LlamaConfig& config, Generator& generator = default_generator());
+    /// Block `number`, counted from 0: every config.window_every-th is windowed. Throws as
+    /// MultiHeadAttention and FeedForward do.
+    explicit LlamaBlock(const LlamaConfig& config, std::int64_t number = 0,
+                        Generator& generator = default_generator());
     /// x [B, T, C] -> [B, T, C].
     Tensor operator()(const Tensor& x, const TransformerBlockInputs& inputs = {}) const;
+
+private:
+    bool parallel_;
 };
 
 /// The blocks in sequence, [B, T, C] -> [B, T, C].
@@ -39,16 +47,18 @@ private:
     bool recompute_;
 };
 
-/// ids [B, T] -> logits [B, T, V]: blocks between a token embedding and a linear head. Matrices are
+/// ids [B, T] -> logits [B, T, V]: blocks between embeddings and a linear head. Matrices are
 /// initially normal with the config's deviation, and those that write to the residual stream
-/// smaller by sqrt(2 layers). Rotary pairs are halves of a head, as in the weights of Hugging
-/// Face's LlamaForCausalLM. Sources: Touvron et al. 2023, "LLaMA", section 2.2; grouped heads:
-/// "Llama 2", appendix A.2.
+/// smaller by sqrt(2 layers); biases are 0. Rotary pairs are halves of a head, as in the weights of
+/// Hugging Face's models. Sources: Touvron et al. 2023, "LLaMA", section 2.2; grouped heads: "Llama
+/// 2", appendix A.2; norms of queries and keys: Qwen Team 2025, "Qwen3 Technical Report", section
+/// 2.
 class Llama : public LanguageModel {
 public:
-    Embedding token_embedding;  ///< [V, C]
-    LlamaStack blocks;          ///< layers of them
-    RMSNorm final_norm;         ///< before the head
+    Embedding token_embedding;                             ///< [V, C]
+    std::optional<PositionalEncoding> position_embedding;  ///< [context, C]; if positions are added
+    LlamaStack blocks;                                     ///< layers of them
+    VectorNorm final_norm;                                 ///< before the head
     Linear head;  ///< [V, C], no bias; with tied_head its weight is the token embedding's
 
     /// Throws ValueError for sizes that are not positive or heads that do not divide dim, and as
