@@ -1,4 +1,4 @@
-// tapestry export: converts a Tapestry model to GPT-2 files that Hugging Face's transformers loads.
+// tapestry export: converts a Tapestry model to files that Hugging Face's transformers loads.
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/message.h>
@@ -34,9 +34,10 @@ void check_vacant(const ExportSettings& s) {
     const bool is_export = !is_there(out / kMetricsName) && is_hugging_face(out);
     require<IoError>(is_export, "{}: already contains a model; choose another directory",
                      shown(out));
-    require<IoError>(s.overwrite,
-                     "{}: already contains a model in GPT-2's format; --overwrite replaces it",
-                     shown(out));
+    require<IoError>(
+        s.overwrite,
+        "{}: already contains a model in Hugging Face's format; --overwrite replaces it",
+        shown(out));
 }
 
 int run_export(const ExportSettings& s) {
@@ -44,7 +45,7 @@ int run_export(const ExportSettings& s) {
     const LoadedModel loaded = load_model(s.model);
     if (s.bf16) loaded.model->to(DType::bf16);
     export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get());
-    print("saved in {}: GPT-2's format, {} parameters\n", utf8::printable(s.out),
+    print("saved in {}: Hugging Face's format, {} parameters\n", utf8::printable(s.out),
           loaded.model->parameter_count());
     if (loaded.tokenizer && loaded.tokenizer->kind() == "char") {
         print(
@@ -58,7 +59,7 @@ int run_export(const ExportSettings& s) {
 
 void add_export(Options& app) {
     auto s = std::make_shared<ExportSettings>();
-    Options& o = app.subcommand("export", "Write a model in Hugging Face's GPT-2 format");
+    Options& o = app.subcommand("export", "Write a model in Hugging Face's format");
     add_model_directory(o, s->model);
     o.text("--out", s->out, "Directory for the files").required();
     o.flag("--bf16", s->bf16, "16-bit weights: half the size, rounded to nearest");

@@ -41,8 +41,7 @@ void add_inspect(Options& app) {
         "inspect", "Inspect one training step: a page with its tape, attention, memory, gradients");
     o.example("--model runs/book --prompt \"Once upon a time\" --out page.html");
     o.text("--model", s->model,
-           "Directory written by `tapestry train` or `dates --out`, or a GPT-2 or "
-           "Llama of Hugging Face")
+           "Directory written by `tapestry train` or `dates --out`, or one from Hugging Face")
         .required();
     o.text("--prompt", s->prompt, "Text for the step").required();
     o.text("--target", s->target, "Text that an encoder-decoder should write");

@@ -11,8 +11,7 @@ namespace tapestry::cli {
 Option add_model_directory(Options& options, std::string& model) {
     return options
         .text("--model", model,
-              "Directory written by `tapestry train`, or a GPT-2 or Llama of Hugging Face "
-              "(config.json, "
+              "Directory written by `tapestry train`, or one from Hugging Face (config.json, "
               "model.safetensors)")
         .required();
 }

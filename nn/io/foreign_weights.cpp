@@ -3,6 +3,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/file_kind.h>
+#include <tapestry/nn/io/shards.h>
 
 #include <algorithm>
 #include <array>
@@ -118,17 +119,13 @@ void check_weights_exist(const SavedFiles& files) {
     std::error_code ignored;
     if (fs::exists(files.path(kWeightsName), ignored)) return;
     const auto found = [&](const char* name) { return fs::exists(directory / name, ignored); };
-    for (const char* index : {"model.safetensors.index.json", "pytorch_model.bin.index.json"}) {
-        require<IoError>(!found(index),
-                         "{}: found {}: the weights are in several files (shards), but only a "
-                         "single {} is supported (transformers writes it: save_pretrained with "
-                         "max_shard_size=\"1TB\")",
-                         directory.string(), index, kWeightsName);
+    if (found(kShardIndexName)) return;
+    for (const char* other : {"pytorch_model.bin.index.json", "pytorch_model.bin"}) {
+        require<IoError>(!found(other),
+                         "{}: found {}, but only {} and its shards are supported (transformers "
+                         "writes them: save_pretrained with safe_serialization=True)",
+                         directory.string(), other, kWeightsName);
     }
-    require<IoError>(!found("pytorch_model.bin"),
-                     "{}: found pytorch_model.bin, but only a single {} is supported (transformers "
-                     "writes it: save_pretrained with safe_serialization=True)",
-                     directory.string(), kWeightsName);
 }
 
 void check_is_safetensors(const fs::path& path) {

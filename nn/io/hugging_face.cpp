@@ -6,12 +6,17 @@
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
+#include <tapestry/nn/io/activation_names.h>
 #include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/decoder_formats.h>
+#include <tapestry/nn/io/foreign_tokenizer.h>
 #include <tapestry/nn/io/foreign_weights.h>
-#include <tapestry/nn/io/hugging_face_llama.h>
+#include <tapestry/nn/io/hugging_face_decoder.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/shards.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/llama/llama.h>
 
 #include <algorithm>
 #include <array>
@@ -22,53 +27,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTokenizerSetting = "tapestry_tokenizer";  // "char", "bpe", "json" or "none"
 constexpr std::string_view kTransformer = "transformer.";
 constexpr std::string_view kHead = "lm_head.weight";
 
 // ---- settings
 
-struct ActivationName {
-    const char* name;
-    Activation activation;
-};
-
-// The first name of each activation is the one written.
-constexpr std::array<ActivationName, 8> kActivations{{{"gelu_new", Activation::gelu_tanh},
-                                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                                      {"gelu_fast", Activation::gelu_tanh},
-                                                      {"gelu", Activation::gelu_erf},
-                                                      {"relu", Activation::relu},
-                                                      {"relu2", Activation::relu_squared},
-                                                      {"silu", Activation::silu},
-                                                      {"swish", Activation::silu}}};
-
-Activation read_activation(const ConfigFile& file) {
-    const auto name = file.get<std::string>("activation_function", "gelu_new");
-    std::string known;
-    for (const ActivationName& entry : kActivations) {
-        if (entry.name == name) return entry.activation;
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
-    }
-    fail<IoError>("{}: \"activation_function\" is \"{}\"; must be one of {}", file.path(),
-                  utf8::printable(name), known);
-}
-
-// Null if GPT-2 has no such activation.
-const char* name_of(Activation activation) {
-    const auto found = std::find_if(
-        kActivations.begin(), kActivations.end(),
-        [activation](const ActivationName& entry) { return entry.activation == activation; });
-    return found == kActivations.end() ? nullptr : found->name;
-}
-
 // Settings that change the results and that our GPT does not have must have the value that turns
 // them off. reorder_and_upcast_attn may be anything: it computes scores in f32, as we always do.
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
-    require<IoError>(type == "gpt2",
-                     "{}: \"model_type\" is \"{}\"; \"gpt2\" and \"llama\" are known", file.path(),
-                     utf8::printable(type));
+    if (type != "gpt2") {
+        std::string known = "\"gpt2\"";
+        for (const DecoderFormat& one : decoder_formats()) {
+            known += fmt::format(", \"{}\"", one.model_type);
+        }
+        fail<IoError>("{}: \"model_type\" is \"{}\"; must be one of {}", file.path(),
+                      utf8::printable(type), known);
+    }
     constexpr std::array<std::pair<const char*, bool>, 3> kNeeded{
         {{"scale_attn_weights", true},
          {"scale_attn_by_inverse_layer_idx", false},
@@ -103,7 +78,7 @@ GPTConfig read_config(const ConfigFile& file) {
     });
     config.dropout = std::max(
         {file.get("resid_pdrop", 0.1), file.get("embd_pdrop", 0.1), file.get("attn_pdrop", 0.1)});
-    config.activation = read_activation(file);
+    config.activation = read_activation(file, "activation_function", "gelu_new");
     return config;
 }
 
@@ -232,54 +207,27 @@ std::set<std::string> mask_names(const GPTConfig& config) {
     return names;
 }
 
-std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig& config) {
+std::map<std::string, Tensor> read_tensors(const SavedFiles& files, const GPTConfig& config) {
     const std::set<std::string> masks = mask_names(config);
     const auto wanted = [&masks](const std::string& name) {  // masks may have any dtype
         return masks.count(without_prefix(name)) == 0;
     };
     std::map<std::string, Tensor> stored;
-    for (auto& [name, tensor] : read_safetensors(path, wanted).tensors) {
+    for (auto& [name, tensor] : read_weight_files(files, wanted)) {
         const std::string bare = without_prefix(name);
         require<IoError>(stored.emplace(bare, tensor).second,
-                         "{}: tensor \"{}\" appears twice, with and without \"{}\"", path.string(),
-                         utf8::printable(bare), kTransformer);
+                         "{}: tensor \"{}\" appears twice, with and without \"{}\"",
+                         weight_files(files).front().string(), utf8::printable(bare), kTransformer);
     }
     return stored;
 }
 
-void load_weights(const fs::path& path, const GPT& model) {
-    std::map<std::string, Tensor> stored = read_tensors(path, model.config());
-    const std::string file = path.string();
+void load_weights(const SavedFiles& files, const GPT& model) {
+    std::map<std::string, Tensor> stored = read_tensors(files, model.config());
+    const std::string file = weight_files(files).front().string();
     if (model.config().tied_head) drop_copy_of_head(file, stored, std::string(kHead), "wte.weight");
     fill_parameters(file, stored, stored_parameters(model));
     check_all_used(file, stored);
-}
-
-// With this setting transformers puts a space before every text; the ids would differ.
-void check_no_prefix_space(const SavedFiles& files) {
-    constexpr const char* kSetting = "add_prefix_space";
-    const fs::path path = files.directory() / "tokenizer_config.json";
-    if (!is_there(path)) return;
-    const ConfigFile file(path);
-    require<IoError>(!file.get<bool>(kSetting, false),
-                     "{}: \"{}\" is true, which is not supported; set it to false, and begin the "
-                     "text with a space instead",
-                     file.path(), kSetting);
-}
-
-std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFiles& files) {
-    const auto kind = file.get<std::string>(kTokenizerSetting, "");
-    if (kind == "none") return nullptr;
-    const fs::path characters = files.path(kCharTokenizerName);
-    if (kind == "char") return read_char_tokenizer(characters);
-    if (kind == "json") return read_json_tokenizer(files.path(kTokenizerName));
-    if (auto tokenizer = read_byte_pair_tokenizer(files)) {
-        check_no_prefix_space(files);
-        return tokenizer;
-    }
-    if (is_there(characters)) return read_char_tokenizer(characters);
-    const fs::path json = files.path(kTokenizerName);
-    return is_there(json) ? read_json_tokenizer(json) : nullptr;
 }
 
 // ---- writing
@@ -320,17 +268,18 @@ std::string full_name(const std::string& name) {
 
 NamedTensors tensors_of(const GPT& model) {
     NamedTensors tensors;
-    for (const auto& [name, parameter, transposed] : stored_parameters(model)) {
-        tensors.emplace_back(full_name(name),
-                             transposed ? views::transpose(parameter, 0, 1) : parameter);
+    for (const StoredParameter& one : stored_parameters(model)) {
+        tensors.emplace_back(full_name(one.name), one.transposed
+                                                      ? views::transpose(one.parameter, 0, 1)
+                                                      : one.parameter);
     }
     if (model.config().bias) return tensors;
     // [out, in] or [C]: the first size is the bias's in either case.
-    for (const auto& [name, parameter, transposed] : stored_parameters(model)) {
-        const std::string part = name.substr(0, name.rfind('.'));
+    for (const StoredParameter& one : stored_parameters(model)) {
+        const std::string part = one.name.substr(0, one.name.rfind('.'));
         if (part == "wte" || part == "wpe" || part == "lm_head") continue;
         tensors.emplace_back(full_name(part + ".bias"),
-                             zeros({parameter.size(0)}, parameter.dtype()));
+                             zeros({one.parameter.size(0)}, one.parameter.dtype()));
     }
     return tensors;
 }
@@ -366,24 +315,27 @@ LoadedModel load_hugging_face(const fs::path& directory) {
 }
 
 LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
-    if (is_hugging_face_llama(file)) return load_hugging_face_llama(file, files);
+    const DecoderFormat* const format = decoder_format_of(file);
+    if (format != nullptr) return load_hugging_face_decoder(file, files, *format);
     const GPTConfig config = read_config(file);
-    LoadedModel loaded{nullptr, read_bpe_files(file, files)};
+    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::pairs_first)};
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
                      file.path(), config.norm_eps);
     loaded.model = make_model(config, files);
-    load_weights(files.path(kWeightsName), as<GPT>(*loaded.model));
+    load_weights(files, as<GPT>(*loaded.model));
     loaded.model->eval();
     return loaded;
 }
 
 void export_hugging_face(const fs::path& directory, const LanguageModel& any,
                          const Tokenizer* tokenizer) {
+    if (const auto* const llama = dynamic_cast<const Llama*>(&any)) {
+        return export_hugging_face_decoder(directory, *llama, tokenizer);
+    }
     const auto* const gpt = dynamic_cast<const GPT*>(&any);
-    require(gpt != nullptr, "export: GPT-2's format is for a GPT, but this model is {}",
-            row_of(any.model_config()).phrase);
+    require(gpt != nullptr, "export: there is no format for {}", row_of(any.model_config()).phrase);
     const GPT& model = *gpt;
     check_expressible(model);
     std::vector<NewFile> files;

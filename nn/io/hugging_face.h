@@ -1,5 +1,5 @@
-// Models in the format of the transformers library: Llama's family is read (hugging_face_llama.h),
-// GPT-2 read and written. GPT-2 is config.json ("model_type": "gpt2"),
+// Models in the format of the transformers library, read and written: GPT-2, and Llama with its
+// relatives (hugging_face_decoder.h). GPT-2 is config.json ("model_type": "gpt2"),
 // model.safetensors, vocab.json and merges.txt. It differs from ours in the names, and in the
 // matrices of a layer, which are transposed, [in, out] (a class called Conv1D there).
 //
@@ -32,7 +32,8 @@ bool is_hugging_face(const ConfigFile& file);
 /// Whether a directory has such a config.json. Throws IoError for one that cannot be read.
 bool is_hugging_face(const std::filesystem::path& directory);
 
-/// Loads a model from such a directory, a GPT-2 or a Llama. A GPT-2's tokenizer is vocab.json and
+/// Loads a model from such a directory, a GPT-2, Llama, Qwen3, GPT-NeoX or GPT-Neo. Weights may be
+/// in the shards of model.safetensors.index.json. A GPT-2's tokenizer is vocab.json and
 /// merges.txt, or encoder.json and vocab.bpe, or tapestry_tokenizer.json, which export_hugging_face
 /// writes for characters; null if there is none. Converts F16 and BF16 weights to f32.
 ///
@@ -58,15 +59,17 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);
 /// are.
 std::vector<std::string> own_names(const Module& module, const std::vector<std::string>& names);
 
-/// Writes a directory that transformers' GPT2LMHeadModel.from_pretrained and load_hugging_face
+/// Writes a directory that from_pretrained of transformers' class (GPT2LMHeadModel,
+/// LlamaForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, GPTNeoForCausalLM) and load_hugging_face
 /// read, with the same logits, bit for bit; a previous model there survives a failure. The
 /// tokenizer may be null: byte pairs are written as vocab.json and merges.txt; characters, for
 /// which transformers has no tokenizer, as tapestry_tokenizer.json, which it ignores. A model
 /// without biases is written with biases of 0, which compute the same. bf16 weights (Module::to)
 /// are written unchanged, half as large.
 ///
-/// Throws ValueError for another kind of model, and for what GPT-2 cannot represent: positions that
-/// are not learned, swiglu, f64; IoError as save_model does.
+/// Throws ValueError for f64, and for what the family's files cannot represent: of a GPT, positions
+/// that are not learned and swiglu; of others, what hugging_face_decoder.h says. Throws IoError as
+/// save_model does.
 void export_hugging_face(const std::filesystem::path& directory, const LanguageModel& model,
                          const Tokenizer* tokenizer);
 

@@ -64,7 +64,7 @@ void save_weights(const std::filesystem::path& directory, const LanguageModel& m
 /// Only the tokenizer of a directory in our format. Throws IoError.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
-/// Reads a language model of any kind, or a GPT-2 or Llama in Hugging Face's format, according to
+/// Reads a language model of any kind, or one in Hugging Face's format, according to
 /// config.json. Throws IoError, with the file and the reason: an encoder-decoder, missing, damaged,
 /// tensors that are missing, unknown or of another shape than the configuration's, other bytes than
 /// were saved.

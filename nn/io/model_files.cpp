@@ -11,10 +11,11 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/decoder_formats.h>
 #include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/hugging_face.h>
-#include <tapestry/nn/io/hugging_face_llama.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/shards.h>
 #include <tapestry/nn/tokenizers/json_tokenizer.h>
 
 #include <array>
@@ -33,11 +34,14 @@ constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
 // Checked before allocating memory: a configuration from a file may be absurd, and the size of the
 // weights file shows how large the model really is. Elements have 4 bytes, or 2.
 void check_size(double parameters, const SavedFiles& files) {
-    const fs::path weights = files.path(kWeightsName);
-    const auto bytes = static_cast<double>(InputFile(weights).size());
+    double bytes = 0;
+    const std::vector<fs::path> weights = weight_files(files);
+    for (const fs::path& file : weights) bytes += static_cast<double>(InputFile(file).size());
     require<IoError>(2 * parameters <= 1.1 * bytes + 65536,
-                     "{}: the configuration needs {:.0f} parameters, but {} has {:.0f} bytes",
-                     files.path(kConfigName).string(), parameters, weights.string(), bytes);
+                     "{}: the configuration needs {:.0f} parameters, but {}{} has {:.0f} bytes",
+                     files.path(kConfigName).string(), parameters, weights.front().string(),
+                     weights.size() == 1 ? "" : fmt::format(" to {}", weights.back().string()),
+                     bytes);
 }
 
 // Reports invalid settings as errors of their file.
@@ -127,7 +131,9 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
         if (kind_of(row) != needed) continue;
         phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);
     }
-    const auto name = file.get<std::string>("model", is_hugging_face_llama(file) ? "llama" : "gpt");
+    const DecoderFormat* const foreign = decoder_format_of(file);
+    const auto name =
+        file.get<std::string>("model", foreign != nullptr ? foreign->model_type : "gpt");
     fail<IoError>("{}: the model is {}, expected {}", file.path(), model_row(name).phrase, phrases);
 }
 
@@ -230,16 +236,18 @@ void load_weights(const SavedFiles& files, const Module& model) {
 
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
                      const std::vector<StoredParameter>& parameters) {
-    for (const auto& [name, parameter, transposed] : parameters) {
+    for (const auto& [name, parameter, transposed, reshaped] : parameters) {
         const auto found = stored.find(name);
         require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, name);
         const Tensor wanted = transposed ? views::transpose(parameter, 0, 1) : parameter;
+        const Shape shape = reshaped.rank() > 0 ? reshaped : wanted.shape();
         const bool widens = is_narrow(found->second.dtype()) && wanted.dtype() == DType::f32;
         const Tensor tensor = widens ? cast(found->second, DType::f32) : found->second;
-        require<IoError>(tensor.shape() == wanted.shape() && tensor.dtype() == wanted.dtype(),
+        require<IoError>(tensor.shape() == shape && tensor.dtype() == wanted.dtype(),
                          "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, name,
-                         tensor.dtype(), tensor.shape(), wanted.dtype(), wanted.shape());
-        Tensor(parameter).copy_(transposed ? views::transpose(tensor, 0, 1) : tensor);
+                         tensor.dtype(), tensor.shape(), wanted.dtype(), shape);
+        const Tensor as_wanted = views::reshape(tensor, wanted.shape());
+        Tensor(parameter).copy_(transposed ? views::transpose(as_wanted, 0, 1) : as_wanted);
         stored.erase(found);
     }
 }

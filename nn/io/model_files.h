@@ -84,6 +84,7 @@ struct StoredParameter {
     std::string name;
     Tensor parameter;
     bool transposed = false;
+    Shape shape = {};  ///< in the file, if it is another one, of the same elements in order
 };
 
 /// Copies the stored tensors into the parameters, and removes them from `stored`. Throws IoError,

@@ -140,7 +140,7 @@ TEST_CASE("cli gpt2: a character model continues, is exported, and writes the sa
     put_model(place / "m");
     const Outcome exported = place.run({"export", "--model", "m", "--out", "e"});
     check_done(exported);
-    CHECK(exported.out.starts_with("saved in e: GPT-2's format, "));
+    CHECK(exported.out.starts_with("saved in e: Hugging Face's format, "));
     const Arguments sample{"sample", "--prompt", "The", "--tokens", "30"};
     CHECK_EQ(place.run(sample + Arguments{"--model", "e"}).out,
              place.run(sample + Arguments{"--model", "m"}).out);
@@ -189,7 +189,7 @@ TEST_CASE("cli gpt2: directories that do not fit together") {
     spill(place / "g/config.json", config.dump());
     refused("tensor \"wte.weight\" is f32 [377, 24]; the configuration needs f32 [377, 27]");
     spill(place / "g/config.json", "{\"model_type\": \"bert\"}");
-    refused("g/config.json: \"model_type\" is \"bert\"; \"gpt2\" and \"llama\" are known");
+    refused("g/config.json: \"model_type\" is \"bert\"; must be one of \"gpt2\", \"llama\"");
     const std::string weights = slurp(kFixture / "model.safetensors");
     spill(place / "g/model.safetensors", weights.substr(0, weights.size() - 4));
     refused("'g/model.safetensors': truncated");
@@ -209,7 +209,7 @@ TEST_CASE("cli export: where it cannot go") {
     // Exporting onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
     check_refused(place.run({"export", "--model", "g", "--out", "g"}),
-                  "'g': already contains a model in GPT-2's format; --overwrite replaces it");
+                  "'g': already contains a model in Hugging Face's format; --overwrite replaces it");
     CHECK(slurp(place / "g/model.safetensors") == before);
     check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
     CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix

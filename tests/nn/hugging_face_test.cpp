@@ -288,7 +288,7 @@ TEST_CASE("hugging face: a tokenizer that puts a space before every text is refu
 TEST_CASE("hugging face: settings that are refused") {
     const Copy copy;
     copy.refused_setting("model_type", "bert",
-                         "\"model_type\" is \"bert\"; \"gpt2\" and \"llama\" are known");
+                         "\"model_type\" is \"bert\"; must be one of \"gpt2\", \"llama\", ");
     copy.refused_setting("model_type", 7, "\"model_type\" has an invalid value: 7");
     copy.refused_setting("scale_attn_by_inverse_layer_idx", true,
                          "\"scale_attn_by_inverse_layer_idx\" is true, which is not supported");
@@ -372,7 +372,8 @@ TEST_CASE("hugging face: tensors that are missing, unknown, twice there, or of a
     fs::remove(copy.weights_file);
     copy.refused(fmt::format("cannot read '{}': No such file", copy.weights_file.string()));
     spill(copy.directory / "pytorch_model.bin", "x");
-    copy.refused("found pytorch_model.bin, but only a single model.safetensors is supported");
+    copy.refused(
+        "found pytorch_model.bin, but only model.safetensors and its shards are supported");
 }
 
 TEST_CASE("hugging face: our model there and back has the same bits") {

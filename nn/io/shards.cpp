@@ -1,0 +1,72 @@
+#include <tapestry/nn/io/shards.h>
+
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/safetensors.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "model-00001-of-00002.safetensors": a plain name, which cannot lead out of the directory.
+bool is_name_of_shard(const std::string& name) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_' || c == '.';
+    };
+    return name.ends_with(".safetensors") && !name.starts_with('.') && name.size() < 256 &&
+           std::all_of(name.begin(), name.end(), is_plain);
+}
+
+std::set<std::string> names_in_index(const fs::path& index) {
+    const ConfigFile file(index);
+    std::set<std::string> names;
+    try {
+        for (const auto& [tensor, node] : file.node("weight_map").members()) {
+            const auto name = node.get<std::string>();
+            require<IoError>(is_name_of_shard(name),
+                             "{}: \"weight_map\" names {}, which is no file of weights beside it",
+                             index.string(), utf8::quoted(name));
+            names.insert(name);
+        }
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: {}", index.string(), error.what());
+    }
+    require<IoError>(!names.empty(), "{}: \"weight_map\" names no file", index.string());
+    return names;
+}
+
+}  // namespace
+
+std::vector<fs::path> weight_files(const SavedFiles& files) {
+    const fs::path index = files.path(kShardIndexName);
+    if (is_there(files.path(kWeightsName)) || !is_there(index)) return {files.path(kWeightsName)};
+    std::vector<fs::path> shards;
+    for (const std::string& name : names_in_index(index)) {
+        shards.push_back(files.directory() / name);
+        require<IoError>(is_there(shards.back()), "{}: the shard {} is missing", index.string(),
+                         name);
+    }
+    return shards;
+}
+
+std::map<std::string, Tensor> read_weight_files(
+    const SavedFiles& files, const std::function<bool(const std::string&)>& wanted) {
+    std::map<std::string, Tensor> stored;
+    for (const fs::path& path : weight_files(files)) {
+        for (auto& [name, tensor] : read_safetensors(path, wanted).tensors) {
+            require<IoError>(stored.emplace(name, tensor).second,
+                             "{}: tensor \"{}\" is in another shard, too", path.string(),
+                             utf8::printable(name));
+        }
+    }
+    return stored;
+}
+
+}  // namespace tapestry

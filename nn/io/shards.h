@@ -1,0 +1,29 @@
+// Weights of Hugging Face's directories: model.safetensors, or the shards of
+// model.safetensors.index.json. Internal to nn/io.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+#include <tapestry/nn/io/manifest.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// Lists the shards; its "weight_map" has the file of each tensor.
+inline constexpr const char* kShardIndexName = "model.safetensors.index.json";
+
+/// The files of the weights: model.safetensors if it is there or nothing else is, or the shards, in
+/// the order of their names. Throws IoError for an index that is damaged or names a file outside
+/// the directory, and for a shard that is missing.
+std::vector<std::filesystem::path> weight_files(const SavedFiles& files);
+
+/// All tensors whose names `wanted` accepts. Throws IoError as weight_files and read_safetensors
+/// do, and for a tensor that two shards have.
+std::map<std::string, Tensor> read_weight_files(
+    const SavedFiles& files, const std::function<bool(const std::string&)>& wanted);
+
+}  // namespace tapestry
