@@ -262,6 +262,7 @@ template bool JsonNode::holds<double>() const;
 template bool JsonNode::holds<std::string>() const;
 template bool JsonNode::holds<std::vector<std::string>>() const;
 template bool JsonNode::holds<std::vector<std::int64_t>>() const;
+template bool JsonNode::holds<std::vector<double>>() const;
 
 template bool JsonNode::get() const;
 template std::int64_t JsonNode::get() const;
@@ -270,6 +271,7 @@ template double JsonNode::get() const;
 template std::string JsonNode::get() const;
 template std::vector<std::string> JsonNode::get() const;
 template std::vector<std::int64_t> JsonNode::get() const;
+template std::vector<double> JsonNode::get() const;
 
 template bool JsonNode::get(const std::string&) const;
 template std::int64_t JsonNode::get(const std::string&) const;
@@ -278,5 +280,6 @@ template double JsonNode::get(const std::string&) const;
 template std::string JsonNode::get(const std::string&) const;
 template std::vector<std::string> JsonNode::get(const std::string&) const;
 template std::vector<std::int64_t> JsonNode::get(const std::string&) const;
+template std::vector<double> JsonNode::get(const std::string&) const;
 
 }  // namespace tapestry

@@ -51,8 +51,8 @@ public:
     std::vector<std::pair<std::string, JsonNode>> members() const;
     std::vector<JsonNode> elements() const;
 
-    /// T is bool, std::int64_t, std::uint64_t, double, std::string or a vector of std::int64_t or
-    /// of std::string.
+    /// T is bool, std::int64_t, std::uint64_t, double, std::string or a vector of std::int64_t, of
+    /// double or of std::string.
     template <class T>
     T get() const;
     /// Whether get<T>() returns a value.

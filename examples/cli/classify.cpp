@@ -1,11 +1,13 @@
-// tapestry classify: labels texts, a line each, with a classifier that `tapestry train --task
-// classify` has trained.
+// tapestry classify: labels texts, a line each, or images, with a classifier that `tapestry train
+// --task classify` or `--task image` has trained.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/classify/classify_task.h>
+#include <tapestry/nn/train/image/image_task.h>
 
 #include <fmt/core.h>
 
@@ -18,7 +20,7 @@ namespace tapestry::cli {
 namespace {
 
 struct ClassifySettings {
-    std::string model, text = "-";
+    std::string model, text = "-", images;
     std::int64_t top_k = 1;
     int threads = num_threads();
 };
@@ -32,8 +34,22 @@ std::string line_of(const std::vector<LabelProbability>& labels) {
     return line;
 }
 
+int classify_images(const ClassifySettings& s) {
+    require(!s.images.empty(), "classify: {} is an image classifier; it needs --images", s.model);
+    const std::unique_ptr<ImageTask> task = load_image_task(s.model);
+    const ImageSet images = read_images(s.images, task->size());
+    const auto found = task->classify(images, s.top_k);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        print("{}\t{}\n", images.names[i], line_of(found[i]));
+    }
+    return kSuccess;
+}
+
 int run_classify(const ClassifySettings& s) {
     set_num_threads(s.threads);
+    if (model_kind(s.model) == ModelKind::image_classifier) return classify_images(s);
+    require(s.images.empty(), "classify: --images is for an image classifier; {} is another model",
+            s.model);
     const std::unique_ptr<ClassifyTask> task = load_classify_task(s.model);
     const std::string name = s.text == "-" ? "stdin" : s.text;
     std::ifstream file;
@@ -60,11 +76,17 @@ int run_classify(const ClassifySettings& s) {
 
 void add_classify(Options& app) {
     auto s = std::make_shared<ClassifySettings>();
-    Options& o = app.subcommand("classify", "Label texts, a line each, with a trained classifier");
+    Options& o = app.subcommand("classify",
+                                "Label texts, a line each, or images, with a trained classifier");
     o.example("--model runs/mail --text new.txt --top-k 2");
-    o.text("--model", s->model, "Directory written by `tapestry train --task classify`").required();
-    o.text("--text", s->text, "UTF-8 file with a text per line; -: standard input");
-    o.count("--top-k", s->top_k, "Labels to print for each text, with their probabilities");
+    o.text("--model", s->model, "Directory written by `tapestry train --task classify` or `image`")
+        .required();
+    Option text = o.text("--text", s->text, "UTF-8 file with a text per line; -: standard input");
+    o.text("--images", s->images,
+           "For an image classifier: a PGM or PPM file, a directory of them, a .csv or .tsv of "
+           "pixels, or an IDX file")
+        .excludes(text);
+    o.count("--top-k", s->top_k, "Labels to print for each, with their probabilities");
     o.threads(s->threads);
     o.run([s] { return run_classify(*s); });
 }

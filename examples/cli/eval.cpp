@@ -8,6 +8,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/translate/translate_task.h>
 
 namespace tapestry::cli {
@@ -16,6 +17,7 @@ namespace {
 struct EvalSettings {
     TrainingConfig config;  ///< model, text and data
     std::string pairs;
+    std::string images;
     std::string tokens;
     Split split = Split::all;
     EvaluateOptions options{.batches = 200, .batch = 12};
@@ -34,6 +36,18 @@ int eval_classifier(const EvalSettings& s) {
     const ClassificationScores scores =
         task->score(read_labelled_texts(s.config.text, task->labels()));
     s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.text));
+    return kSuccess;
+}
+
+int eval_image_classifier(const EvalSettings& s) {
+    require(!s.images.empty(),
+            "eval: an image classifier needs --images, a directory or file of images by class");
+    require(s.split == Split::all,
+            "eval: --split is for language models; a classifier is measured on all --images");
+    const std::unique_ptr<ImageTask> task = load_image_task(s.config.start);
+    const ClassificationScores scores = task->score(
+        read_images_by_class(s.images, {.size = task->size(), .labels = task->labels()}));
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.images));
     return kSuccess;
 }
 
@@ -56,7 +70,11 @@ int run_eval(const EvalSettings& s) {
         require(s.pairs.empty() || kind == ModelKind::transformer,
                 "eval: --pairs is for an encoder-decoder; {} holds another model",
                 utf8::printable(s.config.start));
+        require(s.images.empty() || kind == ModelKind::image_classifier,
+                "eval: --images is for an image classifier; {} holds another model",
+                utf8::printable(s.config.start));
         if (kind == ModelKind::classifier) return eval_classifier(s);
+        if (kind == ModelKind::image_classifier) return eval_image_classifier(s);
         if (kind == ModelKind::transformer) return eval_translator(s);
     }
     const Evaluation one = s.tokens.empty()
@@ -80,6 +98,8 @@ void add_eval(Options& app) {
                "UTF-8 text; for a classifier a file with labels, for an encoder-decoder of pairs");
     Option pairs = o.text("--pairs", s->pairs,
                           "For an encoder-decoder: file of pairs, as for `tapestry train`");
+    Option images = o.text("--images", s->images,
+                           "For an image classifier: images by class, as for `tapestry train`");
     const Option data =
         o.text("--data", s->config.data, "Data made by `tapestry tokenize`, instead of a text");
     Option tokens = o.text("--tokens", s->tokens,
@@ -99,8 +119,10 @@ void add_eval(Options& app) {
                "languages without spaces");
     text.excludes(data);
     pairs.excludes(text).excludes(data);
-    tokens.excludes(text).excludes(pairs).excludes(data).excludes(batches).excludes(split);
-    o.require_any({"--text", "--data", "--pairs", "--tokens"});
+    images.excludes(text).excludes(pairs).excludes(data);
+    tokens.excludes(text).excludes(pairs).excludes(images).excludes(data);
+    tokens.excludes(batches).excludes(split);
+    o.require_any({"--text", "--data", "--pairs", "--images", "--tokens"});
     o.seed(s->config.seed, "Seed for choosing the sequences");
     o.threads(s->threads);
     add_json(o, s->json);

@@ -43,8 +43,10 @@ void add_inspect(Options& app) {
     o.text("--model", s->model,
            "Directory written by `tapestry train` or `dates --out`, or one from Hugging Face")
         .required();
-    o.text("--prompt", s->prompt, "Text for the step").required();
-    o.text("--target", s->target, "Text that an encoder-decoder should write");
+    o.text("--prompt", s->prompt, "Text for the step; for an image classifier an image file")
+        .required();
+    o.text("--target", s->target,
+           "Text that an encoder-decoder should write, or the label for a classifier");
     const Option out = o.text("--out", s->out, "Page to write, one HTML file");
     Option print = o.flag("--print", s->print,
                           "Print the tape and all heads as small maps instead of writing a page");

@@ -37,6 +37,7 @@ struct TrainSettings {
     std::string kind = model_rows().front().name;
     std::vector<ModelConfig> models;  ///< of each kind, with the options that it declared first
     std::string pairs;
+    std::string images;
     std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 0;
@@ -260,18 +261,22 @@ void add_models(Options& o, TrainSettings& s) {
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
 }
 
+// An option whose files say the task.
+void read_files_of(const Options& o, RunRequest& run, const std::string& files, const char* option,
+                   const char* task) {
+    require(!o.given("--task") || run.config.task == task, "train: {} is for --task {}, got {}",
+            option, task, run.config.task);
+    run.config.text = files;
+    run.config.task = task;
+    run.given.emplace_back("text");
+    if (!o.given("--task")) run.given.emplace_back("task");
+}
+
 // Sets the task if the files determine it.
 void read_task(const Options& o, TrainSettings& s) {
     RunRequest& run = s.run;
-    if (!s.pairs.empty()) {
-        require(!o.given("--task") || run.config.task == "translate",
-                "train: --pairs is for --task translate, got {}", run.config.task);
-        run.config.text = s.pairs;
-        run.config.task = "translate";
-        run.given.emplace_back("text");
-        if (!o.given("--task")) run.given.emplace_back("task");
-        return;
-    }
+    if (!s.pairs.empty()) return read_files_of(o, run, s.pairs, "--pairs", "translate");
+    if (!s.images.empty()) return read_files_of(o, run, s.images, "--images", "image");
     if (o.given("--task") || o.given("--kind") || !names_source_and_target(run.config.text)) return;
     run.config.task = "translate";
     if (!run.resume && run.fork.empty()) run.given.emplace_back("task");
@@ -303,7 +308,8 @@ void read_models(const Options& o, TrainSettings& s) {
         std::erase(of_models, "context");
     }
     if (o.given("--kind")) run.given.emplace_back("kind");
-    if (o.given("--kind") && !o.given("--task")) {
+    const bool files_say_it = !s.pairs.empty() || !s.images.empty();
+    if (o.given("--kind") && !o.given("--task") && !files_say_it) {
         run.config.task = model_row(s.kind).task;
         run.given.emplace_back("task");
     }
@@ -326,9 +332,15 @@ void add_train(Options& app) {
     o.text("--pairs", s->pairs,
            "File of pairs to learn from, SOURCE<tab>TARGET in each line, or .jsonl with \"source\" "
            "and \"target\"; means --task translate");
+    o.text("--images", s->images,
+           "Images by class: a directory with a folder per class (PGM, PPM), a .csv or .tsv (label "
+           "and pixels), or an IDX file, as MNIST's; means --task image");
     o.option("--text").excludes(o.option("--data"));
     o.option("--pairs").excludes(o.option("--text")).excludes(o.option("--data"));
-    o.require_any({"--text", "--data", "--pairs", "--resume", "--fork"});
+    for (const char* other : {"--text", "--data", "--pairs"}) {
+        o.option("--images").excludes(o.option(other));
+    }
+    o.require_any({"--text", "--data", "--pairs", "--images", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();
     add_fields(o, config, {"start", "train_only"});
     add_models(o, *s);

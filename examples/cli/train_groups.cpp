@@ -13,8 +13,8 @@ using Group = std::pair<const char*, std::vector<const char*>>;
 const std::vector<Group>& train_groups() {
     static const std::vector<Group> all{
         {"Data",
-         {"--text", "--data", "--pairs", "--test-fraction", "--batch", "--sequence", "--order",
-          "--accumulate", "--micro-batches", "--no-cache"}},
+         {"--text", "--data", "--pairs", "--images", "--test-fraction", "--batch", "--sequence",
+          "--order", "--accumulate", "--micro-batches", "--no-cache"}},
         {"Beginning and resuming",
          {"--out", "--model", "--train-only", "--resume", "--overwrite", "--override", "--fork",
           "--step"}},
@@ -28,6 +28,7 @@ const std::vector<Group>& train_groups() {
          {"--buckets", "--words", "--word-ngrams", "--shortest", "--longest"}},
         {"Model of --task translate",
          {"--max-length", "--norm-first", "--share-embeddings", "--label-smoothing"}},
+        {"Model of --task image", {"--patch"}},
         {"Steps and learning rate",
          {"--steps", "--minutes", "--lr", "--min-lr", "--warmup", "--schedule", "--cooldown",
           "--clip"}},

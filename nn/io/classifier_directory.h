@@ -1,6 +1,6 @@
 // A trained text classifier as a directory, in the format that model_directory.h has for language
 // models: config.json, which also has the labels, and model.safetensors. Read next:
-// nn/models/bag/bag.h, the model.
+// nn/models/bag/bag.h, the model; image_classifier_directory.h, the same for images.
 #pragma once
 
 #include <tapestry/nn/io/commit.h>

@@ -117,6 +117,7 @@ template std::uint64_t ConfigFile::get(const char*) const;
 template double ConfigFile::get(const char*) const;
 template std::string ConfigFile::get(const char*) const;
 template std::vector<std::string> ConfigFile::get(const char*) const;
+template std::vector<double> ConfigFile::get(const char*) const;
 
 template void ConfigWriter::set(const char*, const bool&);
 template void ConfigWriter::set(const char*, const std::int64_t&);
@@ -124,5 +125,6 @@ template void ConfigWriter::set(const char*, const std::uint64_t&);
 template void ConfigWriter::set(const char*, const double&);
 template void ConfigWriter::set(const char*, const std::string&);
 template void ConfigWriter::set(const char*, const std::vector<std::string>&);
+template void ConfigWriter::set(const char*, const std::vector<double>&);
 
 }  // namespace tapestry

@@ -22,6 +22,7 @@ enum class ModelKind {
     language_model,       ///< of any kind in nn/models/model_registry.h
     transformer,          ///< a Transformer with encoder and decoder
     classifier,           ///< a text classifier (classifier_directory.h)
+    image_classifier,     ///< an image classifier (image_classifier_directory.h)
     gpt = language_model  ///< the name from when a GPT was the only one
 };
 

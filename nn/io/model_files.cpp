@@ -101,8 +101,10 @@ namespace {
 
 ModelKind kind_of(const ModelRow& row) {
     if (row.make != nullptr) return ModelKind::language_model;
-    return std::holds_alternative<BagConfig>(row.defaults) ? ModelKind::classifier
-                                                           : ModelKind::transformer;
+    if (std::holds_alternative<BagConfig>(row.defaults)) return ModelKind::classifier;
+    return std::holds_alternative<VisionTransformerConfig>(row.defaults)
+               ? ModelKind::image_classifier
+               : ModelKind::transformer;
 }
 
 }  // namespace
@@ -219,6 +221,10 @@ std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const S
 }
 std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files) {
     return make(config, files, [&] { return std::make_unique<BagClassifier>(config); });
+}
+std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& config,
+                                              const SavedFiles& files) {
+    return make(config, files, [&] { return std::make_unique<VisionTransformer>(config); });
 }
 
 void load_weights(const SavedFiles& files, const Module& model) {

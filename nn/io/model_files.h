@@ -10,6 +10,7 @@
 #include <tapestry/nn/models/bag/bag.h>
 #include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/transformer.h>
+#include <tapestry/nn/models/vision_transformer.h>
 
 #include <filesystem>
 #include <functional>
@@ -74,6 +75,8 @@ void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab,
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files);
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
 std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files);
+std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& config,
+                                              const SavedFiles& files);
 
 /// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
 /// IoError as fill_parameters and check_all_used do.

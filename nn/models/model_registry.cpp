@@ -187,7 +187,15 @@ const std::vector<ModelRow>& model_rows() {
                                        .share_embeddings = true,
                                        .label_smoothing = 0},
          .make = nullptr,
-         .task = "translate"}};
+         .task = "translate"},
+        {.name = "vit",
+         .title = "Vision Transformer",
+         .phrase = "a Vision Transformer",
+         .summary = "for --task image: an encoder reads an image as patches, as in \"An Image is "
+                    "Worth 16x16 Words\"",
+         .defaults = VisionTransformerConfig{},
+         .make = nullptr,
+         .task = "image"}};
     return rows;
 }
 

@@ -1,6 +1,8 @@
 #include <tapestry/nn/models/vision_transformer.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/storage.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/view.h>
@@ -82,6 +84,10 @@ VisionTransformer::VisionTransformer(const VisionTransformerConfig& config, Gene
     register_module("encoder", encoder);
     register_module("head", head);
     initialise(generator);
+    if (config.weights == ComputeType::f32) return;
+    to(dtype_of(config.weights));
+    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
+    config_.compute = config.weights;
 }
 
 void VisionTransformer::initialise(Generator& generator) {
@@ -109,7 +115,8 @@ Tensor VisionTransformer::operator()(const Tensor& images,
                         images.shape());
     const Tensor words = patch_embedding(image_patches(images, c.patch));  // [B, N, C]
     const Tensor first = expand(class_token, {batch, 1, c.dim});           // [B, 1, C]
-    const Tensor x = position_embedding(concat({first, words}, 1));        // [B, 1 + N, C]
+    Tensor x = position_embedding(concat({first, words}, 1));              // [B, 1 + N, C]
+    if (c.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(c.compute));
     const Tensor y = encoder(embedding_dropout(x), {.records = records});  // [B, 1 + N, C]
     return hooked(head(squeeze(slice(y, 1, 0, 1), 1)), images);            // [B, classes]
 }

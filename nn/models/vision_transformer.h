@@ -2,25 +2,10 @@
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/models/vision_transformer_config.h>
 #include <tapestry/nn/transformer/blocks.h>
 
 namespace tapestry {
-
-/// The configuration of a VisionTransformer.
-struct VisionTransformerConfig {
-    std::int64_t height = 0;    ///< H, of the images, in pixels
-    std::int64_t width = 0;     ///< W, of the images, in pixels
-    std::int64_t patch = 0;     ///< a patch is patch x patch pixels; must divide height and width
-    std::int64_t channels = 1;  ///< of the images
-    std::int64_t classes = 0;   ///< number of classes
-    std::int64_t dim = 64;      ///< C, width of the model
-    std::int64_t heads = 4;     ///< of attention; divides dim
-    std::int64_t layers = 4;    ///< number of blocks
-    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
-    /// Probability, in training: on embeddings, attention weights and residual branches.
-    double dropout = 0;
-    double norm_eps = 1e-6;  ///< epsilon of all norms
-};
 
 /// images [B, channels, H, W] -> [B, N, channels P P], N = (H / P) (W / P): patch by patch, row by
 /// row, and within a patch channel by channel. Views and one copy; differentiable. Throws
@@ -54,6 +39,8 @@ public:
     Tensor loss(const Tensor& images, const Tensor& labels) const;
 
     const VisionTransformerConfig& config() const { return config_; }  ///< as given
+    /// Sets the compute type of later calls.
+    void compute_in(ComputeType type) { config_.compute = type; }
     std::string settings() const override;
 
 private:

@@ -159,6 +159,7 @@ PageOptions page_of(const RecordedStep& step, const ReplayedGradients& replayed,
                     const std::string& directory) {
     PageOptions page = page_with(step, replayed, task.model(), texts_by(task), directory);
     page.texts = task.page_texts(step.batches[replayed.batch].batch, 0);
+    page.image = task.page_image(step.batches[replayed.batch].batch, 0);
     page.name_of = [&task](std::int64_t id) { return task.name_of(id); };
     return page;
 }

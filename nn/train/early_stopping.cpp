@@ -34,11 +34,22 @@ namespace {
 constexpr double kNoise = 0.1;       // nats by which the mean may fluctuate
 constexpr double kLostAgain = 0.25;  // fraction of the gain
 
+const char* predicted_by(const ModelConfig& config) {
+    return std::visit(
+        [](const auto& model) {
+            const char* name = "tokens";
+            if constexpr (requires { model.classes; }) name = "classes";
+            return name;
+        },
+        config);
+}
+
 }  // namespace
 
 LossWatch::LossWatch(const TrainingConfig& config)
     : vocab_(common_settings(config.model_config()).vocab),
       warmup_(config.warmup),
+      of_(predicted_by(config.model_config())),
       lr_(config.lr),
       watch_(config.steps, config.clip, std::log(static_cast<double>(vocab_))) {}
 
@@ -65,8 +76,8 @@ std::string LossWatch::concern() const {
                            f.lowest.value, f.lowest.step, f.recent, remedy());
     }
     const std::string text =
-        fmt::format("the {} is {:.4f}, while guessing one of {} tokens would give {:.4f}",
-                    evaluated ? "validation loss" : "loss", loss, vocab_, f.guessing);
+        fmt::format("the {} is {:.4f}, while guessing one of {} {} would give {:.4f}",
+                    evaluated ? "validation loss" : "loss", loss, vocab_, of_, f.guessing);
     if (has_risen()) {
         return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, f.lowest.value,
                            f.lowest.step, remedy());

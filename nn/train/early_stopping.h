@@ -75,6 +75,7 @@ private:
     std::string remedy() const;
 
     std::int64_t vocab_, warmup_;
+    const char* of_;  // what it predicts: tokens or classes
     double lr_;
     RunWatch watch_;
 };

@@ -6,6 +6,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/train/classify/classify_task.h>
+#include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/recipe.h>
 
 #include <fmt/core.h>
@@ -117,6 +118,28 @@ StepOnText step_of_classifier(const std::string& directory, const std::string& p
             .name_of = [task](std::int64_t id) { return task->name_of(id); }};
 }
 
+// ---- an image classifier sees the file that the prompt names ------------------------------------
+
+StepOnText step_of_image_classifier(const std::string& directory, const std::string& file,
+                                    const std::string& label) {
+    const std::shared_ptr<ImageTask> task = load_image_task(directory);
+    const ImageSet images = read_images(file, task->size());
+    require(images.count() == 1, "inspect: {} has {} images; --prompt names a file with one",
+            shown(file), images.count());
+    const Batch batch = task->batch_of(images, label);
+    const std::vector<PageText> texts = task->page_texts(batch, 0);
+    return {.directory = directory,
+            .prompt = {},
+            .model = {task, &task->model()},
+            .loss = [task, batch] { return task->loss(batch).mean; },
+            .products = product_dtype(task->model_config()),
+            .predicted = fmt::format("one class predicted, from {} patches",
+                                     texts.front().queries.size() - 1),
+            .texts = texts,
+            .name_of = [task](std::int64_t id) { return task->name_of(id); },
+            .image = task->page_image(batch, 0)};
+}
+
 }  // namespace
 
 std::vector<std::string> token_texts(const Tokenizer& tokenizer,
@@ -136,6 +159,7 @@ PageOptions StepOnText::page(double loss_of_it) const {
                                     model->parameter_count(), predicted, loss_of_it),
             .texts = texts,
             .name_of = name_of,
+            .image = image,
             .prompt = prompt,
             .model_directory = prompt.empty() ? std::string{} : directory};
 }
@@ -150,6 +174,12 @@ StepOnText step_on_text(const std::string& directory, const std::string& prompt,
         require(target.has_value(), "inspect: {} is a classifier; it needs --target, the label",
                 shown(directory));
         return step_of_classifier(directory, prompt, *target);
+    }
+    if (kind == ModelKind::image_classifier) {
+        require(target.has_value(),
+                "inspect: {} is an image classifier; it needs --target, the class",
+                shown(directory));
+        return step_of_image_classifier(directory, prompt, *target);
     }
     require(target.has_value(),
             "inspect: {} is an encoder-decoder; it needs --target, the text to write",

@@ -31,15 +31,16 @@ struct StepOnText {
     std::string predicted;          ///< "11 characters predicted, each from those before it"
     std::vector<PageText> texts;    ///< the tokens, for the page
     std::function<std::string(std::int64_t)> name_of;  ///< a token's text
+    std::optional<PageImage> image = {};               ///< what an image classifier sees
 
     /// The page's description of the step, given its loss.
     PageOptions page(double loss) const;
 };
 
 /// A language model continues the prompt; an encoder-decoder reads it and writes the target; of a
-/// classifier the target is the prompt's label. Throws
-/// ValueError for a prompt or target that the model cannot read, for a missing or superfluous
-/// target, and as load_model() and load_transformer() do.
+/// classifier the target is the prompt's label, and of an image classifier the prompt is an image
+/// file. Throws ValueError for a prompt or target that the model cannot read, for a missing or
+/// superfluous target, and as load_model() and load_transformer() do.
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target = {});
 

@@ -7,6 +7,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/classify/classify_task.h>
+#include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/translate/translate_task.h>
 
@@ -30,7 +31,11 @@ const std::vector<TaskRow>& task_rows() {
         {.name = "translate",
          .summary = "an encoder-decoder reads a text and writes another",
          .begin = TranslateTask::begin,
-         .load = TranslateTask::load}};
+         .load = TranslateTask::load},
+        {.name = "image",
+         .summary = "a classifier predicts the class of an image",
+         .begin = ImageTask::begin,
+         .load = ImageTask::load}};
     return rows;
 }
 
@@ -80,9 +85,10 @@ std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Genera
 
 std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
     const ModelKind kind = model_kind(directory);
-    const char* const name = kind == ModelKind::classifier    ? "classify"
-                             : kind == ModelKind::transformer ? "translate"
-                                                              : "text";
+    const char* const name = kind == ModelKind::classifier         ? "classify"
+                             : kind == ModelKind::image_classifier ? "image"
+                             : kind == ModelKind::transformer      ? "translate"
+                                                                   : "text";
     return task_row(name).load(directory);
 }
 

@@ -20,6 +20,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,11 @@ public:
     /// The same for a page, by the attention modules that read them.
     virtual std::vector<PageText> page_texts(const Batch& batch, std::int64_t row) const {
         return {{.queries = texts(batch, row)}};
+    }
+    /// For a page: the image that the model sees in one of its rows, if it sees images.
+    virtual std::optional<PageImage> page_image(const Batch& /*batch*/,
+                                                std::int64_t /*row*/) const {
+        return std::nullopt;
     }
     /// The name of a predicted class.
     virtual std::string name_of(std::int64_t id) const = 0;

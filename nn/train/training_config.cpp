@@ -225,7 +225,8 @@ bool is_model_option(std::string_view field) {
     static const std::set<std::string_view> others{
         "vocab",    "source_vocab", "target_vocab",      "classes",      "padding_id",
         "norm_eps", "rotary_pairs", "recompute",         "norm",         "parallel",
-        "qkv_bias", "output_bias",  "feed_forward_bias", "window_every", "attention_scale"};
+        "qkv_bias", "output_bias",  "feed_forward_bias", "window_every", "attention_scale",
+        "height",   "width",        "channels"};
     return !others.contains(field);
 }
 

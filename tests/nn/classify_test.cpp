@@ -1,6 +1,7 @@
 // Text classification: features, the model, files with labels and what is wrong in them, scores,
 // and a run that learns.
 #include <tapestry/core/create.h>
+#include <tapestry/nn/data/split_by_label.h>
 #include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/classify/classify_task.h>
@@ -148,6 +149,35 @@ TEST_CASE("classification scores: accuracy, F1 and what was taken for what") {
     CHECK(text.find("b                  2  4  0  F1 0.7273\n") != std::string::npos);
     CHECK(to_json(scores).find(R"("confusion":[[0,0,3],[0,1,1],[1,0,2],[1,1,4]])") !=
           std::string::npos);
+}
+
+TEST_CASE("classification scores: rows of probabilities, their loss, the likeliest labels") {
+    ClassificationScores scores({"a", "b", "c"});
+    scores.what = "image";
+    scores.add({0, 1}, std::vector<double>{0.5, 0.25, 0.25, 0.5, 0.25, 0.25});
+    scores.add({2}, std::vector<double>{0, 0, 1});
+    CHECK_EQ(scores.confusion.at({1, 0}), 1);
+    CHECK_EQ(scores.accuracy(), Approx(2 / 3.0));
+    CHECK_EQ(scores.loss, Approx((std::log(2.0) + std::log(4.0)) / 3));
+    CHECK(to_text(scores, "x").find(" over 3 images of x\n") != std::string::npos);
+    CHECK(to_json(scores).starts_with(R"({"images":3,)"));
+    const auto found = likeliest({"a", "b", "c"}, std::vector<double>{0.2, 0.6, 0.2}, 2);
+    REQUIRE_EQ(found.size(), 2);
+    CHECK_EQ(found[0].label, "b");
+    CHECK_EQ(found[1].label, "a");
+    CHECK_EQ(found[1].probability, 0.2);
+    const auto losses = losses_without_looking({8, 0}, {1, 1}, "image");
+    CHECK_EQ(losses[0].loss, Approx(std::log(2.0)));
+    CHECK_EQ(losses[1].loss, Approx(-(std::log(0.9) + std::log(0.1)) / 2));
+}
+
+TEST_CASE("split_by_label: every tenth of a label, the last of few, none of one") {
+    std::vector<std::int64_t> targets(25, 0);
+    targets.insert(targets.end(), {1, 2, 1, 1});
+    const SplitByLabel split = split_by_label(targets, 3);
+    CHECK_EQ(split.held_out, std::vector<std::size_t>{9, 19, 28});
+    CHECK_EQ(split.train.size(), 26);
+    CHECK_EQ(split.single, 1);
 }
 
 namespace {

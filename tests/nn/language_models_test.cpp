@@ -87,7 +87,7 @@ TEST_CASE("language models: parameters are counted from the configuration") {
         for (const std::int64_t hidden : {0, 24}) {
             std::visit(
                 [&](auto& c) {
-                    if constexpr (requires { c.hidden; }) {
+                    if constexpr (requires { c.kv_heads; }) {
                         c.hidden = hidden;
                         c.kv_heads = hidden == 0 ? 0 : 1;
                     }

@@ -52,6 +52,12 @@ TEST_CASE("loss watch: above the loss of guessing") {
         by_heart.starts_with("the validation loss is 5.0000, while guessing one of 65 tokens would "
                              "give 4.1744; on the text it learns from it is 0.05"));
     CHECK(by_heart.ends_with(": more text, fewer steps or dropout may help"));
+    TrainingConfig config;
+    config.set_model(VisionTransformerConfig{.classes = 10});
+    LossWatch watch(config);
+    watch.add({.step = 1, .loss = 4});
+    CHECK(watch.concern().find("guessing one of 10 classes would give 2.3026") !=
+          std::string::npos);
 }
 
 TEST_CASE("loss watch: a loss that fell and rose again") {

@@ -27,7 +27,7 @@ namespace {
 // A short run of a task, on examples that are written into the place.
 struct SmallTask {
     std::function<TrainingConfig(const test::RunPlace&)> config;
-    std::string prompt;  ///< for a step on a text
+    std::string prompt;  ///< for a step on a text; @ is the place of the examples
     std::optional<std::string> target = {};
 };
 
@@ -68,11 +68,33 @@ TrainingConfig translate_config(const test::RunPlace& place) {
     return config;
 }
 
+// Bars across images and down them, in a folder each.
+TrainingConfig image_config(const test::RunPlace& place) {
+    std::filesystem::remove_all(place.text);
+    for (int i = 0; i < 40; ++i) {
+        std::string across = "P2 6 4 9\n", down = across;
+        for (int pixel = 0; pixel < 24; ++pixel) {
+            const int noise = (i + 1) * (pixel + 3) % 7 % 3;
+            across += fmt::format("{} ", pixel / 6 == i % 4 ? 9 - noise : noise);
+            down += fmt::format("{} ", pixel % 6 == i % 6 ? 9 - noise : noise);
+        }
+        for (const auto& [name, image] : {std::pair{"across", across}, {"down", down}}) {
+            std::filesystem::create_directories(place.text / name);
+            test::spill(place.text / name / fmt::format("{}.pgm", i), image);
+        }
+    }
+    TrainingConfig config = place.config();
+    config.task = "image";
+    config.set_model(VisionTransformerConfig{.patch = 2, .dim = 16, .heads = 2, .layers = 1});
+    return config;
+}
+
 const std::map<std::string, SmallTask>& small_tasks() {
     static const std::map<std::string, SmallTask> all{
         {"text", {.config = text_config, .prompt = "abc d"}},
         {"classify", {.config = classify_config, .prompt = "odd number", .target = "odd"}},
-        {"translate", {.config = translate_config, .prompt = "27", .target = "2 7"}}};
+        {"translate", {.config = translate_config, .prompt = "27", .target = "2 7"}},
+        {"image", {.config = image_config, .prompt = "@/down/7.pgm", .target = "down"}}};
     return all;
 }
 
@@ -195,7 +217,9 @@ void opens(const TaskRow& row) {
     const std::unique_ptr<Task> task = load_task(place.out);
     HOLDS(row_of(task->model_config()).task == std::string(row.name));
     const SmallTask& small = small_tasks().at(row.name);
-    const StepOnText step = step_on_text(place.out.string(), small.prompt, small.target);
+    std::string prompt = small.prompt;
+    if (prompt.starts_with('@')) prompt.replace(0, 1, place.text.string());
+    const StepOnText step = step_on_text(place.out.string(), prompt, small.target);
     const WatchedStep watched(*step.model, step.loss);
     HOLDS(std::isfinite(watched.loss()));
     HOLDS(!to_html(watched.inspector(), step.page(watched.loss())).empty());

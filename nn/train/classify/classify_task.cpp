@@ -3,6 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/split_by_label.h>
 #include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/ops/cast.h>
@@ -11,8 +12,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace tapestry {
@@ -49,27 +48,20 @@ constexpr std::int64_t kAtOnce = 64;  // texts
 
 // ---- made ---------------------------------------------------------------------------------------
 
-// Only the order of the texts decides which are held out, and each label has its share.
 ClassifyTask::Examples ClassifyTask::split(const TrainingConfig& config, LabelledTexts texts) {
-    constexpr std::int64_t kOneOf = 10;
+    const SplitByLabel parts = split_by_label(texts.targets, std::ssize(texts.labels));
     Examples all{.config = config,
                  .hash = std::move(texts.hash),
                  .texts = {},
                  .train = {},
                  .held_out = {},
-                 .single = 0};
-    const std::vector<std::int64_t> counts = texts.counts();
-    all.single = std::count(counts.begin(), counts.end(), 1);
-    std::vector<std::int64_t> seen(counts.size(), 0);
+                 .single = parts.single};
     const BagConfig bag = bag_of(config);
-    for (std::size_t i = 0; i < texts.texts.size(); ++i) {
-        const auto label = static_cast<std::size_t>(texts.targets[i]);
-        const std::int64_t n = ++seen[label];
-        const bool is_last_of_few =
-            counts[label] > 1 && counts[label] < kOneOf && n == counts[label];
-        Example example{text_features(texts.texts[i], bag), texts.targets[i], i};
-        auto& part = n % kOneOf == 0 || is_last_of_few ? all.held_out : all.train;
-        part.push_back(std::move(example));
+    for (auto [from, to] :
+         {std::pair{&parts.train, &all.train}, {&parts.held_out, &all.held_out}}) {
+        for (const std::size_t i : *from) {
+            to->push_back({text_features(texts.texts[i], bag), texts.targets[i], i});
+        }
     }
     all.texts = std::move(texts.texts);
     require(!all.held_out.empty(),
@@ -210,17 +202,9 @@ Tensor ClassifyTask::probabilities(const std::vector<const Example*>& examples) 
 std::vector<std::vector<LabelProbability>> ClassifyTask::classify(
     const std::vector<std::string>& texts, std::int64_t most) const {
     std::vector<std::vector<LabelProbability>> all;
-    std::vector<std::size_t> order(labels_.size());
     for (const std::string& text : texts) {
         const Example one{text_features(text, model_->config()), 0, 0};
-        const std::vector<double> p = probabilities({&one}).to_vector<double>();
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(),
-                         [&p](std::size_t a, std::size_t b) { return p[a] > p[b]; });
-        auto& found = all.emplace_back();
-        for (const std::size_t i : order) {
-            if (std::ssize(found) < most) found.push_back({labels_[i], p[i]});
-        }
+        all.push_back(likeliest(labels_, probabilities({&one}).to_vector<double>(), most));
     }
     return all;
 }
@@ -234,18 +218,13 @@ ClassificationScores ClassifyTask::score(const LabelledTexts& texts) const {
             some.push_back({text_features(texts.texts[i], model_->config()), texts.targets[i], i});
         }
         std::vector<const Example*> rows;
-        for (const Example& one : some) rows.push_back(&one);
-        const std::vector<double> p = probabilities(rows).to_vector<double>();
-        const auto classes = static_cast<std::ptrdiff_t>(labels_.size());
-        for (std::size_t r = 0; r < some.size(); ++r) {
-            const auto row = p.begin() + static_cast<std::ptrdiff_t>(r) * classes;
-            const auto predicted = std::max_element(row, row + classes) - row;
-            scores.add(static_cast<std::size_t>(some[r].label),
-                       static_cast<std::size_t>(predicted));
-            scores.loss -= std::log(std::max(row[some[r].label], 1e-38));
+        std::vector<std::int64_t> targets;
+        for (const Example& one : some) {
+            rows.push_back(&one);
+            targets.push_back(one.label);
         }
+        scores.add(targets, probabilities(rows).to_vector<double>());
     }
-    scores.loss /= static_cast<double>(texts.texts.size());
     return scores;
 }
 
@@ -300,21 +279,10 @@ std::string ClassifyTask::shape_text() const {
 }
 
 std::vector<ExpectedLoss> ClassifyTask::expected_losses() const {
-    const auto classes = static_cast<double>(labels_.size());
-    std::vector<double> share(labels_.size(), 1);  // Laplace's: no label is impossible
-    for (const Example& one : examples().train) ++share[static_cast<std::size_t>(one.label)];
-    const double total = static_cast<double>(examples().train.size()) + classes;
-    double loss = 0;
-    for (const Example& one : examples().held_out) {
-        loss -= std::log(share[static_cast<std::size_t>(one.label)] / total);
-    }
-    return {
-        {"guessing", std::log(classes),
-         fmt::format("Every one of the {} labels is as likely as any other: ln({}). An "
-                     "untrained model's is this.",
-                     labels_.size(), labels_.size())},
-        {"counting labels", loss / static_cast<double>(examples().held_out.size()),
-         "Knows how often each label occurs in the training part, and does not read the text."}};
+    std::vector<std::int64_t> train(labels_.size(), 0), held_out(labels_.size(), 0);
+    for (const Example& one : examples().train) ++train[static_cast<std::size_t>(one.label)];
+    for (const Example& one : examples().held_out) ++held_out[static_cast<std::size_t>(one.label)];
+    return losses_without_looking(train, held_out, "text");
 }
 
 std::string ClassifyTask::sample(std::int64_t, Generator&) const {

@@ -16,12 +16,6 @@
 
 namespace tapestry {
 
-/// A label and its probability.
-struct LabelProbability {
-    std::string label;       ///< its name
-    double probability = 0;  ///< in [0, 1]
-};
-
 /// A classifier, its labels, and, unless it was loaded from a directory, labelled texts.
 ///
 /// One in ten of the texts with a label is held out, in the order of the file, and of a label with

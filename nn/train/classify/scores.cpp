@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -46,6 +47,20 @@ std::string confusion_text(const ClassificationScores& scores) {
 
 }  // namespace
 
+std::vector<LabelProbability> likeliest(const std::vector<std::string>& labels,
+                                        std::span<const double> probabilities, std::int64_t most) {
+    std::vector<std::size_t> order(labels.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return probabilities[a] > probabilities[b];
+    });
+    std::vector<LabelProbability> found;
+    for (const std::size_t i : order) {
+        if (std::ssize(found) < most) found.push_back({labels[i], probabilities[i]});
+    }
+    return found;
+}
+
 ClassificationScores::ClassificationScores(std::vector<std::string> names)
     : labels(std::move(names)),
       right(labels.size(), 0),
@@ -57,6 +72,21 @@ void ClassificationScores::add(std::size_t label, std::size_t found, std::int64_
     occurring[label] += texts;
     predicted[found] += texts;
     if (label == found) right[label] += texts;
+}
+
+void ClassificationScores::add(const std::vector<std::int64_t>& targets,
+                               std::span<const double> probabilities) {
+    auto before = static_cast<double>(count());
+    double sum_of_losses = loss * before;
+    for (std::size_t r = 0; r < targets.size(); ++r) {
+        const auto row = probabilities.subspan(r * labels.size(), labels.size());
+        const auto label = static_cast<std::size_t>(targets[r]);
+        const auto found = std::max_element(row.begin(), row.end()) - row.begin();
+        add(label, static_cast<std::size_t>(found));
+        sum_of_losses -= std::log(std::max(row[label], 1e-38));
+    }
+    before += static_cast<double>(targets.size());
+    loss = before == 0 ? 0 : sum_of_losses / before;
 }
 
 std::int64_t ClassificationScores::count() const { return sum(occurring); }
@@ -84,14 +114,14 @@ std::string to_text(const ClassificationScores& scores, const std::string& of) {
     constexpr std::size_t kMost = 20;
     return fmt::format("accuracy {:.4f}, macro F1 {:.4f}, loss {:.4f} over {} of {}\n",
                        scores.accuracy(), scores.macro_f1(), scores.loss,
-                       pluralize(scores.count(), "text"), utf8::printable(of)) +
+                       pluralize(scores.count(), scores.what), utf8::printable(of)) +
            (scores.labels.size() > kMost ? "" : confusion_text(scores));
 }
 
 std::string to_json(const ClassificationScores& scores) {
     JsonWriter json;
     json.object([&] {
-        json.member("texts", scores.count());
+        json.member(scores.what + "s", scores.count());
         json.member("accuracy", scores.accuracy());
         json.member("macro_f1", scores.macro_f1());
         json.member("loss", scores.loss);
@@ -106,6 +136,26 @@ std::string to_json(const ClassificationScores& scores) {
         });
     });
     return json.text();
+}
+
+std::vector<ExpectedLoss> losses_without_looking(const std::vector<std::int64_t>& train,
+                                                 const std::vector<std::int64_t>& held_out,
+                                                 std::string_view what) {
+    const auto classes = static_cast<double>(train.size());
+    const double total = static_cast<double>(sum(train)) + classes;
+    double loss = 0;
+    for (std::size_t i = 0; i < train.size(); ++i) {  // Laplace's: no label is impossible
+        loss -=
+            static_cast<double>(held_out[i]) * std::log(static_cast<double>(train[i] + 1) / total);
+    }
+    return {{"guessing", std::log(classes),
+             fmt::format("Every one of the {} labels is as likely as any other: ln({}). An "
+                         "untrained model's is this.",
+                         train.size(), train.size())},
+            {"counting labels", loss / static_cast<double>(sum(held_out)),
+             fmt::format("Knows how often each label occurs in the training part, and does not {} "
+                         "the {}.",
+                         what == "text" ? "read" : "see", what)}};
 }
 
 }  // namespace tapestry

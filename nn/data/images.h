@@ -1,0 +1,78 @@
+// Images of one size, from files: what an image classifier learns from and classifies. Read next:
+// nn/train/image/image_task.h, which trains one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// The size of an image.
+struct ImageSize {
+    std::int64_t height = 0;    ///< in pixels
+    std::int64_t width = 0;     ///< in pixels
+    std::int64_t channels = 1;  ///< 1: grey; 3: red, green, blue
+
+    /// Numbers in an image.
+    std::int64_t numbers() const { return height * width * channels; }
+    bool operator==(const ImageSize&) const = default;
+};
+
+/// "28 x 28 pixels, 1 channel": height, width.
+std::string to_text(const ImageSize& size);
+
+/// Images of one size, with 8 bits per channel.
+struct ImageSet {
+    ImageSize size;                    ///< of each
+    std::vector<std::uint8_t> pixels;  ///< image by image, channel by channel, row by row
+    std::vector<std::string> names;    ///< of each: "digits/3/17.pgm", "train.csv:12"
+
+    /// Number of images.
+    std::int64_t count() const { return std::ssize(names); }
+    /// The pixels of image i.
+    std::span<const std::uint8_t> image(std::size_t i) const {
+        const auto length = static_cast<std::size_t>(size.numbers());
+        return {pixels.data() + i * length, length};
+    }
+};
+
+/// Images and their classes.
+struct ImagesByClass {
+    std::vector<std::string> labels;    ///< the distinct names, sorted
+    ImageSet images;                    ///< in the order of the files
+    std::vector<std::int64_t> targets;  ///< of each image: index of its label
+    std::string hash;                   ///< XXH3 of all of them
+};
+
+/// What the images must be: those of a model.
+struct WantedImages {
+    std::optional<ImageSize> size = {};    ///< empty: that of the first image
+    std::vector<std::string> labels = {};  ///< in their order; empty: those found, sorted
+};
+
+/// Reads images with a class each, from one of these:
+///   a directory        a folder per class, with files .pgm, .ppm or .pnm (P2, P3, P5, P6)
+///   .csv, .tsv         a label and the pixels of a grey image in each row, 0 to 255, row by row. A
+///                      first line may name the columns, the label's "label". Images are square, or
+///                      as `wanted` says.
+///   an IDX file        the format of MNIST, images of 8 bits; the labels are in a file beside it,
+///                      whose name has "labels" for "images" and "idx1" for "idx3"
+/// Files and folders whose names begin with a dot are skipped. Values of PGM and PPM are scaled
+/// from their maximum to 255.
+///
+/// Throws IoError, with the file (and line): for images of different sizes or of another size than
+/// `wanted`, damaged files, unknown kinds of file, labels that are not wanted; and unless there are
+/// at least two classes.
+ImagesByClass read_images_by_class(const std::filesystem::path& path,
+                                   const WantedImages& wanted = {});
+
+/// Reads images of this size without classes: an image file, a directory of them, a .csv or .tsv
+/// (labels, if there are any, are ignored) or an IDX file. Throws as read_images_by_class does.
+ImageSet read_images(const std::filesystem::path& path, const ImageSize& size);
+
+}  // namespace tapestry

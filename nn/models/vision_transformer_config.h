@@ -1,0 +1,78 @@
+// The configuration of a Transformer for images, and its cost. The list of fields below is the only
+// source for config.json, the command line, error messages and docs/modules.md. Read next:
+// vision_transformer.h, the model.
+#pragma once
+
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/module/config_fields.h>
+
+#include <cstdint>
+
+namespace tapestry {
+
+/// The configuration of a VisionTransformer. FieldsOf<VisionTransformerConfig> has meaning and
+/// bounds of every field.
+struct VisionTransformerConfig {
+    std::int64_t height = 0;    ///< H, of the images, in pixels
+    std::int64_t width = 0;     ///< W, of the images, in pixels
+    std::int64_t patch = 0;     ///< a patch is patch x patch pixels; must divide height and width
+    std::int64_t channels = 1;  ///< of the images
+    std::int64_t classes = 0;   ///< number of classes
+    std::int64_t dim = 64;      ///< C, width of the model
+    std::int64_t heads = 4;     ///< of attention; divides dim
+    std::int64_t layers = 4;    ///< number of blocks
+    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
+    /// Probability, in training: on embeddings, attention weights and residual branches.
+    double dropout = 0;
+    double norm_eps = 1e-6;                  ///< epsilon of all norms
+    ComputeType compute = ComputeType::f32;  ///< type of activations and matrix products
+    /// Type of the parameters, and so of gradients and moments; with bf16 the model computes in
+    /// bf16.
+    ComputeType weights = ComputeType::f32;
+
+    // Its cost, for nn/models/model_registry.h.
+
+    /// Total number of parameters; a double, because a configuration from a file may be absurd.
+    friend double parameter_count(const VisionTransformerConfig& config);
+    /// Estimated peak memory of training; the arguments are those of gpt_config.h.
+    friend double training_bytes(const VisionTransformerConfig& config, std::int64_t batch,
+                                 std::int64_t gradient_sets, std::int64_t moments);
+    /// Floating-point operations of the matrix products of a step.
+    friend double step_flops(const VisionTransformerConfig& config, std::int64_t batch);
+};
+
+template <>
+struct FieldsOf<VisionTransformerConfig> {
+    using C = VisionTransformerConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("height", &C::height, "Height of the images in pixels", {.low = 1, .required = true});
+        field("width", &C::width, "Width of the images in pixels", {.low = 1, .required = true});
+        field("patch", &C::patch,
+              "Side of a patch in pixels, which divides the images' height and width; 0: the "
+              "largest up to 16 that leaves at least 16 patches",
+              {.low = 0, .required = true});
+        field("channels", &C::channels, "Channels of the images: 1, or 3 for colours",
+              {.low = 1, .required = true});
+        field("classes", &C::classes, "Number of classes", {.low = 1, .required = true});
+        field("dim", &C::dim, "Width of the model; a multiple of the heads",
+              {.low = 1, .required = true});
+        field("heads", &C::heads, "Attention heads per block", {.low = 1, .required = true});
+        field("layers", &C::layers, "Transformer blocks", {.low = 1, .required = true});
+        field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
+              {.low = 0, .required = true});
+        field("dropout", &C::dropout, "Dropout probability",
+              {.low = 0, .high = 0.99, .required = true});
+        field("norm_eps", &C::norm_eps, "Epsilon that norms add to the variance", {.low = 0});
+        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
+        field("weights", &C::weights,
+              "Type of weights, gradients and moments; with bf16, of activations as well",
+              {.stored = false});
+    }
+};
+
+/// The side of the patches if nobody chose one: the largest number up to 16 that divides both sides
+/// and leaves at least 16 patches, or else 1.
+std::int64_t default_patch(std::int64_t height, std::int64_t width);
+
+}  // namespace tapestry
