@@ -240,6 +240,18 @@ TEST_CASE("image: a run learns, its directory classifies, scores and keeps the n
     CHECK_EQ(kept.mean[0], Approx(sum / (180 * 16)).epsilon(1e-12));
     CHECK_EQ(kept.deviation[0],
              Approx(std::sqrt(squares / (180 * 16) - kept.mean[0] * kept.mean[0])).epsilon(1e-9));
+    // What a page shows: the image as the model sees it, and names for its patches.
+    const Batch batch = task->batch_of(all.images, "right");
+    CHECK_EQ(batch.targets.item<std::int64_t>(), 1);
+    const auto image = task->page_image(batch, 0);
+    REQUIRE(image.has_value());
+    CHECK_EQ(image->patch, 2);
+    CHECK_EQ(image->pixels.shape(), Shape{1, 4, 4});
+    CHECK_EQ(image->pixels.at({0, 0, 0}),
+             Approx((all.images.image(0)[0] - kept.mean[0]) / kept.deviation[0]));
+    CHECK_EQ(task->page_texts(batch, 0)[0].queries,
+             std::vector<std::string>{"[class]", "r0c0", "r0c1", "r1c0", "r1c1"});
+    CHECK_EQ(session.task().texts(batch, 0)[0], all.images.names[0]);
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a Vision Transformer, expected a GPT or a Llama");
 

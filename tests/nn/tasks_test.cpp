@@ -109,6 +109,8 @@ TrainingConfig config_of(const TaskRow& row, const test::RunPlace& place) {
     return config;
 }
 
+bool sees_images(const TaskRow& row) { return std::string(row.name) == "image"; }
+
 TrainingRunOptions options() {
     return {.report = true,
             .hash_every = 1,
@@ -170,6 +172,7 @@ void is_replayed(const TaskRow& row) {
     const PageOptions page =
         page_of(step.recorded, *step.watched, session->task(), place.out.string());
     HOLDS(!to_html(*step.watched->inspector, page).empty());
+    HOLDS(page.image.has_value() == sees_images(row));
     HOLDS(find_first(history, replayer, parse_condition("update_ratio > 0")).step == 1);
 }
 
@@ -222,7 +225,9 @@ void opens(const TaskRow& row) {
     const StepOnText step = step_on_text(place.out.string(), prompt, small.target);
     const WatchedStep watched(*step.model, step.loss);
     HOLDS(std::isfinite(watched.loss()));
-    HOLDS(!to_html(watched.inspector(), step.page(watched.loss())).empty());
+    const PageOptions page = step.page(watched.loss());
+    HOLDS(!to_html(watched.inspector(), page).empty());
+    HOLDS(page.image.has_value() == sees_images(row));
 
     TrainingConfig again = config;
     again.start = place.out.string();
