@@ -30,6 +30,8 @@ foreach(source IN LISTS sources)
   endforeach()
   if(folder MATCHES "^nn/(models|train)/")  # a kind's folder, or a task's
     set(part frame)
+  elseif(source STREQUAL "autograd/check/long_vectors.cpp")
+    set(part numbers)
   endif()
   list(APPEND ${part} ${source})
 endforeach()

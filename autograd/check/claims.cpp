@@ -147,7 +147,7 @@ Claims::Gradients Claims::shaken_gradients(std::vector<Values> weights, std::uin
     return found;
 }
 
-std::vector<ClaimedGradient> Claims::together(std::size_t leaf) const {
+std::span<const ClaimedGradient> Claims::together(std::size_t leaf) const {
     const bool in_classes = !options_.limits.lost_may_pass && together_ > 1;
     const auto& all = claims_[leaf];
     return {all.begin() + (in_classes ? 1 : 0),

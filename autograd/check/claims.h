@@ -7,6 +7,7 @@
 #include <tapestry/autograd/check/whole_check.h>
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ public:
 
     const ClaimedGradient& of_all_outputs(std::size_t leaf) const { return claims_[leaf][0]; }
     /// Of all outputs; by classes, if there are any.
-    std::vector<ClaimedGradient> together(std::size_t leaf) const;
+    std::span<const ClaimedGradient> together(std::size_t leaf) const;
     /// Of all outputs, and of each.
     std::vector<ClaimedGradient> with_each(std::size_t leaf) const;
 

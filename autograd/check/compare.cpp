@@ -32,7 +32,7 @@ double largest_change(const ClaimedGradient& claim) {
 // Scale and uncertainty of the claims about every entry, for each of the weights. Rounding in
 // backward is about the same for all outputs, and may by chance not show in one of them: that is
 // the uncertainty shared.
-std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
+std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims) {
     double rounding = 0, scale = 0;  // for weights of norm 1
     for (const auto& claim : claims) {
         const double size = claim.evened ? 0 : norm(claim.weights);
@@ -162,7 +162,7 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
                           const Examination& examination, const HiddenNoise& hidden) {
     const Tensor& leaf = subject.leaves()[which].second;
     const auto x = leaf.to_vector<double>();
-    const std::vector<ClaimedGradient> one{claim};
+    const std::span one(&claim, 1);
     NoiseOfClaims noise(subject, which, one);
     const Claim size = of_entry(sizes_of(one)[0], claim, entry, examination.limits);
     SlopeReport slope{.where = "at " + index_text(leaf.shape(), static_cast<std::int64_t>(entry)),
@@ -290,20 +290,13 @@ std::vector<double> evened(const std::vector<double>& weights, const Neighbourho
 Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     Claim along;
     along.slope = dot(claim.gradient, u);
-    std::vector<double> terms(u.size());
-    for (std::size_t i = 0; i < u.size(); ++i) terms[i] = or_zero(claim.gradient[i]) * u[i];
-    along.scale = norm(terms);  // of <gradient, u> over random signs of u
+    along.scale = size_of(claim.gradient, u);  // of <gradient, u> over random signs of u
     along.share = along.scale / std::sqrt(static_cast<double>(u.size()));
     double moved = 0, moved_at_all = 0;
     for (const auto& shaken : claim.shaken) {
-        double sum = 0, size = 0;
-        for (std::size_t i = 0; i < u.size(); ++i) {
-            const double term = or_zero(shaken[i] - claim.gradient[i]) * u[i];
-            sum += term;
-            size += term * term;
-        }
-        moved = std::max(moved, std::abs(sum));
-        moved_at_all = std::max(moved_at_all, std::sqrt(size));
+        const Shaken one = shaken_along(claim.gradient, shaken, u);
+        moved = std::max(moved, std::abs(one.change));
+        moved_at_all = std::max(moved_at_all, std::sqrt(one.squares));
     }
     along.uncertainty = std::max(moved, kEps * along.scale);
     along.evened = claim.evened;
@@ -325,7 +318,7 @@ std::string kink_note(Subject& subject, std::size_t which, const std::vector<dou
 }
 
 void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,
-                     const std::vector<ClaimedGradient>& claims, const Examination& examination,
+                     std::span<const ClaimedGradient> claims, const Examination& examination,
                      InputReport& report) {
     const Tensor& leaf = subject.leaves()[which].second;
     const auto x = leaf.to_vector<double>();

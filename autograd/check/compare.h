@@ -5,6 +5,8 @@
 #include <tapestry/autograd/check/report.h>
 #include <tapestry/autograd/check/subject.h>
 
+#include <span>
+
 namespace tapestry::checker {
 
 /// The gradient that a rule claims for some weights, and again with the last bits of everything
@@ -34,13 +36,13 @@ struct Examination {
 /// Checks every entry of leaf `which` for every claim. With several claims, messages name the
 /// claim.
 void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,
-                     const std::vector<ClaimedGradient>& claims, const Examination& examination,
+                     std::span<const ClaimedGradient> claims, const Examination& examination,
                      InputReport& report);
 
 /// Checks `count` random directions for every claim; entry by entry where they cross kinks, unless
 /// the leaf is huge.
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
-                        const std::vector<ClaimedGradient>& claims, int count, std::uint64_t seed,
+                        std::span<const ClaimedGradient> claims, int count, std::uint64_t seed,
                         const Examination& examination, InputReport& report);
 
 /// Checks one entry of leaf `which` for one claim. `hidden`: its noise, if already known.

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace tapestry::checker {
@@ -29,7 +31,7 @@ struct Part {
 class Directions {
 public:
     Directions(Subject& subject, std::size_t which, const Neighbourhood& around,
-               const std::vector<ClaimedGradient>& claims, std::uint64_t seed,
+               std::span<const ClaimedGradient> claims, std::uint64_t seed,
                const Examination& examination, InputReport& report)
         : subject_(subject),
           which_(which),
@@ -57,17 +59,19 @@ public:
 
     // Returns false if nothing more should be compared.
     bool compare(int k) {
-        const auto u = subject_.direction(which_, seed_ + static_cast<std::uint64_t>(k));
-        Line whole = subject_.along(which_, u, 1);
+        const auto u = std::make_shared<const std::vector<double>>(
+            subject_.direction(which_, seed_ + static_cast<std::uint64_t>(k)));
+        std::optional<Line> whole;
         for (Part& part : parts_) {
             if (part.entries.shares.empty()) {
-                if (!compare(k, part, u, whole)) return false;
+                if (!whole) whole = subject_.along(which_, u, 1);
+                if (!compare(k, part, *u, *whole)) return false;
                 continue;
             }
-            auto within = u;
-            for (std::size_t i = 0; i < u.size(); ++i) within[i] *= part.entries.shares[i];
-            Line line = subject_.along(which_, within, 1);
-            if (!compare(k, part, within, line)) return false;
+            *within_ = *u;
+            multiply(*within_, part.entries.shares);
+            Line line = subject_.along(which_, within_, 1);
+            if (!compare(k, part, *within_, line)) return false;
         }
         return true;
     }
@@ -197,18 +201,20 @@ private:
     Subject& subject_;
     std::size_t which_;
     const Neighbourhood& around_;
-    const std::vector<ClaimedGradient>& claims_;
+    std::span<const ClaimedGradient> claims_;
     std::uint64_t seed_;
     const Examination& examination_;
     InputReport& report_;
     NoiseOfClaims noise_;
     std::vector<Part> parts_;
+    // A direction within one class, for one line at a time
+    std::shared_ptr<std::vector<double>> within_ = std::make_shared<std::vector<double>>();
 };
 
 }  // namespace
 
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
-                        const std::vector<ClaimedGradient>& claims, int count, std::uint64_t seed,
+                        std::span<const ClaimedGradient> claims, int count, std::uint64_t seed,
                         const Examination& examination, InputReport& report) {
     Directions directions(subject, which, around, claims, seed, examination, report);
     if (directions.classes() > claims.size()) {

@@ -46,7 +46,8 @@ std::vector<Box> Box::of(const NamedTensors& leaves, const std::vector<Bounds>& 
 }
 
 bool Box::contains(std::span<const double> x) const {
-    for (std::size_t i = 0; i < x.size() && !bounds_.empty(); ++i) {
+    if (bounds_.empty()) return true;
+    for (std::size_t i = 0; i < x.size(); ++i) {
         if (x[i] < of(i).low || x[i] > of(i).high) return false;
     }
     return true;

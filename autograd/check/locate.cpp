@@ -173,10 +173,10 @@ private:
         if (auto known = wrong_where_known(k, around, claim)) {
             report = std::move(*known);
         } else if (numel(operand.shape) <= kSmall) {
-            compare_entries(*subject_, k, around, {claim}, examination_, report);
+            compare_entries(*subject_, k, around, std::span(&claim, 1), examination_, report);
         } else {
-            compare_directions(*subject_, k, around, {claim}, kDirections, seed_, examination_,
-                               report);
+            compare_directions(*subject_, k, around, std::span(&claim, 1), kDirections, seed_,
+                               examination_, report);
         }
         if (report.verdict != Verdict::fail) return {};
         return wrong_op(report, k, claim, other);

@@ -334,7 +334,8 @@ bool is_only_noise(const std::vector<Attempt>& fits) {
 
 }  // namespace
 
-std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, double epsilon) {
+std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, double epsilon,
+                                   const std::function<bool(const Attempt&)>& is_enough) {
     constexpr int kPairs = 64;
     std::vector<Attempt> fits;
     for (const int power : {-1, -3, -5, -8}) {
@@ -342,6 +343,7 @@ std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weight
         if (h > line.reach()) continue;
         if (const auto found = sampled(line, weights, h, epsilon, kPairs)) {
             fits.push_back(fitted(*found, terms_at(found->at), h));
+            if (is_enough && is_enough(fits.back())) return {fits.back()};
         }
         if (is_only_noise(fits)) break;
     }

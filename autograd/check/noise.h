@@ -19,6 +19,7 @@
 
 #include <tapestry/autograd/check/slope.h>
 
+#include <functional>
 #include <vector>
 
 namespace tapestry::checker {
@@ -37,9 +38,11 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
 
 /// c1 with its error from several step sizes, the smallest error first; none where f takes other
 /// branches or is not finite. About 500 values. `epsilon`: that of the format to which outputs are
-/// rounded; 0 for f64.
+/// rounded; 0 for f64. `is_enough`: a fit after which no smaller steps are tried; it is the only
+/// one then.
 std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights,
-                                   double epsilon = 0);
+                                   double epsilon = 0,
+                                   const std::function<bool(const Attempt&)>& is_enough = {});
 /// The same from 24 values up to a distance h (in a narrow format 48); nullopt beyond the line's
 /// reach.
 std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,

@@ -5,6 +5,7 @@
 
 #include <tapestry/autograd/check/compare.h>
 
+#include <span>
 #include <vector>
 
 namespace tapestry::checker {
@@ -15,7 +16,7 @@ inline constexpr std::size_t kManyEntries = 4096;
 class NoiseOfClaims {
 public:
     /// All arguments must outlive it.
-    NoiseOfClaims(Subject& subject, std::size_t which, const std::vector<ClaimedGradient>& claims)
+    NoiseOfClaims(Subject& subject, std::size_t which, std::span<const ClaimedGradient> claims)
         : subject_(subject), which_(which), claims_(claims), known_(claims.size()) {}
 
     /// As HiddenNoise.
@@ -37,7 +38,7 @@ private:
 
     Subject& subject_;
     std::size_t which_;
-    const std::vector<ClaimedGradient>& claims_;
+    std::span<const ClaimedGradient> claims_;
     std::vector<Line> lines_;
     std::vector<Known> known_;
 };

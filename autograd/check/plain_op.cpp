@@ -32,6 +32,18 @@ void read_values(const Tensors& inputs, PlainInputs& values) {
     }
 }
 
+void require_shapes_of(const PlainInputs& x, const PlainInputs& slopes) {
+    require<ShapeError>(slopes.size() == x.size(),
+                        "check_pullback: gradients of {} inputs, where there are {}", slopes.size(),
+                        x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (slopes[i].size() == x[i].size()) continue;
+        fail<ShapeError>("check_gradient: the gradient has {} numbers for {} of {}",
+                         slopes[i].size(), x[i].size(),
+                         x.size() == 1 ? "x" : fmt::format("input {}", i));
+    }
+}
+
 class PlainOp final : public Op {
 public:
     PlainOp(const Tensors& inputs, const PlainFunctionOfInputs& f,
@@ -46,15 +58,9 @@ public:
             x.push_back(saved(i).to_vector<double>());
         }
         const PlainInputs slopes = pullback_(x, grads[0].to_vector<double>());
-        require<ShapeError>(slopes.size() == x.size(),
-                            "check_pullback: gradients of {} inputs, where there are {}",
-                            slopes.size(), x.size());
+        require_shapes_of(x, slopes);
         Tensors all;
         for (std::size_t i = 0; i < x.size(); ++i) {
-            require<ShapeError>(slopes[i].size() == x[i].size(),
-                                "check_gradient: the gradient has {} numbers for {} of {}",
-                                slopes[i].size(), x[i].size(),
-                                x.size() == 1 ? "x" : fmt::format("input {}", i));
             all.push_back(cast(tensor(slopes[i], inputs()[i].shape), inputs()[i].dtype));
         }
         return all;
@@ -183,9 +189,13 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
     const Subject::Function function = [&] {
         return Tensors{apply_plain(x, value, back, out, &reused)};
     };
+    const auto rule = [&back](const PlainInputs& at, const Values& g) {
+        PlainInputs slopes = back(at, g);
+        require_shapes_of(at, slopes);
+        return slopes;
+    };
     GradcheckReport report =
-        check_function(function, leaves, what.subject, for_plain(options), value);
-
+        check_function(function, leaves, what.subject, for_plain(options), {value, rule});
     if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
     report.reproduce = call_again(what, inputs, options);
     return report;

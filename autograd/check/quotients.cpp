@@ -49,31 +49,20 @@ void extrapolate(const Slopes& noise, double order, Attempt& attempt) {
         std::abs(second) <= expected * std::abs(first) + noise[0] + noise[1] + noise[2];
 }
 
-double weighted_difference(const std::vector<double>& w, const std::vector<double>& a,
-                           const std::vector<double>& b, const std::vector<bool>& counts) {
-    double sum = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        if (w[i] != 0 && (counts.empty() || counts[i])) sum += w[i] * (a[i] - b[i]);
-    }
-    return sum;
-}
+double weighted(const std::vector<double>& w, const std::vector<double>& a) { return dot(w, a); }
 
-double weighted(const std::vector<double>& w, const std::vector<double>& a) {
-    double sum = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) sum += w[i] * a[i];
-    return sum;
-}
+namespace {
+
+// Squares that neither overflow nor underflow
+bool is_safe(double squares) { return squares > 1e-280 && squares < 1e280; }
+
+}  // namespace
 
 double size_of(const std::vector<double>& w, const std::vector<double>& y) {
-    constexpr double kLeast = 1e-280, kMost = 1e280;  // squares that neither overflow nor underflow
-    double squares = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        const double term = w[i] * y[i];
-        squares += term * term;
-    }
-    if (squares > kLeast && squares < kMost) return std::sqrt(squares);
+    const double squares = squares_along(w, y);
+    if (is_safe(squares)) return std::sqrt(squares);
     std::vector<double> terms(w.size());
-    for (std::size_t i = 0; i < w.size(); ++i) terms[i] = w[i] * y[i];
+    for (std::size_t i = 0; i < w.size(); ++i) terms[i] = std::isfinite(w[i]) ? w[i] * y[i] : 0;
     return norm(terms);
 }
 
@@ -82,39 +71,54 @@ double usual_size(const std::vector<double>& w, const std::vector<double>& y) {
 }
 
 bool finite(const std::vector<double>& w, const Sample& sample) {
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        if (w[i] != 0 && !std::isfinite(sample.values[i])) return false;
-    }
-    return true;
+    return all_finite(w, sample.values);
 }
 
-double Quotients::largest_shake(const std::vector<bool>& moves) const {
+// How much bits shaken change <w, f>, of the outputs that change between the two and x. Usually
+// these are few, or almost all.
+double Quotients::shake_of_changed(const Sample& above, const Sample& below,
+                                   std::size_t changed) const {
+    const auto& base = around_.base.values;
+    const bool most_change = 2 * changed > base.size();
+    std::vector<std::size_t> few;
+    for (std::size_t i = 0; i < base.size(); ++i) {
+        const bool changes = above.values[i] != base[i] || below.values[i] != base[i];
+        if (changes != most_change && w_[i] != 0) few.push_back(i);
+    }
     double most = 0;
-    for (const auto& shaken : around_.shaken) {
-        most =
-            std::max(most, std::abs(weighted_difference(w_, shaken, around_.base.values, moves)));
+    for (std::size_t k = 0; k < around_.shaken.size(); ++k) {
+        double sum = 0;
+        for (const std::size_t i : few) sum += w_[i] * (around_.shaken[k][i] - base[i]);
+        most = std::max(most, std::abs(most_change ? of_all_->shakes[k] - sum : sum));
     }
     return most;
 }
 
-// The uncertainty of one evaluation of <w, f>, from the outputs that move.
 double Quotients::noise(const Sample& above, const Sample& below) const {
+    return noise(above, below, difference_of(w_, above.values, below.values, around_.base.values));
+}
+
+// The uncertainty of one evaluation of <w, f>, from the outputs that move.
+double Quotients::noise(const Sample& above, const Sample& below,
+                        const Difference& difference) const {
     const auto& base = around_.base.values;
-    const auto moves = [&](std::size_t i) {
-        return above.values[i] != base[i] || below.values[i] != base[i];
-    };
-    std::size_t moving = 0;
-    for (std::size_t i = 0; i < base.size(); ++i) moving += moves(i) ? 1 : 0;
-    if (!of_all_) of_all_ = {.size = size_of(w_, base), .shake = largest_shake({})};
+    if (!of_all_) {
+        of_all_ = {.size = size_of(w_, base)};
+        for (const auto& shaken : around_.shaken) {
+            of_all_->shakes.push_back(weighted_difference(w_, shaken, base));
+            of_all_->shake = std::max(of_all_->shake, std::abs(of_all_->shakes.back()));
+        }
+    }
     // An output that does not move may still have moved by less than its last bit. Next to 0, the
     // last bit is not relative to the number any more.
     constexpr double kLeastBit = std::numeric_limits<double>::denorm_min();
+    const double above_size =
+        is_safe(difference.squares) ? std::sqrt(difference.squares) : size_of(w_, above.values);
     const double size =
-        std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * size_of(w_, above.values)});
-    if (moving == 0 || moving == base.size()) return std::max(size, of_all_->shake);
-    std::vector<bool> those(base.size());
-    for (std::size_t i = 0; i < base.size(); ++i) those[i] = moves(i);
-    return std::max(size, largest_shake(those));
+        std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * above_size});
+    const bool all = difference.changed == 0 || difference.changed == base.size();
+    return std::max(size,
+                    all ? of_all_->shake : shake_of_changed(above, below, difference.changed));
 }
 
 // Whether any output with a nonzero weight differs.
@@ -143,14 +147,15 @@ Attempt Quotients::central(double h) {
             attempt.obstacle = Reason::kink;
             return attempt;
         }
-        if (!finite(w_, above) || !finite(w_, below)) {
+        const Difference difference =
+            difference_of(w_, above.values, below.values, around_.base.values);
+        if (!difference.is_finite) {
             attempt.obstacle = Reason::not_finite;
             return attempt;
         }
-        slopes[static_cast<std::size_t>(i)] =
-            weighted_difference(w_, above.values, below.values) / (2 * t);
-        one = std::max(one, noise(above, below));
-        attempt.moved = attempt.moved || moves(above, below);
+        slopes[static_cast<std::size_t>(i)] = difference.slope / (2 * t);
+        one = std::max(one, noise(above, below, difference));
+        attempt.moved = attempt.moved || difference.moved;
     }
     attempt.rounding = one;
     extrapolate({one / h, 2 * one / h, 4 * one / h}, 4, attempt);

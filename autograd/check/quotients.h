@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/curve.h>
+#include <tapestry/autograd/check/long_vectors.h>
 #include <tapestry/autograd/check/verdict.h>
 
 #include <algorithm>
@@ -107,12 +108,10 @@ struct Attempt {
 /// differences, 2 for one-sided ones. (The second term shrinks by 16, and by 4.)
 void extrapolate(const Slopes& noise, double order, Attempt& attempt);
 
-/// <w, a - b>, over the outputs that `counts` selects (all if it is empty).
-double weighted_difference(const std::vector<double>& w, const std::vector<double>& a,
-                           const std::vector<double>& b, const std::vector<bool>& counts = {});
 double weighted(const std::vector<double>& w, const std::vector<double>& a);
 
-/// sqrt(sum of (w y)^2): the size of <w, y> if its terms had random signs, as rounding errors have.
+/// sqrt(sum of (w y)^2), over finite w: the size of <w, y> if its terms had random signs, as
+/// rounding errors have.
 double size_of(const std::vector<double>& w, const std::vector<double>& y);
 /// The same if every output had the average size of outputs.
 double usual_size(const std::vector<double>& w, const std::vector<double>& y);
@@ -180,7 +179,8 @@ private:
     double bend(int power, double slope, double scale);
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
-    double largest_shake(const std::vector<bool>& moves) const;
+    double noise(const Sample& above, const Sample& below, const Difference& difference) const;
+    double shake_of_changed(const Sample& above, const Sample& below, std::size_t changed) const;
     bool moves(const Sample& above, const Sample& below) const;
 
     Line& line_;
@@ -192,6 +192,7 @@ private:
     // Of <w, f> here, and by how much it moves when bits are shaken: once they are needed.
     struct OfAll {
         double size = 0, shake = 0;
+        std::vector<double> shakes = {};  // one for each time
     };
     mutable std::optional<OfAll> of_all_ = {};
 };

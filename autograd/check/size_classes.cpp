@@ -95,7 +95,6 @@ std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
 
 std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::vector<double>& u) {
     std::vector<double> sizes(u.size());
-    double uncertain = 0;
     for (std::size_t i = 0; i < u.size(); ++i) {
         sizes[i] = std::abs(claim.gradient[i] * u[i]);
         if (!std::isfinite(sizes[i])) sizes[i] = 0;
@@ -104,7 +103,6 @@ std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::v
             const double change = std::abs(shaken[i] - claim.gradient[i]);
             if (std::isfinite(change)) moved = std::max(moved, change);
         }
-        uncertain = std::max(uncertain, moved * std::abs(u[i]));
         // An entry that is only rounding counts as 0.
         if (std::abs(claim.gradient[i]) <= kRounding * moved) sizes[i] = 0;
     }

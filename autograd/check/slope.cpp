@@ -34,6 +34,7 @@ public:
             if (const auto done = evidence_.consider(usual)) return *done;
             const bool was_noise = usual.step >= largest_step() && !claim_.is_lost;
             if (was_noise && usual.obstacle == Reason::none) {
+                only_rounds_ = claim_.by_class;
                 if (const auto done = in_noise()) return *done;
             }
         }
@@ -57,6 +58,7 @@ public:
         const bool is_noise = first.obstacle == Reason::none && second.obstacle == Reason::none &&
                               second.error > 8 * first.error;
         if (is_noise && claim_.by_class) {
+            only_rounds_ = true;
             if (const auto done = in_noise()) return *done;
             // Smaller steps add rounding, larger ones leave the neighbourhood.
             if (!evidence_.is_doubted()) return evidence_.undecided();
@@ -86,7 +88,11 @@ public:
         if (j.verdict != Verdict::inconclusive || j.reason == Reason::kink || claim_.evened)
             return j;
         if (const auto done = evidence_.agreement(false)) return *done;
-        const auto fits = fitted_slopes(line_, quotients_.weights());
+        // As in_noise(), from more values.
+        const auto is_enough = [this](const Attempt& fit) {
+            return only_rounds_ && evidence_.by_fit({fit}).verdict == Verdict::pass;
+        };
+        const auto fits = fitted_slopes(line_, quotients_.weights(), 0, is_enough);
         if (fits.empty()) return j;
         const Judgement fitted = evidence_.by_fit(fits);
         return fitted.verdict == Verdict::inconclusive ? j : fitted;
@@ -193,7 +199,8 @@ private:
     Line& line_;
     double scale_;
     bool one_number_;
-    bool is_exact_;  // an op of a tape
+    bool is_exact_;             // an op of a tape
+    bool only_rounds_ = false;  // along a class: smaller steps only add rounding
 };
 
 // A pass that resolves a slope to more than a few digits needs no closer look at the noise; a pass

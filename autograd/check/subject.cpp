@@ -1,42 +1,20 @@
 #include <tapestry/autograd/check/subject.h>
 
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/moved.h>
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/create.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 namespace tapestry::checker {
 namespace {
-
-// Moves a leaf for the lifetime of this object, from the numbers that it had before.
-class Moved {
-public:
-    explicit Moved(Tensor leaf) : leaf_(std::move(leaf)), own_(leaf_.to_vector<double>()) {}
-    /// `before` must outlive it: a line moves its leaf often, and knows where it begins.
-    Moved(Tensor leaf, const std::vector<double>& before)
-        : leaf_(std::move(leaf)), before_(before) {}
-    ~Moved() { std::copy(before_.begin(), before_.end(), leaf_.mutable_data<double>()); }
-    Moved(const Moved&) = delete;
-    Moved& operator=(const Moved&) = delete;
-
-    void to(const std::vector<double>& u, double t) {
-        double* x = leaf_.mutable_data<double>();
-        for (std::size_t i = 0; i < before_.size(); ++i) x[i] = before_[i] + t * u[i];
-    }
-    const std::vector<double>& before() const { return before_; }
-    double* data() { return leaf_.mutable_data<double>(); }
-
-private:
-    Tensor leaf_;
-    std::vector<double> own_ = {};
-    const std::vector<double>& before_ = own_;
-};
 
 constexpr std::uint64_t kOwnStreams = 0x6772616463686b00U;
 
@@ -49,9 +27,10 @@ std::vector<double> random_weights(std::size_t n, std::uint64_t seed) {
 
 std::vector<double> random_signs(std::size_t n, std::uint64_t seed) {
     Generator generator(seed ^ kOwnStreams);
-    std::vector<double> signs =
-        uniform({static_cast<std::int64_t>(n)}, -1, 1, generator, DType::f64).to_vector<double>();
-    for (double& value : signs) value = value < 0 ? -1 : 1;
+    const Tensor drawn = uniform({static_cast<std::int64_t>(n)}, -1, 1, generator, DType::f64);
+    const double* const value = drawn.data<double>();
+    std::vector<double> signs(n);
+    for (std::size_t i = 0; i < n; ++i) signs[i] = value[i] < 0 ? -1 : 1;
     return signs;
 }
 
@@ -121,6 +100,12 @@ Sample Subject::values_of(const Tensors& outputs) const {
 }
 
 Sample Subject::run() {
+    if (of_numbers_.f) {
+        fill_numbers();
+        Sample sample{value_of_numbers(), 0};
+        require_usual(sample.values);
+        return sample;
+    }
     BranchTrace trace(false);
     Tape tape;
     Sample sample = values_of(outputs_on(tape));
@@ -192,6 +177,7 @@ void Subject::put_back(const std::vector<Values>& x) {
 std::vector<std::vector<std::vector<double>>> Subject::gradients(
     const std::vector<std::vector<double>>& weights) {
     std::vector<Values> x;
+    if (of_numbers_.rule) return gradients_of_numbers(weights);
     for (const auto& [name, leaf] : leaves_) x.push_back(leaf.to_vector<double>());
     Tape tape;
     const Tensors outputs = outputs_on(tape);
@@ -294,52 +280,6 @@ std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) {
     }
     const Values& x = here_[which];
     return boxes_[which].inwards(x, random_direction(x, seed, typical_[which]), seed + 1);
-}
-
-Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
-    Values x = leaves_[which].second.to_vector<double>();
-    Reach reach = boxes_[which].reach(x, u);
-    if (stays_near_) {
-        reach = {std::min(reach.below, scale / 2), std::min(reach.above, scale / 2)};
-    }
-    auto at = [this, which, x = std::move(x), u = std::move(u)](double t) {
-        return values_along(which, x, u, t);
-    };
-    return Line(std::move(at), scale, reach);
-}
-
-Sample Subject::values_along(std::size_t which, const Values& x, const Values& u, double t) {
-    const auto nowhere = [this] {
-        return Sample{Values(output_count_, std::numeric_limits<double>::quiet_NaN()), branch_};
-    };
-    if (!of_numbers_) {
-        Moved leaf(leaves_[which].second, x);
-        leaf.to(u, t);
-        if (boxes_[which].contains({leaf.data(), x.size()})) {
-            if (auto sample = run_where_defined()) return *std::move(sample);
-        }
-        return nowhere();
-    }
-    // A callback may have written to them.
-    numbers_.resize(here_.size());
-    for (std::size_t i = 0; i < here_.size(); ++i) {
-        if (i != which) numbers_[i] = here_[i];
-    }
-    Values& there = numbers_[which];
-    there.resize(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) there[i] = x[i] + t * u[i];
-    if (!boxes_[which].contains(there)) return nowhere();
-    Sample sample{{}, branch_};
-    const auto evaluate = [&] {
-        const RewindGuard frozen(generators_);
-        const RepeatedRun trial;
-        count_run();
-        sample.values = of_numbers_(numbers_);
-    };
-    if (!where_defined(evaluate, [this] { return numbers_; })) return nowhere();
-    require(sample.values.size() == output_count_,
-            "gradcheck: the function returns different shapes when it runs again");
-    return sample;
 }
 
 void Subject::moved(const Change& change, const std::function<void()>& then) {

@@ -73,10 +73,14 @@ public:
     /// Only calls f near x, as plain functions require: no step is longer than half of x's own
     /// size, and no number leaves its bounds. Throws what Box::of() throws.
     void stay_near(const std::vector<Bounds>& bounds);
-    /// The same f on the numbers of all leaves, if nothing but its values is on the tape: lines
-    /// take it, which for a million numbers spares copies that cost as much as a cheap f.
-    using OfNumbers = std::function<std::vector<double>(const std::vector<std::vector<double>>&)>;
-    void set_of_numbers(OfNumbers f) { of_numbers_ = std::move(f); }
+    /// The same f, and its rule, on the numbers of all leaves, if nothing else is on the tape:
+    /// for a million numbers this spares copies that cost as much as a cheap f.
+    struct OfNumbers {
+        using Inputs = std::vector<std::vector<double>>;
+        std::function<std::vector<double>(const Inputs& x)> f = {};
+        std::function<Inputs(const Inputs& x, const std::vector<double>& weights)> rule = {};
+    };
+    void set_of_numbers(OfNumbers both) { of_numbers_ = std::move(both); }
     /// Every evaluation counts against `budget`, which throws Budget::Spent; without one there is
     /// no limit.
     void set_budget(std::shared_ptr<Budget> budget) { budget_ = std::move(budget); }
@@ -123,6 +127,7 @@ public:
 
     /// f at x + t u, where u is added to leaf `which`.
     Line along(std::size_t which, std::vector<double> u, double scale);
+    Line along(std::size_t which, std::shared_ptr<const std::vector<double>> u, double scale);
     /// A random direction for leaf `which`, pointing inwards where it is on a bound.
     std::vector<double> direction(std::size_t which, std::uint64_t seed);
     /// f here and with the last bits of all leaves changed at random; changes that take another
@@ -150,6 +155,11 @@ private:
     bool where_defined(const std::function<void()>& then,
                        const std::function<std::vector<Values>()>& numbers);
     Sample values_along(std::size_t which, const Values& x, const Values& u, double t);
+    void fill_numbers();
+    Values value_of_numbers();
+    void require_usual(const Values& values) const;
+    std::shared_ptr<const Values> beginning(std::size_t which);
+    std::vector<std::vector<Values>> gradients_of_numbers(const std::vector<Values>& weights);
     void count_run();
     void put_back(const std::vector<Values>& x);
     std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
@@ -163,7 +173,9 @@ private:
     std::vector<Values> here_;          // the leaves' initial values
     std::vector<double> typical_ = {};  // typical_size() of these, once it is needed
     OfNumbers of_numbers_ = {};
-    std::vector<Values> numbers_ = {};  // memory for its argument
+    std::vector<Values> numbers_ = {};  // memory for their arguments
+    Values cotangent_ = {};
+    std::vector<std::shared_ptr<const Values>> beginnings_ = {};
     std::string not_defined_ = {}, overwritten_ = {};
     std::vector<GeneratorLog::State> generators_ = {};
     std::vector<Shape> shapes_ = {};

@@ -4,17 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 namespace tapestry::checker {
 
 bool same_bits(const Values& a, const Values& b) {
     return a.size() == b.size() &&
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
-}
-
-double dot(const Values& a, const Values& b) {
-    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 double norm(const Values& a) {

@@ -2,6 +2,7 @@
 // Internal to autograd/check.
 #pragma once
 
+#include <tapestry/autograd/check/long_vectors.h>
 #include <tapestry/core/shape.h>
 
 #include <vector>
@@ -12,7 +13,6 @@ using Values = std::vector<double>;
 
 /// -0 and 0 differ; a NaN equals itself.
 bool same_bits(const Values& a, const Values& b);
-double dot(const Values& a, const Values& b);
 double norm(const Values& a);
 /// |a - b| / max(|a|, |b|); 0 if both are 0.
 double distance(const Values& a, const Values& b);

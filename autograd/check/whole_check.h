@@ -19,7 +19,7 @@ Tensors values_of(const NamedTensors& leaves);
 GradcheckReport check_subject(Subject& subject, const GradcheckOptions& options);
 
 /// The same with the limits, bounds and points of `options`; `name` is the subject in the report.
-/// `of_numbers`: f for plain numbers, if it is a plain function.
+/// `of_numbers`: f and its rule for plain numbers, if it is a plain function.
 GradcheckReport check_function(const Subject::Function& f, const NamedTensors& leaves,
                                const char* name, const GradcheckOptions& options,
                                const Subject::OfNumbers& of_numbers = {});

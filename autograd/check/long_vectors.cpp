@@ -1,0 +1,119 @@
+#include <tapestry/autograd/check/long_vectors.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace tapestry::checker {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+// The sums of kSums terms each, which term(i, add) hands to add(which, value). Counts are sums of
+// 1.0, which a vector unit adds like the others.
+template <std::size_t kSums, class Term>
+std::array<double, kSums> sums(std::size_t n, const Term& term) {
+    constexpr std::size_t kTotals = 4;
+    std::array<std::array<double, kTotals>, kSums> totals{};
+    std::size_t i = 0;
+    for (; i + kTotals <= n; i += kTotals) {
+        const auto here = [&](std::size_t j) {
+            term(i + j, [&](std::size_t which, double value) { totals[which][j] += value; });
+        };
+        here(0), here(1), here(2), here(3);
+    }
+    std::array<double, kSums> all{};
+    for (std::size_t k = 0; k < kSums; ++k) {
+        const auto& t = totals[k];
+        all[k] = (t[0] + t[1]) + (t[2] + t[3]);
+    }
+    for (; i < n; ++i) {
+        term(i, [&](std::size_t which, double value) { all[which] += value; });
+    }
+    return all;
+}
+
+double if_finite(double x) { return std::abs(x) <= kLargest ? x : 0.0; }
+
+}  // namespace
+
+void move_along(const Values& x, const Values& u, double t, Values& to) {
+    to.resize(x.size());
+    const double *from = x.data(), *by = u.data();
+    double* const there = to.data();
+    const std::size_t n = x.size();
+    for (std::size_t i = 0; i < n; ++i) there[i] = from[i] + t * by[i];
+}
+
+void multiply(Values& a, const Values& b) {
+    double* const to = a.data();
+    const double* const by = b.data();
+    const std::size_t n = a.size();
+    for (std::size_t i = 0; i < n; ++i) to[i] *= by[i];
+}
+
+double dot(const Values& a, const Values& b) {
+    const double *one = a.data(), *other = b.data();
+    return sums<1>(a.size(), [=](std::size_t i, const auto& add) { add(0, one[i] * other[i]); })[0];
+}
+
+double weighted_difference(const Values& w, const Values& a, const Values& b) {
+    const double *weight = w.data(), *above = a.data(), *below = b.data();
+    return sums<1>(w.size(), [=](std::size_t i, const auto& add) {
+        const double apart = weight[i] * (above[i] - below[i]);
+        add(0, weight[i] != 0 ? apart : 0.0);
+    })[0];
+}
+
+bool all_finite(const Values& w, const Values& y) {
+    const double *weight = w.data(), *value = y.data();
+    return sums<1>(w.size(), [=](std::size_t i, const auto& add) {
+               const double not_finite = std::abs(value[i]) <= kLargest ? 0.0 : 1.0;
+               add(0, weight[i] != 0 ? not_finite : 0.0);
+           })[0] == 0;
+}
+
+Difference difference_of(const Values& w, const Values& above, const Values& below,
+                         const Values& base) {
+    const double *weight = w.data(), *a = above.data(), *b = below.data(), *here = base.data();
+    const auto found = sums<5>(w.size(), [=](std::size_t i, const auto& add) {
+        const double apart = a[i] - b[i], slope = weight[i] * apart, size = weight[i] * a[i];
+        const bool counts = weight[i] != 0;
+        const double moved = a[i] != b[i] ? 1.0 : 0.0;
+        // inf - inf and NaN - NaN are NaN; what is too large for a double counts as well
+        const double bad = std::abs(a[i]) <= kLargest && std::abs(b[i]) <= kLargest ? 0.0 : 1.0;
+        add(0, counts ? slope : 0.0);
+        add(1, counts ? size * size : 0.0);
+        const bool changed = (a[i] != here[i]) | (b[i] != here[i]);
+        add(2, changed ? 1.0 : 0.0);
+        add(3, counts ? moved : 0.0);
+        add(4, counts ? bad : 0.0);
+    });
+    return {.is_finite = found[4] == 0,
+            .moved = found[3] > 0,
+            .slope = found[0],
+            .squares = found[1],
+            .changed = static_cast<std::size_t>(found[2])};
+}
+
+Shaken shaken_along(const Values& gradient, const Values& shaken, const Values& u) {
+    const double *slope = gradient.data(), *other = shaken.data(), *by = u.data();
+    const auto found = sums<2>(u.size(), [=](std::size_t i, const auto& add) {
+        const double term = if_finite(other[i] - slope[i]) * by[i];
+        add(0, term);
+        add(1, term * term);
+    });
+    return {found[0], found[1]};
+}
+
+double squares_along(const Values& gradient, const Values& u) {
+    const double *slope = gradient.data(), *by = u.data();
+    return sums<1>(u.size(), [=](std::size_t i, const auto& add) {
+        const double term = if_finite(slope[i]) * by[i];
+        add(0, term * term);
+    })[0];
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,50 @@
+// Loops over vectors that may have a million numbers, each in one pass: where f itself is a few
+// passes, they decide what a check costs. Their sums have four running totals, so that additions
+// need not wait for one another. Internal to autograd/check.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace tapestry::checker {
+
+/// to = x + t u; all have the same size.
+void move_along(const std::vector<double>& x, const std::vector<double>& u, double t,
+                std::vector<double>& to);
+
+/// a *= b, element by element.
+void multiply(std::vector<double>& a, const std::vector<double>& b);
+
+/// <a, b>
+double dot(const std::vector<double>& a, const std::vector<double>& b);
+
+/// <w, a - b>, over the outputs of nonzero weight.
+double weighted_difference(const std::vector<double>& w, const std::vector<double>& a,
+                           const std::vector<double>& b);
+
+/// Whether all outputs with a nonzero weight are finite.
+bool all_finite(const std::vector<double>& w, const std::vector<double>& y);
+
+/// What a quotient needs to know of f at two points, `above` and `below`, and at x, `base`.
+struct Difference {
+    bool is_finite = true;    ///< where the weights are not 0
+    bool moved = false;       ///< there they differ
+    double slope = 0;         ///< <w, above - below>
+    double squares = 0;       ///< of w * above
+    std::size_t changed = 0;  ///< outputs, of any weight, that differ from `base` in one of the two
+};
+Difference difference_of(const std::vector<double>& w, const std::vector<double>& above,
+                         const std::vector<double>& below, const std::vector<double>& base);
+
+/// What a claim and the same with bits shaken say along u, without entries that are not finite.
+struct Shaken {
+    double change = 0;   ///< <shaken - gradient, u>
+    double squares = 0;  ///< of the terms of this sum
+};
+Shaken shaken_along(const std::vector<double>& gradient, const std::vector<double>& shaken,
+                    const std::vector<double>& u);
+
+/// The sum of the squares of gradient * u, without entries that are not finite.
+double squares_along(const std::vector<double>& gradient, const std::vector<double>& u);
+
+}  // namespace tapestry::checker

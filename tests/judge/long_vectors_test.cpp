@@ -1,0 +1,75 @@
+// Sums over long vectors: the same as in plain loops, at every length, and without the outputs and
+// entries that do not count.
+#include <tapestry/autograd/check/long_vectors.h>
+#include <tapestry/tests/judge/support.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace tapestry;
+using namespace tapestry::checker;
+using test::Values;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Values numbers(std::size_t n, std::uint64_t seed) {
+    return test::values(test::random({static_cast<std::int64_t>(n)}, seed));
+}
+
+}  // namespace
+
+TEST_CASE("long vectors: sums of any length") {
+    for (std::size_t n = 0; n < 20; ++n) {
+        const Values w = numbers(n, 1), a = numbers(n, 2), b = numbers(n, 3);
+        double product = 0, difference = 0, squares = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            product += w[i] * a[i];
+            difference += w[i] * (a[i] - b[i]);
+            squares += w[i] * a[i] * w[i] * a[i];
+        }
+        CHECK_EQ(dot(w, a), doctest::Approx(product));
+        CHECK_EQ(weighted_difference(w, a, b), doctest::Approx(difference));
+        CHECK_EQ(squares_along(w, a), doctest::Approx(squares));
+        const Difference found = difference_of(w, a, b, a);
+        CHECK_EQ(found.slope, doctest::Approx(difference));
+        CHECK_EQ(found.squares, doctest::Approx(squares));
+        CHECK_EQ(found.changed, n);
+        CHECK_EQ(found.moved, n > 0);
+        CHECK(found.is_finite);
+        CHECK_EQ(shaken_along(b, a, w).change, doctest::Approx(difference));
+        Values to;
+        move_along(a, b, 0.5, to);
+        for (std::size_t i = 0; i < n; ++i) CHECK_EQ(to[i], a[i] + 0.5 * b[i]);
+    }
+}
+
+TEST_CASE("long vectors: outputs of weight 0 do not count") {
+    Values w = numbers(9, 1);
+    const Values base = numbers(9, 2);
+    Values above = base, below = base;
+    above[3] = kInfinity;
+    below[8] = std::nan("");
+    CHECK_FALSE(difference_of(w, above, below, base).is_finite);
+    CHECK_FALSE(all_finite(w, above));
+    w[3] = w[8] = 0;
+    const Difference found = difference_of(w, above, below, base);
+    CHECK(found.is_finite);
+    CHECK_FALSE(found.moved);
+    CHECK_EQ(found.slope, 0);
+    CHECK_EQ(found.changed, 2);
+    CHECK(all_finite(w, above));
+    CHECK_EQ(weighted_difference(w, above, below), 0);
+    above[5] += 1;
+    CHECK(difference_of(w, above, below, base).moved);
+}
+
+TEST_CASE("long vectors: entries that are not finite are left out") {
+    const Values gradient{1, kInfinity, 3, std::nan(""), 5}, u{1, 1, 2, 1, 1};
+    CHECK_EQ(squares_along(gradient, u), 1 + 36 + 25);
+    const Values shaken{2, kInfinity, 3, 4, 4};
+    const Shaken found = shaken_along(gradient, shaken, u);
+    CHECK_EQ(found.change, 0);
+    CHECK_EQ(found.squares, 2);
+}
