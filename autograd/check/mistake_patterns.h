@@ -22,6 +22,8 @@ struct Wrong {
     double off = 0;       ///< distance(claimed, right)
     double same = kSame;  ///< the distance of equal gradients, given what is known of `right`
 
+    /// Whether the function's numbers are those of a narrow format.
+    bool is_narrow() const { return symptoms.blur > 0; }
     bool knows_all() const { return symptoms.places.size() == symptoms.claimed.size(); }
 };
 

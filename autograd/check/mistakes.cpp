@@ -46,37 +46,100 @@ std::vector<double> numeric_gradient(const Symptoms& symptoms) {
     return gradient_for(symptoms, symptoms.cotangent);
 }
 
-Cause find_cause(const Symptoms& symptoms) {
+namespace {
+
+using Pattern = Match (*)(const Wrong&);
+
+// From the unambiguous patterns to those that need a fit. In a narrow format, elements in which the
+// error of a pattern is small look right, so that "some elements" comes late; but not last, because
+// one wrong element is an error of rank 1 as well.
+constexpr Pattern kPatterns[] = {looks_not_finite,
+                                 looks_steep_where_flat,
+                                 looks_zero,
+                                 looks_negated,
+                                 looks_unsummed,
+                                 looks_like_another_operand,
+                                 looks_stale,
+                                 looks_scaled_by_a_count,
+                                 looks_like_a_chain_factor,
+                                 looks_scaled,
+                                 looks_conjugate,
+                                 looks_permuted,
+                                 looks_shifted,
+                                 looks_flipped,
+                                 looks_like_some_samples,
+                                 looks_off_in_rows,
+                                 looks_partly_right,
+                                 looks_off_in_outputs,
+                                 lacks_the_direct_way,
+                                 looks_like_a_factor_of_x,
+                                 has_a_term_too_many,
+                                 lacks_a_constant_term,
+                                 lacks_an_output_term,
+                                 looks_off_by_a_term,
+                                 looks_partly_right,
+                                 looks_of_rank_one};
+
+Wrong wrong_of(const Symptoms& symptoms) {
     Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places), numeric_gradient(symptoms)};
     w.off = distance(w.claimed, w.right);
     w.same = std::max(kSame, symptoms.blur);
-    // From the unambiguous patterns to those that need a fit.
-    for (const auto pattern : {looks_not_finite,
-                               looks_steep_where_flat,
-                               looks_zero,
-                               looks_negated,
-                               looks_unsummed,
-                               looks_like_another_operand,
-                               looks_stale,
-                               looks_scaled_by_a_count,
-                               looks_like_a_chain_factor,
-                               looks_scaled,
-                               looks_conjugate,
-                               looks_permuted,
-                               looks_shifted,
-                               looks_flipped,
-                               looks_like_some_samples,
-                               looks_off_in_rows,
-                               looks_partly_right,
-                               looks_off_in_outputs,
-                               lacks_the_direct_way,
-                               looks_like_a_factor_of_x,
-                               has_a_term_too_many,
-                               lacks_a_constant_term,
-                               lacks_an_output_term,
-                               looks_off_by_a_term,
-                               looks_of_rank_one}) {
-        if (auto cause = pattern(w)) return *cause;
+    return w;
+}
+
+// No pattern has an error as large as an element that is 0.
+bool claims_nothing_somewhere(const Wrong& w) {
+    for (std::size_t i = 0; i < w.claimed.size(); ++i) {
+        const double doubt = w.symptoms.doubts.empty() ? 0 : w.symptoms.doubts[i];
+        if (w.claimed[i] == 0 && std::abs(w.right[i]) > 8 * doubt) return true;
+    }
+    return false;
+}
+
+// The part of the right gradient that its doubts leave open.
+double blur_of(const Symptoms& symptoms) {
+    constexpr double kTimes = 4, kMost = 0.1;
+    const double size = norm(numeric_gradient(symptoms));
+    return size > 0 ? std::min(kMost, kTimes * norm(symptoms.doubts) / size) : 0;
+}
+
+// The same operand's gradient for the other incoming gradient; nullopt if that says nothing more.
+std::optional<Symptoms> other_way(const Symptoms& symptoms) {
+    const bool known = !symptoms.other_cotangent.empty() && !symptoms.other_claimed.empty();
+    if (!known || symptoms.cotangent.size() < 2 || !symptoms.others.empty()) return {};
+    Symptoms other = symptoms;
+    std::swap(other.cotangent, other.other_cotangent);
+    std::swap(other.claimed, other.other_claimed);
+    const double before = norm(symptoms.cotangent), after = norm(other.cotangent);
+    for (double& doubt : other.doubts) doubt *= before > 0 ? after / before : 1;
+    other.blur = 2 * std::max(symptoms.blur, blur_of(other));  // it need not be as close again
+    return other;
+}
+
+// What a format leaves open may fit a few numbers by accident, but not for two incoming gradients.
+// (A rule that keeps something answers the two in different ways, and a wrong element need not show
+// for both.)
+bool is_confirmed(const Cause& cause, Pattern pattern, const std::optional<Symptoms>& other) {
+    constexpr Mistake kOfOne[] = {Mistake::stale, Mistake::not_finite, Mistake::partial};
+    const bool of_one =
+        std::find(std::begin(kOfOne), std::end(kOfOne), cause.mistake) != std::end(kOfOne);
+    if (!other || of_one) return true;
+    const Match again = pattern(wrong_of(*other));
+    return again && again->mistake == cause.mistake;
+}
+
+}  // namespace
+
+Cause find_cause(const Symptoms& symptoms) {
+    const Wrong w = wrong_of(symptoms);
+    const bool narrow = w.is_narrow();
+    const auto other = narrow ? other_way(symptoms) : std::nullopt;
+    bool too_early = narrow;
+    for (const Pattern pattern : kPatterns) {
+        const bool waits = pattern == looks_partly_right && std::exchange(too_early, false);
+        if (waits && !claims_nothing_somewhere(w)) continue;
+        const Match cause = pattern(w);
+        if (cause && is_confirmed(*cause, pattern, other)) return *cause;
     }
     const double size = norm(w.claimed) * norm(w.right);
     return {
@@ -210,10 +273,7 @@ void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms
         }
         symptoms.doubts.push_back(std::sqrt(squares));
     }
-    const double size = norm(numeric_gradient(symptoms));
-    constexpr double kTimes = 4, kMost = 0.05;
-    if (format == Format::f64 || !(size > 0)) return;
-    symptoms.blur = std::min(kMost, kTimes * norm(symptoms.doubts) / size);
+    if (format != Format::f64) symptoms.blur = blur_of(symptoms);
 }
 
 }  // namespace tapestry::checker

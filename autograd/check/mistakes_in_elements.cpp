@@ -88,8 +88,24 @@ std::string factor_there(const Wrong& w, const Split& found) {
     Values model = right;
     for (double& value : model) value *= c;
     const bool zero = norm(claimed) <= w.same * norm(right);
-    if (!zero && distance(claimed, model) > 100 * w.same) return {};
+    const double far = w.is_narrow() ? 2 * w.same : 100 * w.same;
+    if (!zero && distance(claimed, model) > far) return {};
     return zero ? "; there it claims 0" : fmt::format("; there claimed = {:.6g} * numeric", c);
+}
+
+// In a narrow format, the error of a pattern (a mean, a multiple of x) has all sizes, down to what
+// the format hides. So if many elements are wrong, one factor must explain them; if few are, the
+// others must not even nearly be wrong.
+bool is_clear_cut(const Wrong& w, const Split& found) {
+    constexpr double kNearly = 4;  // times the doubt
+    const std::size_t n = found.is_wrong.size();
+    if (3 * found.wrong > n) return !factor_there(w, found).empty();
+    for (std::size_t i = 0; i < n; ++i) {
+        const double doubt = w.symptoms.doubts.empty() ? 0 : w.symptoms.doubts[i];
+        const double off = std::abs(w.claimed[i] - w.right[i]);
+        if (!found.is_wrong[i] && off > kNearly * doubt) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -105,6 +121,7 @@ Match looks_partly_right(const Wrong& w) {
         const bool some = found.surely_right > 0 && 8 * found.surely_right >= n;
         if (found.wrong == 0 || !some || found.wrong == n) return {};
     }
+    if (w.is_narrow() && !is_clear_cut(w, found)) return {};
     const std::string which = words_for(w, found);
     return Cause{
         Mistake::partial,

@@ -117,7 +117,9 @@ Match shift_with_new_numbers(const Wrong& w, const Run& run, std::int64_t by) {
         right.push_back(w.right[k]);
         sizes.push_back(std::abs(w.right[k]));
     }
-    if (right.size() < 2 || !explains(w, undone, right)) return {};
+    const bool confirmed = w.symptoms.cotangent.size() > 1;  // by another incoming gradient
+    const std::size_t enough = w.is_narrow() && !zeros && !confirmed ? 4 : 2;
+    if (right.size() < enough || !explains(w, undone, right)) return {};
     // Equal numbers look shifted at any distance.
     const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
     if (!zeros && !(*most - *least > 0.01 * *most)) return {};

@@ -77,13 +77,20 @@ Match rows_off(const Wrong& w, int axis) {
     }
     std::vector<std::pair<std::int64_t, double>> wrong;
     for (const auto& [index, row] : rows) {
-        if (row.squares > 0 && std::abs(row.factor() - 1) > 0.01 * farthest)
+        const double least = std::max(0.01 * farthest, w.is_narrow() ? w.same : 0);
+        if (row.squares > 0 && std::abs(row.factor() - 1) > least)
             wrong.emplace_back(index, row.factor());
     }
+    if (wrong.empty()) return {};
     const double factor = wrong.front().second;
     const bool alike = std::all_of(wrong.begin(), wrong.end(), [&](const auto& row) {
         return std::abs(row.second - factor) <= w.same * std::abs(factor) + w.same;
     });
+    // Factors of a few blurred numbers each fit anything; one factor everywhere is none of rows.
+    const bool telling = std::all_of(rows.begin(), rows.end(), [](const auto& row) {
+        return row.second.squares == 0 || row.second.large >= 4;
+    });
+    if (w.is_narrow() && (alike ? wrong.size() == rows.size() : !telling)) return {};
     const bool nothing = alike && std::abs(factor) < w.same;
     if (nothing && wrong.size() + 1 == rows.size()) {
         return Cause{Mistake::samples,
@@ -111,7 +118,8 @@ Match looks_like_some_samples(const Wrong& w) {
         const std::int64_t size = output[axis];
         if (size < 3) continue;
         for (const bool but : {false, true}) {
-            if (but && elementwise(w)) continue;  // some elements are missing
+            // Some elements are missing
+            if (but && (elementwise(w) || w.is_narrow())) continue;
             for (const std::int64_t at : {size - 1, std::int64_t{0}}) {
                 const Values model = gradient_for(w.symptoms, masked(w, axis, at, but));
                 if (!explains(w, w.claimed, model) || norm(model) == 0) continue;

@@ -15,6 +15,7 @@ namespace {
 
 // Enough numbers to tell a pattern: two of them fit any.
 constexpr std::size_t kTelling = 3;
+constexpr std::ptrdiff_t kTellingInFormat = 5;
 
 // Numbers that count next to the largest, of at least two sizes: a constant shows no pattern of x.
 bool varies(const Values& values) {
@@ -30,6 +31,16 @@ std::size_t significant(const Values& values) {
     return static_cast<std::size_t>(
         std::count_if(values.begin(), values.end(),
                       [most](double value) { return std::abs(value) > 1e-4 * most; }));
+}
+
+// Whether enough numbers are off to tell a pattern; in a narrow format, clearly beyond its
+// rounding.
+bool is_telling(const Wrong& w, const Values& difference) {
+    if (!w.is_narrow()) return significant(difference) >= kTelling;
+    const double least = 0.1 * largest(difference);
+    return std::count_if(difference.begin(), difference.end(), [least](double value) {
+               return std::abs(value) > least;
+           }) >= kTellingInFormat;
 }
 
 // The places with the same indices on all axes but one, as groups of numbers of places; or all
@@ -144,7 +155,8 @@ Cause term_cause(const Wrong& w, const PossibleTerm& term, const Group& group,
 // `only_extra`: nothing unless the claim lacks what the right gradient has.
 Match term_off(const Wrong& w, bool only_extra) {
     const Values difference = difference_of(w);
-    if (significant(difference) < kTelling) return {};
+    if (significant(difference) < kTelling || (!only_extra && !is_telling(w, difference)))
+        return {};
     for (const Group& group : groups_of(w)) {
         for (const PossibleTerm& term : terms_of(w)) {
             // One number that confirms each group's factors, and at least two altogether
@@ -206,7 +218,7 @@ Match looks_of_rank_one(const Wrong& w) {
     Values one = difference_of(w), other = at_places(s.other_claimed, s.places);
     for (std::size_t i = 0; i < other.size(); ++i) other[i] -= right[i];
     const double a = norm(one), b = norm(other);
-    if (!(a > 0 && b > 0) || significant(one) < kTelling) return {};
+    if (!(a > 0 && b > 0) || !is_telling(w, one)) return {};
     const double sign = dot(one, other) < 0 ? -1 : 1;
     for (double& value : one) value /= a;
     for (double& value : other) value *= sign / b;

@@ -158,8 +158,9 @@ std::optional<Values> missing(const Wrong& w) {
     return difference;
 }
 
-// Whether `difference` = c * `pattern`, with one c for each place along all axes except `axis`.
-bool follows(const Wrong& w, const Values& difference, const Values& pattern, int axis) {
+// The part of `difference` that is c * `pattern`, with one c for each place along all axes except
+// `axis`.
+Values along(const Wrong& w, const Values& difference, const Values& pattern, int axis) {
     const std::int64_t inner = numel(w.symptoms.shape.sub(axis + 1, w.symptoms.shape.rank()));
     const std::int64_t size = w.symptoms.shape[axis];
     const auto count = static_cast<std::int64_t>(difference.size());
@@ -177,7 +178,21 @@ bool follows(const Wrong& w, const Values& difference, const Values& pattern, in
             model[i] = both / squares * pattern[i];
         }
     }
+    return model;
+}
+
+bool follows(const Wrong& w, const Values& difference, const Values& pattern, int axis) {
+    const Values model = along(w, difference, pattern, axis);
     return distance(difference, model) < same_difference(w, difference);
+}
+
+// Whether nothing of the pattern is left in the claim, along the axis or altogether: then it has
+// been subtracted, which may not belong there.
+bool lacks(const Wrong& w, const Values& pattern, int axis) {
+    constexpr double kNothing = 1e-3;
+    const double size = kNothing * norm(w.claimed);
+    return std::abs(dot(w.claimed, pattern)) < size * norm(pattern) ||
+           norm(along(w, w.claimed, pattern, axis)) < size;
 }
 
 Match term_like(const Wrong& w, const Values& pattern, const char* what) {
@@ -188,6 +203,7 @@ Match term_like(const Wrong& w, const Values& pattern, const char* what) {
         // Two numbers at least that confirm the factors
         const bool enough = size > 1 && pattern.size() - pattern.size() / size > 1;
         if (!enough || !follows(w, *difference, pattern, axis)) continue;
+        if (w.is_narrow() && lacks(w, pattern, axis)) continue;
         return Cause{Mistake::missing_term,
                      fmt::format("claimed - numeric is {} along axis {}", what, axis),
                      fmt::format("a sum or mean along axis {} is not subtracted, as normalising "

@@ -199,3 +199,45 @@ TEST_CASE("mistakes: the truth is known at some places only") {
     }
     check_cause(s, Mistake::factor, "claimed = 2 * numeric");
 }
+
+// ---- narrow formats -----------------------------------------------------------------------------
+
+namespace {
+
+// What a narrow format leaves open of every number of the right gradient, and another incoming
+// gradient with the right claim for it.
+void narrow(Symptoms& s, double doubt) {
+    s.blur = 0.02;
+    s.doubts = Values(s.claimed.size(), doubt);
+    s.other_cotangent = random_values(static_cast<std::int64_t>(s.cotangent.size()), 2);
+    Symptoms other = s;
+    other.cotangent = s.other_cotangent;
+    s.other_claimed = numeric_gradient(other);
+}
+
+void add(Values& a, const Values& b, double times) {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] += times * b[i];
+}
+
+}  // namespace
+
+TEST_CASE("mistakes: elements in which a format hides a pattern's error are not right") {
+    Symptoms s = dense({8}, {4});
+    s.point = {2, -1.5, 0.01, 1, -0.02, 1.2, 0.01, -0.7};
+    narrow(s, 0.01);
+    add(s.claimed, s.point, 0.5);
+    add(s.other_claimed, s.point, -0.3);
+    check_cause(s, Mistake::held, "proportional to x");
+}
+
+TEST_CASE("mistakes: in a narrow format a cause must hold for two incoming gradients") {
+    Symptoms s = dense({3, 2}, {4});
+    narrow(s, 0.002);
+    const Values right = s.claimed;
+    for (std::size_t i = 0; i < right.size(); ++i) s.claimed[i] *= 1.5 + static_cast<double>(i / 2);
+    s.other_claimed = random_values(6, 3);
+    check_cause(s, Mistake::unknown, "correlation");
+    s.blur = 0;  // the numbers are exact: no accident
+    s.doubts = {};
+    check_cause(s, Mistake::rows, "a different factor at each place");
+}
