@@ -106,6 +106,7 @@
 #include <tapestry/ops/int8_rows.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/linalg.h>
+#include <tapestry/ops/linear_cross_entropy.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/masking.h>

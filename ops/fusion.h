@@ -7,7 +7,7 @@
 // rounding.
 //
 // These ops have both forms: attention, batch_norm, cross_entropy, gelu, group_norm, layer_norm,
-// linear, log_softmax, rms_norm, rotary, silu and softmax.
+// linear, linear_cross_entropy, log_softmax, rms_norm, rotary, silu and softmax.
 #pragma once
 
 namespace tapestry {

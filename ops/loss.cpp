@@ -11,6 +11,7 @@
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/loss_rows.h>
 #include <tapestry/ops/recorded.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
@@ -37,7 +38,8 @@ void check_classes(std::string_view op, const Tensor& scores, const Tensor& targ
                         scores.shape(), wanted);
 }
 
-// Checks every target; returns how many rows count.
+}  // namespace
+
 std::int64_t count_targets(std::string_view op, const Tensor& targets, std::int64_t classes,
                            std::int64_t ignored) {
     const std::int64_t* target = targets.data<std::int64_t>();
@@ -53,18 +55,57 @@ std::int64_t count_targets(std::string_view op, const Tensor& targets, std::int6
     return counted;
 }
 
-// An exponential costs about as much as eight additions.
-std::int64_t rows_per_chunk(std::int64_t classes) {
-    return kGrain / 8 / std::max<std::int64_t>(classes, 1);
+void check_smoothing(std::string_view op, double smoothing) {
+    require<ValueError>(smoothing >= 0 && smoothing <= 1,
+                        "{}: label_smoothing must be in [0, 1], got {}", op, smoothing);
 }
 
-// Rows [begin, end) of the problem, with logits at x.
-template <class C>
-typename kernels::CrossEntropy<C>::Rows rows_at(const C* x, const std::int64_t* targets,
-                                                std::int64_t classes,
-                                                const CrossEntropyOptions& options) {
-    return {x, targets, classes, options.ignore_index, static_cast<C>(options.label_smoothing)};
+double share_of_rows(Reduction reduction, std::int64_t counted) {
+    return reduction == Reduction::mean && counted > 0 ? 1 / static_cast<double>(counted) : 1;
 }
+
+Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) {
+    if (reduction == Reduction::none) return losses;
+    const Tensor total = sum(losses);
+    return reduction == Reduction::sum ? total : div(total, static_cast<double>(counted));
+}
+
+namespace {
+
+// q [..., V] and weight [..., 1] of cross_entropy_gradient().
+template <class T>
+void fill_targets(Tensor& q, Tensor& weight, const Tensor& targets,
+                  const CrossEntropyOptions& options, double share) {
+    const std::int64_t classes = q.shape().back();
+    const std::int64_t* target = targets.data<std::int64_t>();
+    T* const to = q.mutable_data<T>();
+    T* const weights = weight.mutable_data<T>();
+    const double spread = options.label_smoothing / static_cast<double>(classes);
+    for (std::int64_t r = 0; r < targets.numel(); ++r) {
+        if (target[r] == options.ignore_index) continue;
+        std::fill_n(to + r * classes, classes, static_cast<T>(spread));
+        to[r * classes + target[r]] = static_cast<T>(spread + 1 - options.label_smoothing);
+        weights[r] = static_cast<T>(share);
+    }
+}
+
+}  // namespace
+
+Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const Tensor& grad,
+                              const CrossEntropyOptions& options, std::int64_t counted) {
+    Shape kept = targets.shape();
+    kept.push_back(1);
+    Tensor q = zeros_like(logits);
+    Tensor weight = zeros(kept, logits.dtype());
+    visit_floating("cross_entropy", logits.dtype(), [&](auto zero) {
+        fill_targets<decltype(zero)>(q, weight, targets, options,
+                                     share_of_rows(options.reduction, counted));
+    });
+    const Tensor g = options.reduction == Reduction::none ? reshape(grad, kept) : grad;
+    return mul(mul(g, weight), sub(softmax(logits), q));
+}
+
+namespace {
 
 struct CrossEntropyOp final : Op {
     CrossEntropyOp(const Tensor& logits, const Tensor& targets, const Tensor& lse,
@@ -81,18 +122,13 @@ struct CrossEntropyOp final : Op {
         return {cross_entropy(x[0], saved(1), options)};
     }
     Tensors backward(const Tensors& grads) override {
-        return {is_recording() ? recordable(grads[0]) : fused(grads[0])};
+        if (!is_recording()) return {fused(grads[0])};
+        const Tensor logits = to(saved(0), grads[0].dtype());
+        const Tensor dx = cross_entropy_gradient(logits, saved(1), grads[0], options, counted);
+        return {to(dx, saved(0).dtype())};
     }
     Tensor fused(const Tensor& grad) const;
-    Tensor recordable(const Tensor& grad) const;
     RecordedCrossEntropy asked() const { return {saved(1), options}; }
-    // A mean over no rows is NaN, but the gradients are 0, as for any ignored row.
-    double share() const {
-        const bool divided = options.reduction == Reduction::mean && counted > 0;
-        return divided ? 1 / static_cast<double>(counted) : 1;
-    }
-    template <class T>
-    void fill_targets(Tensor& q, Tensor& weight) const;
 
     CrossEntropyOptions options;
     std::int64_t counted;
@@ -118,47 +154,11 @@ Tensor CrossEntropyOp::fused(const Tensor& grad) const {
             const Widened<T> x(from + at, count);
             const Narrowed<T> out(to + at, count);
             const auto rows = rows_at(x.data(), targets.data<std::int64_t>() + begin, n, options);
-            kernel(out.data(), lse + begin, grads + begin * g_step, g_step, static_cast<C>(share()),
-                   rows, 0, end - begin);
+            kernel(out.data(), lse + begin, grads + begin * g_step, g_step,
+                   static_cast<C>(share_of_rows(options.reduction, counted)), rows, 0, end - begin);
         });
     });
     return dx;
-}
-
-// The gradient is (softmax(logits) - q) weight, with constants q [..., V] and weight [..., 1], both
-// 0 in ignored rows.
-template <class T>
-void CrossEntropyOp::fill_targets(Tensor& q, Tensor& weight) const {
-    const Tensor& targets = saved(1);
-    const std::int64_t classes = inputs()[0].shape.back();
-    const std::int64_t* target = targets.data<std::int64_t>();
-    T* const to = q.mutable_data<T>();
-    T* const weights = weight.mutable_data<T>();
-    const double spread = options.label_smoothing / static_cast<double>(classes);
-    for (std::int64_t r = 0; r < targets.numel(); ++r) {
-        if (target[r] == options.ignore_index) continue;
-        std::fill_n(to + r * classes, classes, static_cast<T>(spread));
-        to[r * classes + target[r]] = static_cast<T>(spread + 1 - options.label_smoothing);
-        weights[r] = static_cast<T>(share());
-    }
-}
-
-Tensor CrossEntropyOp::recordable(const Tensor& grad) const {
-    const Tensor logits = to(saved(0), grad.dtype());
-    Shape kept = saved(1).shape();
-    kept.push_back(1);
-    Tensor q = zeros_like(logits);
-    Tensor weight = zeros(kept, logits.dtype());
-    visit_floating("cross_entropy", logits.dtype(),
-                   [&](auto zero) { fill_targets<decltype(zero)>(q, weight); });
-    const Tensor g = options.reduction == Reduction::none ? reshape(grad, kept) : grad;
-    return to(mul(mul(g, weight), sub(softmax(logits), q)), saved(0).dtype());
-}
-
-Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) {
-    if (reduction == Reduction::none) return losses;
-    const Tensor total = sum(losses);
-    return reduction == Reduction::sum ? total : div(total, static_cast<double>(counted));
 }
 
 // Classes to look up, and which rows count: an ignored target, which may not be a valid class, is
@@ -199,9 +199,7 @@ Tensor plain_cross_entropy(const Tensor& x, const Tensor& targets,
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options) {
     check_classes("cross_entropy", logits, targets);
-    const double smoothing = options.label_smoothing;
-    require<ValueError>(smoothing >= 0 && smoothing <= 1,
-                        "cross_entropy: label_smoothing must be in [0, 1], got {}", smoothing);
+    check_smoothing("cross_entropy", options.label_smoothing);
     const Tensor x = dense(logits);
     const Tensor classes = dense(targets);
     const std::int64_t counted =
@@ -234,6 +232,14 @@ std::optional<RecordedCrossEntropy> recorded_cross_entropy(const Op& op) {
     const auto* found = dynamic_cast<const CrossEntropyOp*>(&op);
     return found == nullptr || found->released() ? std::nullopt : std::optional(found->asked());
 }
+
+namespace {
+thread_local int whole_logits = 0;
+}
+
+WholeLogits::WholeLogits() { ++whole_logits; }
+WholeLogits::~WholeLogits() { --whole_logits; }
+bool WholeLogits::are_wanted() { return whole_logits > 0; }
 
 // ---- nll_loss -----------------------------------------------------------------------------------
 

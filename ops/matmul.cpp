@@ -6,6 +6,7 @@
 #include <tapestry/core/floating_point.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/accumulated_product.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
@@ -195,12 +196,50 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& y) {
                  [&](auto zero) { multiply_batch<decltype(zero)>(left, right, y); });
 }
 
+// Rows of the product at a time, so that the narrow one stays small.
+template <class T>
+void multiply_widened(const Tensor& a, const Tensor& b, Tensor& y, bool accumulate) {
+    constexpr std::int64_t kRows = 4096;
+    const std::int64_t n = y.size(1), most = std::min(kRows, y.size(0));
+    Tensor room({most, n}, a.dtype());
+    for (std::int64_t first = 0; first < y.size(0); first += most) {
+        const std::int64_t rows = std::min(most, y.size(0) - first);
+        auto g = gemm_arguments<T>(views::slice(a, 0, first, first + rows), b, room);
+        multiply_stored(g, false);
+        const T* const from = room.data<T>();
+        float* const to = y.mutable_data<float>() + first * n;
+        parallel_for(rows * n, kGrainOfLines, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; i += kStagedBlock) {
+                const std::int64_t count = std::min(kStagedBlock, end - i);
+                const Widened<T> more(from + i, count);
+                for (std::int64_t j = 0; j < count; ++j) {
+                    to[i + j] = (accumulate ? to[i + j] : 0) + more.data()[j];
+                }
+            }
+        });
+    }
+}
+
 double product_flops(const Op& op) {  // a multiplication and an addition per k
     return 2.0 * static_cast<double>(numel(op.outputs()[0].shape)) *
            static_cast<double>(op.inputs()[0].shape.back());
 }
 
 }  // namespace
+
+void multiply_into(const Tensor& a, const Tensor& b, Tensor& y, bool accumulate) {
+    const Tensor left = with_adjacent_elements(a);
+    const Tensor right = with_adjacent_elements(b);
+    visit_stored("matmul", a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (kIsNarrow<T>) {
+            if (y.dtype() != a.dtype()) return multiply_widened<T>(left, right, y, accumulate);
+        }
+        auto g = gemm_arguments<T>(left, right, y);
+        g.accumulate = accumulate;
+        multiply_stored(g, false);
+    });
+}
 
 // ---- matmul -------------------------------------------------------------------------------------
 

@@ -26,4 +26,17 @@ struct RecordedCrossEntropy {
 /// the result is empty.
 std::optional<RecordedCrossEntropy> recorded_cross_entropy(const Op& op);
 
+/// While one lives, losses of this thread's models are computed from whole logits, as a
+/// cross_entropy entry that shows them, however large they are (LanguageModel::loss).
+class WholeLogits {
+public:
+    WholeLogits();
+    ~WholeLogits();
+    WholeLogits(const WholeLogits&) = delete;
+    WholeLogits& operator=(const WholeLogits&) = delete;
+
+    /// Whether one lives on this thread.
+    static bool are_wanted();
+};
+
 }  // namespace tapestry

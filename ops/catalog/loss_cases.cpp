@@ -1,6 +1,8 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/catalog/reference/linalg.h>
 #include <tapestry/ops/catalog/reference/loss.h>
+#include <tapestry/ops/linear_cross_entropy.h>
 #include <tapestry/ops/loss.h>
 
 namespace tapestry::catalog {
@@ -65,6 +67,88 @@ std::vector<ErrorCase> cross_entropy_errors() {
          "cross_entropy: label_smoothing must be in [0, 1], got 1.5"}};
 }
 
+// Class 1 is ignored in rows with ignore_index.
+OpCase linear_cross_entropy_row(const char* variant, const LinearCrossEntropyOptions& options) {
+    OpCase row = op_case(
+        "linear_cross_entropy", variant,
+        [=](const Tensors& x) { return linear_cross_entropy(x[0], x[1], x[2], options); },
+        [=](const auto& x) {
+            using T = std::decay_t<decltype(x[0][0])>;
+            const double cap = options.softcap;
+            const auto logits =
+                reference::map(reference::linear<T>(x[0], x[1], nullptr), [cap](const auto& z) {
+                    using std::tanh;
+                    return cap > 0 ? T(cap) * tanh(z / T(cap)) : z;
+                });
+            return reference::cross_entropy(logits, x[2], options.ignore_index,
+                                            options.label_smoothing, same(options.reduction));
+        },
+        {{{{6, 4}}, {{5, 4}}, indices({6}, 5)},
+         {{{2, 3, 7}}, {{65, 7}}, indices({2, 3}, 65)},
+         {{{3}}, {{4, 3}}, indices({}, 1)},
+         {{{1, 1}}, {{1, 1}}, indices({1}, 1)},
+         {{{2, 3}}, {{1100, 3}}, indices({2}, 1100)}});
+    row.rounds_inside = true;  // the logits
+    if (options.reduction == Reduction::sum) {
+        row.samples.push_back({{{0, 3}}, {{4, 3}}, indices({0}, 4)});
+    } else {
+        row.no_empty = "NaN; see tests/ops/linear_cross_entropy_test.cpp";
+    }
+    row.large = {{{300, 20}}, {{400, 20}}, indices({300}, 400)};
+    return row;
+}
+
+std::vector<ErrorCase> linear_cross_entropy_errors() {
+    const auto call = [](const Shape& x, const Shape& weight, std::int64_t target,
+                         const LinearCrossEntropyOptions& options = {}) {
+        return [=] {
+            linear_cross_entropy(ones(x), ones(weight), tensor<std::int64_t>({0, target}), options);
+        };
+    };
+    return {
+        {call({2, 3}, {4, 3}, 4),
+         "linear_cross_entropy: target 4 at position 1 is outside the 4 classes (0 to 3; -100 is "
+         "ignored)"},
+        {call({2, 3}, {4, 5}, 0),
+         "linear_cross_entropy: x [2, 3] does not end in the 5 features of the weight [4, 5]"},
+        {call({2, 3}, {3}, 0),
+         "linear_cross_entropy: the weight must be [classes, features], got [3]"},
+        {call({3, 3}, {4, 3}, 0), "linear_cross_entropy: targets are [2], but x [3, 3] needs [3]"},
+        {call({2, 3}, {4, 3}, 0, {.label_smoothing = 1.5}),
+         "linear_cross_entropy: label_smoothing must be in [0, 1], got 1.5"},
+        {call({2, 3}, {4, 3}, 0, {.softcap = -1}),
+         "linear_cross_entropy: softcap must be finite and >= 0, got -1"},
+        {call({2, 3}, {4, 3}, 0, {.reduction = Reduction::none}),
+         "linear_cross_entropy: the reduction must be mean or sum; for the loss of each row use "
+         "linear() and cross_entropy()"},
+        {[] {
+             linear_cross_entropy(ones({2, 3}), ones({4, 3}, DType::f64),
+                                  tensor<std::int64_t>({0, 1}));
+         },
+         "linear_cross_entropy: element types differ: f32 and f64"},
+        {[] {
+             linear_cross_entropy(ones({2, 3}), ones({4, 3}), ones({2}));
+         },
+         "linear_cross_entropy: needs i64, got f32"},
+        {[] {
+             linear_cross_entropy(ones({2, 3}), Tensor(), tensor<std::int64_t>({0, 1}));
+         },
+         "linear_cross_entropy: got an undefined tensor"}};
+}
+
+std::vector<OpCase> linear_cross_entropy_rows() {
+    std::vector<OpCase> rows{
+        linear_cross_entropy_row("mean", {}),
+        linear_cross_entropy_row("ignore, sum", {.ignore_index = 1, .reduction = Reduction::sum}),
+        linear_cross_entropy_row("ignore, smoothed", {.ignore_index = 1, .label_smoothing = 0.2}),
+        linear_cross_entropy_row("softcap", {.softcap = 3}),
+        linear_cross_entropy_row(
+            "softcap, smoothed, sum",
+            {.label_smoothing = 0.1, .softcap = 5, .reduction = Reduction::sum})};
+    rows.front().errors = linear_cross_entropy_errors();
+    return rows;
+}
+
 OpCase nll_row(const char* variant, const NllOptions& options) {
     OpCase row = op_case(
         "nll_loss", variant, [=](const Tensors& x) { return nll_loss(x[0], x[1], options); },
@@ -124,6 +208,7 @@ std::vector<OpCase> loss_cases() {
             {.ignore_index = 1, .label_smoothing = 0.3, .reduction = Reduction::none})};
     rows.front().errors = cross_entropy_errors();
     for (OpCase& row : nll_rows()) rows.push_back(std::move(row));
+    for (OpCase& row : linear_cross_entropy_rows()) rows.push_back(std::move(row));
     return rows;
 }
 

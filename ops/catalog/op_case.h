@@ -81,6 +81,9 @@ struct OpCase {
     /// The tolerance for bf16 and f16, in units of 2^-8 and 2^-11: how many roundings may
     /// accumulate in a result. One if the op is a single kernel.
     double roundings = 6;
+    /// Whether an f32 result of narrow inputs is computed from narrow numbers, so that tolerance
+    /// applies to it as well.
+    bool rounds_inside = false;
     /// If not empty, why gradients are not compared for bf16 and f16.
     std::string no_half_gradient;
     double tolerance(DType dtype) const;

@@ -38,6 +38,8 @@ void backward(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale, con
             continue;
         }
         const T* const x = rows.x + r * n;
+        const std::int64_t hit = rows.target[r];
+        const T at_hit = x[hit];  // before the loop, which may overwrite it
         const T factor = g[r * g_step] * scale;
         const Batch<T> times(factor);
         const Batch<T> shift(lse[r]);
@@ -47,9 +49,8 @@ void backward(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale, con
         });
         // Recomputed for the target as one product: a difference of two products would leave
         // rounding errors where the gradient is 0.
-        const std::int64_t hit = rows.target[r];
         const Batch<T> rest(T(1) - rows.smoothing);
-        to[hit] = ((exp(Batch<T>(x[hit]) - shift) - spread - rest) * times).get(0);
+        to[hit] = ((exp(Batch<T>(at_hit) - shift) - spread - rest) * times).get(0);
     }
 }
 

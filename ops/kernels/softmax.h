@@ -40,7 +40,7 @@ struct CrossEntropy {
     /// loss[r] and lse[r] for begin <= r < end; both 0 where ignored.
     void (*forward)(T* loss, T* lse, const Rows& rows, std::int64_t begin, std::int64_t end);
 
-    /// dx[r, j] = g[r * g_step] scale (p_j - q_j), in one pass; 0 where ignored.
+    /// dx[r, j] = g[r * g_step] scale (p_j - q_j), in one pass; 0 where ignored. dx may be rows.x.
     void (*backward)(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale,
                      const Rows& rows, std::int64_t begin, std::int64_t end);
 };

@@ -170,6 +170,11 @@ private:
 
     double tolerance(DType dtype) const { return row_.tolerance(dtype); }
 
+    double tolerance_of(const Tensor& y, DType inputs) const {
+        if (!is_real(y)) return 0;
+        return tolerance(row_.rounds_inside && is_narrow(inputs) ? inputs : y.dtype());
+    }
+
     void value(const Tensors& inputs, const char* layout) {
         Arrays<double> arrays;
         for (const Tensor& input : inputs) arrays.push_back(to_array(input));
@@ -182,17 +187,18 @@ private:
         for (std::size_t i = 0; i < results.size(); ++i) {
             const std::string what =
                 results.size() == 1 ? layout : fmt::format("{}: result {}", layout, i);
-            compare(results[i], expected[i], what);
+            compare(results[i], expected[i], what, tolerance_of(results[i], dtype_of_real(inputs)));
         }
     }
 
-    void compare(const Tensor& y, const Array<double>& expected, const std::string& what) {
+    void compare(const Tensor& y, const Array<double>& expected, const std::string& what,
+                 double tolerance) {
         if (!(y.shape() == expected.shape)) {
             failed("{}: shape {}, not {}", what, y.shape(), expected.shape);
             return;
         }
         const auto got = y.to_vector<double>();
-        const double allowed = is_real(y) ? tolerance(y.dtype()) * largest(expected.data) : 0;
+        const double allowed = tolerance * largest(expected.data);
         for (std::size_t i = 0; i < got.size(); ++i) {
             if (!close(got[i], expected.data[i], allowed)) {
                 failed("{}: element {} is {:.17g}, by definition {:.17g}", what, i, got[i],
