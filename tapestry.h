@@ -58,6 +58,7 @@
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/feed_forward.h>
 #include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/low_rank.h>
 #include <tapestry/nn/layers/norm.h>
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/layers/sequential.h>

@@ -1,7 +1,11 @@
 #include <tapestry/nn/layers/linear.h>
 
+#include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/join.h>
 #include <tapestry/ops/matmul.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry {
@@ -19,7 +23,47 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
 Tensor Linear::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
     if (int8_ != nullptr) return hooked(multiply_by_rows(x, *int8_, bias), x);
-    return hooked(linear(x, beside(x, weight), beside(x, bias)), x);
+    const Tensor y = linear(x, beside(x, weight), beside(x, bias));
+    return hooked(updates_.empty() ? y : y + update_of(x), x);
+}
+
+// [..., out]: the updates of all rows, zeros where there is none.
+Tensor Linear::update_of(const Tensor& x) const {
+    Tensors parts;
+    std::int64_t next = 0;
+    const auto fill_to = [&](std::int64_t row) {
+        if (row == next) return;
+        Shape shape = x.shape();
+        shape.back() = row - next;
+        parts.push_back(zeros(shape, x.dtype()));
+    };
+    for (const auto& update : updates_) {
+        fill_to(update->first_row());
+        parts.push_back((*update)(x));
+        next = update->first_row() + update->b.size(0);
+    }
+    fill_to(weight.size(0));
+    return parts.size() == 1 ? parts.front() : concat(parts, -1);
+}
+
+LowRank& Linear::add_update(const std::string& name, std::int64_t first, std::int64_t rows,
+                            const LowRankConfig& config, Generator& generator) {
+    require(int8_ == nullptr, "Linear: int8 weights cannot have a low-rank update");
+    require(first >= 0 && rows > 0 && first + rows <= weight.size(0), "Linear: rows {} to {} of {}",
+            first, first + rows, weight.size(0));
+    const auto is_after = [&](const auto& other) {
+        const std::int64_t begin = other->first_row(), end = begin + other->b.size(0);
+        require(end <= first || begin >= first + rows,
+                "Linear: rows {} to {} have a low-rank update already", begin, end);
+        return begin > first;
+    };
+    const auto place = std::find_if(updates_.begin(), updates_.end(), is_after);
+    const DType dtype = compute_dtype(weight.dtype());
+    auto made = std::make_unique<LowRank>(weight.size(1), first, rows, config, dtype, generator);
+    LowRank& update = **updates_.insert(place, std::move(made));
+    register_module(name, update);
+    update.train(is_training());
+    return update;
 }
 
 std::string Linear::settings() const {
@@ -31,6 +75,7 @@ std::string Linear::settings() const {
 
 void Linear::keep_int8() {
     if (int8_ != nullptr) return;
+    require(updates_.empty(), "Linear: a layer with low-rank updates cannot be int8; merge them");
     int8_ = std::make_shared<const Int8Rows>(int8_rows(weight));
     weight = Tensor();
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <tapestry/core/random.h>
+#include <tapestry/nn/layers/low_rank.h>
 #include <tapestry/nn/module/config_fields.h>
 #include <tapestry/nn/module/module.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/int8_rows.h>
 
 #include <memory>
+#include <vector>
 
 namespace tapestry {
 
@@ -37,7 +39,7 @@ inline Tensor beside(const Tensor& x, const Tensor& parameter) {
 }
 
 /// x [..., in] -> [..., out], with weight [out, in] and bias [out], both initially uniform in
-/// +-1/sqrt(in), as PyTorch's.
+/// +-1/sqrt(in), as PyTorch's. Low-rank updates, if there are any, are added to the result.
 class Linear : public Module {
 public:
     Tensor weight;  ///< [out, in]; undefined once quantised
@@ -56,10 +58,22 @@ public:
     std::string settings() const override;
 
     /// Replaces the weight with int8 rows (ops/int8_rows.h), irreversibly; forward only. `weight`
-    /// becomes undefined and is no longer a parameter. Throws as int8_rows does.
+    /// becomes undefined and is no longer a parameter. Throws as int8_rows does, and ValueError for
+    /// a layer with low-rank updates.
     void keep_int8();
 
+    /// Adds a low-rank update to rows [first, first + rows) of the output, as the module `name`.
+    /// Its parameters have the weight's dtype, or f32 beside a narrow one. Throws ValueError for
+    /// rows that another update has, and as LowRank does. Read next: nn/models/lora.h.
+    LowRank& add_update(const std::string& name, std::int64_t first, std::int64_t rows,
+                        const LowRankConfig& config, Generator& generator);
+    /// Its low-rank updates, in the order of their rows.
+    const std::vector<std::unique_ptr<LowRank>>& updates() const { return updates_; }
+
 private:
+    Tensor update_of(const Tensor& x) const;
+
+    std::vector<std::unique_ptr<LowRank>> updates_;
     std::shared_ptr<const Int8Rows> int8_;  // null: `weight` is used
 };
 

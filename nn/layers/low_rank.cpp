@@ -1,0 +1,45 @@
+#include <tapestry/nn/layers/low_rank.h>
+
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/matmul.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry {
+
+double low_rank_scale(const LowRankConfig& config) {
+    const auto rank = static_cast<double>(config.rank);
+    return config.alpha / (config.rank_stabilized ? std::sqrt(rank) : rank);
+}
+
+LowRank::LowRank(std::int64_t in, std::int64_t first, std::int64_t out, const LowRankConfig& config,
+                 DType dtype, Generator& generator)
+    : Module("LowRank"), config_(config), first_(first), dropout_(config.dropout, generator) {
+    require(config.rank >= 1 && config.rank <= std::min(in, out),
+            "LoRA: the rank must be in [1, {}] for a matrix [{}, {}], got {}", std::min(in, out),
+            out, in, config.rank);
+    require(config.alpha > 0 && std::isfinite(config.alpha),
+            "LoRA: alpha must be positive and finite, got {}", config.alpha);
+    const double bound = 1 / std::sqrt(static_cast<double>(in));
+    a = tapestry::to(uniform({config.rank, in}, -bound, bound, generator), dtype);
+    b = zeros({out, config.rank}, dtype);
+    register_parameter("a", a);
+    register_parameter("b", b);
+    register_module("dropout", dropout_);
+}
+
+Tensor LowRank::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    const Tensor narrow = linear(dropout_(x), beside(x, a));  // [..., r]
+    return hooked(linear(narrow * low_rank_scale(config_), beside(x, b)), x);
+}
+
+std::string LowRank::settings() const {
+    return fmt::format("{} -> {} -> {}", a.size(1), config_.rank, b.size(0));
+}
+
+}  // namespace tapestry
