@@ -243,6 +243,7 @@ void Inspector::finish() {
     if (finished_) return;
     settle_step();
     finished_ = true;
+    whole_logits_.reset();
     find_dead_ends();
     look_at_parameters();
     numbers_.clear();

@@ -24,6 +24,7 @@
 #include <tapestry/nn/inspect/statistics.h>
 #include <tapestry/nn/inspect/token_path.h>
 #include <tapestry/nn/module/module.h>
+#include <tapestry/ops/recorded.h>
 
 #include <chrono>
 #include <functional>
@@ -169,6 +170,7 @@ private:
     const Module* model_;
     MachinePeak peak_;
     bool finished_ = false;
+    std::optional<WholeLogits> whole_logits_{std::in_place};  // until finish()
     std::uint64_t tape_ = 0;
     Clock::time_point last_;
     std::unordered_map<const Leaf*, std::string> leaf_names_;

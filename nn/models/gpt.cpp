@@ -100,16 +100,19 @@ void GPT::initialise(Generator& generator) {
     }
 }
 
-Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
-    const ModuleScope scope(name());
+Tensor GPT::features(const Tensor& ids, const TransformerStackInputs& inputs) const {
     check_ids("GPT", "ids", ids);
     const std::int64_t first = first_position(ids, inputs);
     Tensor x = embedded(ids, inputs);
     if (const double scale = embedding_scale(config_); scale != 1) x = x * scale;
     if (position_embedding) x = (*position_embedding)(x, first);
     if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
-    x = blocks(embedding_dropout(x), inputs);
-    Tensor logits = head(final_norm(x));  // [B, T, V]
+    return final_norm(blocks(embedding_dropout(x), inputs));  // [B, T, C]
+}
+
+Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
+    const ModuleScope scope(name());
+    Tensor logits = head(features(ids, inputs));  // [B, T, V]
     if (config_.softcap > 0) logits = config_.softcap * tanh(logits * (1 / config_.softcap));
     return hooked(logits, ids);
 }

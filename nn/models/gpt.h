@@ -32,6 +32,10 @@ public:
     void compute_in(ComputeType type) override { config_.compute = type; }
     std::string settings() const override;
 
+protected:
+    LastLayer last_layer() const override { return {&head, config_.softcap}; }
+    Tensor features(const Tensor& ids, const TransformerStackInputs& inputs) const override;
+
 private:
     void initialise(Generator& generator);
     Tensor embedded(const Tensor& ids, const TransformerStackInputs& inputs) const;

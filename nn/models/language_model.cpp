@@ -1,12 +1,34 @@
 #include <tapestry/nn/models/language_model.h>
 
 #include <tapestry/core/storage.h>
-#include <tapestry/ops/loss.h>
+#include <tapestry/ops/linear_cross_entropy.h>
+#include <tapestry/ops/recorded.h>
 
 namespace tapestry {
+namespace {
+
+// Below this, logits and their gradient are cheap to keep, and a single product is as fast.
+constexpr double kLargeLogits = 64e6;  // bytes
+
+}  // namespace
+
+bool LanguageModel::has_large_logits(const Tensor& ids) const {
+    const CommonSettings settings = common_settings(model_config());
+    const auto size = static_cast<double>(size_of(dtype_of(settings.compute)));
+    return size * static_cast<double>(ids.numel()) * static_cast<double>(settings.vocab) >=
+           kLargeLogits;
+}
 
 Tensor LanguageModel::loss(const Tensor& ids, const Tensor& targets) const {
-    return cross_entropy((*this)(ids), targets);
+    const LastLayer last = last_layer();
+    const bool sliced = last.head != nullptr && has_large_logits(ids) &&
+                        last.head->weight.defined() && last.head->updates().empty() &&
+                        !last.head->is_hooked() && !is_hooked() && !WholeLogits::are_wanted();
+    if (!sliced) return cross_entropy((*this)(ids), targets);
+    const ModuleScope scope(name());
+    const Tensor x = features(ids, {});
+    const ModuleScope in_head(last.head->name());
+    return linear_cross_entropy(x, last.head->weight, targets, {.softcap = last.softcap});
 }
 
 std::int64_t LanguageModel::first_position(const Tensor& ids,

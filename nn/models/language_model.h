@@ -19,7 +19,9 @@ public:
     virtual Tensor operator()(const Tensor& ids,
                               const TransformerStackInputs& inputs = {}) const = 0;
 
-    /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
+    /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T]. Logits that would be
+    /// large are not computed as a whole (ops/linear_cross_entropy.h), which gives the same up to
+    /// rounding, unless hooks or WholeLogits (ops/recorded.h) want to see them.
     Tensor loss(const Tensor& ids, const Tensor& targets) const;
 
     /// Its configuration, which make_model() takes.
@@ -30,12 +32,29 @@ public:
     virtual void compute_in(ComputeType type) = 0;
 
 protected:
+    /// The linear layer without a bias that a model's logits come from.
+    struct LastLayer {
+        const Linear* head = nullptr;  ///< [V, C]; null for another kind of head
+        double softcap = 0;            ///< as in LinearCrossEntropyOptions
+    };
+
+    /// Its last layer.
+    virtual LastLayer last_layer() const { return {}; }
+    /// ids i64 [B, T] -> [B, T, C], what the last layer's head reads; undefined if it has none.
+    /// Throws as operator() does.
+    virtual Tensor features(const Tensor& /*ids*/, const TransformerStackInputs& /*inputs*/) const {
+        return {};
+    }
+
     /// Position of the first of the ids [B, T]: the number of tokens in the caches. Throws
     /// ShapeError if they do not fit into the context.
     std::int64_t first_position(const Tensor& ids, const TransformerStackInputs& inputs) const;
 
     /// Rounds all parameters to the type, to nearest, and frees what they took in f32.
     void round_to(ComputeType type);
+
+private:
+    bool has_large_logits(const Tensor& ids) const;
 };
 
 /// The model as one of this kind, to reach members that only that kind has:

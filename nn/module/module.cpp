@@ -233,6 +233,10 @@ std::shared_ptr<const void> Module::register_forward_hook(ForwardHook hook) {
     return owned;
 }
 
+bool Module::is_hooked() const {
+    return std::ranges::any_of(hooks_, [](const auto& one) { return !one.expired(); });
+}
+
 Tensor Module::run_hooks(const Tensors& inputs, Tensor output) const {
     const auto hooks = hooks_;  // a hook may register another
     for (const auto& one : hooks) {

@@ -152,6 +152,9 @@ public:
     /// projections without calling them. Recomputation (recompute) calls hooks again.
     [[nodiscard]] std::shared_ptr<const void> register_forward_hook(ForwardHook hook);
 
+    /// Whether a hook is registered on this module.
+    bool is_hooked() const;
+
     /// Converts all parameters and buffers to a floating-point type (else DTypeError). Clears
     /// gradients; shared tensors stay shared. Handles taken before, for instance by an optimiser,
     /// refer to the old tensors.

@@ -130,14 +130,18 @@ void Llama::initialise(Generator& generator) {
     }
 }
 
-Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
-    const ModuleScope scope(name());
+Tensor Llama::features(const Tensor& ids, const TransformerStackInputs& inputs) const {
     check_ids(kind().c_str(), "ids", ids);
     const std::int64_t first = first_position(ids, inputs);
     Tensor x = token_embedding(ids);
     if (position_embedding) x = (*position_embedding)(x, first);
     if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
-    return hooked(head(final_norm(blocks(x, inputs))), ids);  // [B, T, V]
+    return final_norm(blocks(x, inputs));  // [B, T, C]
+}
+
+Tensor Llama::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
+    const ModuleScope scope(name());
+    return hooked(head(features(ids, inputs)), ids);  // [B, T, V]
 }
 
 std::string Llama::settings() const {

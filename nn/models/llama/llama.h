@@ -73,6 +73,10 @@ public:
     void compute_in(ComputeType type) override { config_.compute = type; }
     std::string settings() const override;
 
+protected:
+    LastLayer last_layer() const override { return {&head}; }
+    Tensor features(const Tensor& ids, const TransformerStackInputs& inputs) const override;
+
 private:
     void initialise(Generator& generator);
 
