@@ -49,6 +49,7 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/io/transformer_directory.h>
@@ -64,6 +65,7 @@
 #include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/llama/llama.h>
+#include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/models/transformer.h>

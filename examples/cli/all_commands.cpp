@@ -13,6 +13,7 @@ void add_commands(Options& app) {
     add_classify(app);
     add_translate(app);
     add_export(app);
+    add_merge(app);
     add_gradcheck(app);
     add_bench(app);
     add_profile(app);

@@ -18,6 +18,7 @@ void add_eval(Options& app);
 void add_classify(Options& app);
 void add_translate(Options& app);
 void add_export(Options& app);
+void add_merge(Options& app);
 void add_gradcheck(Options& app);
 void add_bench(Options& app);
 void add_profile(Options& app);

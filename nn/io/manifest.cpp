@@ -34,6 +34,9 @@ bool is_model_file(std::string_view file) {
 
 bool belongs(std::string_view folder, std::string_view file) {
     if (folder.empty()) return is_model_file(file) || file == kMetricsName;
+    if (folder == kAdapterFolder) {
+        return file == kAdapterConfigName || file == kAdapterWeightsName;
+    }
     if (folder == kBestFolder) return is_model_file(file) || file == kManifestName;
     const bool holds_states = folder == kCheckpointsFolder || folder == kRewindFolder;
     return holds_states && step_of_state(file).has_value();

@@ -48,12 +48,16 @@ inline constexpr const char* kManifestName = "tapestry-manifest.json";  ///< the
 
 /// Folders in a run's directory, for its states ("checkpoints", "rewind") and its best model.
 inline constexpr const char* kCheckpointsFolder = "checkpoints";
-inline constexpr const char* kRewindFolder = "rewind";  ///< states for replaying steps
-inline constexpr const char* kBestFolder = "best";      ///< the best model so far
+inline constexpr const char* kRewindFolder = "rewind";    ///< states for replaying steps
+inline constexpr const char* kBestFolder = "best";        ///< the best model so far
+inline constexpr const char* kAdapterFolder = "adapter";  ///< LoRA's updates (nn/io/peft.h)
+inline constexpr const char* kAdapterConfigName = "adapter_config.json";
+inline constexpr const char* kAdapterWeightsName = "adapter_model.safetensors";
 /// A separate model, with the step at which a run diverged (nn/train/step_record.h).
 inline constexpr const char* kTrapFolder = "trap";
 /// All folders of a run.
-inline constexpr const char* kRunFolders[] = {kCheckpointsFolder, kRewindFolder, kBestFolder};
+inline constexpr const char* kRunFolders[] = {kCheckpointsFolder, kRewindFolder, kBestFolder,
+                                              kAdapterFolder};
 
 /// A name in two parts: "checkpoints" and "step-00000250.safetensors"; the first is empty for files
 /// in the directory itself.

@@ -7,6 +7,7 @@
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/tokenize.h>
+#include <tapestry/nn/models/lora.h>
 
 #include <utility>
 
@@ -63,7 +64,8 @@ std::vector<NewFile> description_of(const ModelConfig& config, const Tokenizer& 
 
 std::vector<NewFile> files_of(const LanguageModel& model, const Tokenizer& tokenizer) {
     std::vector<NewFile> files = description_of(model.model_config(), tokenizer);
-    files.push_back(weights_file(saved_tensors(model), format_of(model.model_config())));
+    files.push_back(
+        weights_file(merged_weights(model, saved_tensors(model)), format_of(model.model_config())));
     return files;
 }
 
@@ -83,7 +85,8 @@ const Tokenizer& require_tokenizer(const LoadedModel& loaded, const fs::path& di
 }
 
 void save_weights(const fs::path& directory, const LanguageModel& model) {
-    put_files(directory, {weights_file(saved_tensors(model), format_of(model.model_config()))});
+    put_files(directory, {weights_file(merged_weights(model, saved_tensors(model)),
+                                       format_of(model.model_config()))});
 }
 
 void write_description(Commit& commit, const std::string& folder, const ModelConfig& config,

@@ -6,6 +6,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/text_table.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/terminal/progress.h>
 #include <tapestry/nn/terminal/text_label.h>
@@ -31,6 +32,7 @@ std::string description_of(const Session& session) {
         recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
     const std::size_t frozen = frozen_parameters(task.model()).size();
     if (frozen == 0) return text;
+    if (const std::string lora = lora_text(task.model()); !lora.empty()) return text + lora + "\n";
     return text + fmt::format("frozen: {} of {} parameter tensors\n", frozen,
                               task.model().parameters().size());
 }

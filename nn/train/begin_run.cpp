@@ -46,11 +46,22 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
     return session;
 }
 
+void check_lora_given(const RunRequest& r) {
+    require(r.config.lora == 0 || !r.config.start.empty(),
+            "train: --lora adapts a trained model; name its directory with --model");
+    if (r.config.lora > 0) return;
+    for (const std::string& name : r.given) {
+        require(!name.starts_with("lora_"), "train: {} is a setting of LoRA, which --lora turns on",
+                name);
+    }
+}
+
 std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, const Told& told) {
     require(!r.resume || !data_name(r.config).empty(),
             "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
+    check_lora_given(r);
     const bool ends = std::find(r.given.begin(), r.given.end(), "min_lr") != r.given.end();
     require(!ends || r.config.min_lr <= r.config.lr,
             "train: --min-lr must be at most --lr {}, got {}", r.config.lr, r.config.min_lr);

@@ -4,7 +4,9 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/models/lora.h>
 
 #include <sys/resource.h>
 #include <time.h>
@@ -125,7 +127,8 @@ void check_can_write(const RunDirectory& directory, const Session& session,
     if (contents.best) check_best(commit, session);
     check_replaceable(directory.path() / kMetricsName);
     session.task().write_description(commit, "");
-    write_weights(commit, "", session.config().model_config(), saved_tensors(session.module()));
+    write_weights(commit, "", session.config().model_config(),
+                  merged_weights(session.module(), saved_tensors(session.module())));
     if (contents.state) check_room(directory.path(), state_bytes(session.module()));
     if (contents.state && resumes) set_aside(directory, session);
 }
@@ -236,7 +239,10 @@ double CheckpointWriter::write(const Job& job) {
     } else {
         commit.adopt(kMetricsName, metrics_.name(), job.state.metrics);
     }
-    const NamedTensors weights = snapshot_.weights();
+    const NamedTensors own = snapshot_.weights();
+    const NamedTensors weights = merged_weights(session_.module(), own);
+    write_adapter(commit, kAdapterFolder, session_.module(), session_.task().model_config(), own,
+                  session_.config().start);
     write_weights(commit, "", session_.config().model_config(), weights);
     if (job.contents.best) write_best(commit, weights);
     if (job.contents.state) write_state(commit, job);

@@ -4,6 +4,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/shared_session.h>
@@ -49,11 +50,28 @@ Session::Session(TrainingConfig config, TaskStart start)
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)),
       task_(begin_task(config_, std::move(start), weights_)) {
+    adapt();
     if (!config_.train_only.empty()) {
         train_only(module(), own_names(module(), config_.train_only));
     }
     optimizer_ = make_optimizer(module(), config_);
     start_loop(0);
+}
+
+// The updates' first numbers are drawn as the weights are, and so is their dropout.
+void Session::adapt() {
+    if (config_.lora == 0) return;
+    require(config_.task == "text", "train: --lora adapts language models; the task is {}",
+            config_.task);
+    require(config_.train_only.empty(),
+            "train: --lora freezes all parameters but its own; leave out --train-only");
+    add_lora(model(),
+             {.update = {.rank = config_.lora,
+                         .alpha = config_.lora_alpha,
+                         .dropout = config_.lora_dropout,
+                         .rank_stabilized = config_.lora_rank_stabilized},
+              .targets = config_.lora_targets},
+             weights_);
 }
 
 const TextTask& Session::text_task() const {

@@ -177,6 +177,7 @@ public:
 
 private:
     Session(TrainingConfig config, TaskStart start);
+    void adapt();
     void start_loop(std::int64_t first_step);
     StepMetrics take_own_step();
     void draw_batch();

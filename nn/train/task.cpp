@@ -6,6 +6,7 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/text_task.h>
@@ -69,6 +70,9 @@ void copy_parameters(const Module& from, Module& to) {
 }
 
 void check_memory(const TrainingConfig& config) {
+    if (config.lora > 0) {  // its gradients and moments are small
+        return check_memory(config.step_config(), config.micro_batch_size(), 0, 0);
+    }
     const auto moments = optimizer_row(config.optimizer).moments(optimizer_options(config));
     check_memory(config.step_config(), config.micro_batch_size(),
                  GradientSum::gradient_sets(config.leaves_per_step(), config.micro_batches),
@@ -112,7 +116,8 @@ void save_task(const std::filesystem::path& directory, const Task& task) {
     const DirectoryLock lock(directory);
     Commit commit(directory);
     task.write_description(commit, "");
-    write_weights(commit, "", task.model_config(), saved_tensors(task.model()));
+    write_weights(commit, "", task.model_config(),
+                  merged_weights(task.model(), saved_tensors(task.model())));
     commit.finish();
 }
 

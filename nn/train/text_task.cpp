@@ -160,8 +160,11 @@ const Tokenizer& TextTask::tokenizer() const {
     return *tokenizer_;
 }
 
+// With LoRA the weights' gradients are not computed, a third of the products.
 double TextTask::step_flops(std::int64_t rows) const {
-    return tapestry::step_flops(examples_ ? examples_->config.step_config() : model_config(), rows);
+    const double all =
+        tapestry::step_flops(examples_ ? examples_->config.step_config() : model_config(), rows);
+    return examples_ && examples_->config.lora > 0 ? 2 * all / 3 : all;
 }
 
 // ---- examples -----------------------------------------------------------------------------------

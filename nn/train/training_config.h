@@ -69,11 +69,17 @@ struct TrainingConfig {
     /// Tokens of a training sequence, at most the model's context; 0: all of it.
     std::int64_t sequence = 0;
     std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
-    std::int64_t batch = 12;                   ///< sequences per batch
-    BatchOrder order = BatchOrder::random;     ///< how sequences are drawn
-    std::int64_t accumulate = 1;               ///< batches whose gradients are averaged per step
-    std::int64_t micro_batches = 1;            ///< equal parts of a batch, with a gradient each
-    std::int64_t steps = 2000;                 ///< steps in all
+    /// Rank of LoRA's updates (nn/models/lora.h), which alone are trained; 0: none.
+    std::int64_t lora = 0;
+    double lora_alpha = 16;                      ///< their factor, times the rank
+    double lora_dropout = 0;                     ///< on their inputs
+    std::vector<std::string> lora_targets = {};  ///< matrices that have one; empty: LoraConfig's
+    bool lora_rank_stabilized = false;  ///< a factor of alpha / sqrt(rank) instead of alpha / rank
+    std::int64_t batch = 12;            ///< sequences per batch
+    BatchOrder order = BatchOrder::random;  ///< how sequences are drawn
+    std::int64_t accumulate = 1;            ///< batches whose gradients are averaged per step
+    std::int64_t micro_batches = 1;         ///< equal parts of a batch, with a gradient each
+    std::int64_t steps = 2000;              ///< steps in all
     /// If positive, the run ends after this time, evaluations included, and at most `steps`.
     double minutes = 0;
     /// `steps` of a run that only time limits.
@@ -155,6 +161,7 @@ struct FieldsOf<TrainingConfig> {
         field("train_only", &C::train_only,
               "Train only these parameters or modules (blocks.3, or GPT-2's h.3), freeze all "
               "others");
+        list_lora(field);
         field("batch", &C::batch, "Sequences per batch", {.low = 1});
         field("order", &C::order,
               "Choice of sequences: anywhere in the text (random), or each once per epoch, in "
@@ -174,6 +181,24 @@ struct FieldsOf<TrainingConfig> {
     }
 
 private:
+    template <class Visitor>
+    static constexpr void list_lora(const Visitor& field) {
+        field("lora", &C::lora,
+              "Fine-tune --model by LoRA: freeze it, and train updates of this rank of some of its "
+              "matrices; 0: off",
+              {.low = 0, .high = 65536});
+        field("lora_alpha", &C::lora_alpha, "Factor of LoRA's updates, times their rank",
+              {.low = kSmallestAlpha, .high = 1e6});
+        field("lora_dropout", &C::lora_dropout, "Dropout on the inputs of LoRA's updates",
+              {.low = 0, .high = 1});
+        field("lora_targets", &C::lora_targets,
+              "Matrices that LoRA updates: query, key, value, output, gate, up, down, head, or "
+              "q_proj, c_attn, ...; default: query and value, or a GPT's qkv");
+        field("lora_rank_stabilized", &C::lora_rank_stabilized,
+              "Scale LoRA's updates by alpha / sqrt(rank) instead of alpha / rank");
+    }
+    static constexpr double kSmallestAlpha = 1e-6;
+
     template <class Visitor>
     static constexpr void list_schedule(const Visitor& field) {
         field("steps", &C::steps, "Optimiser steps", {.low = 1});

@@ -1,0 +1,55 @@
+// tapestry merge: adds the low-rank updates of an adapter to the weights of its base model.
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/peft.h>
+#include <tapestry/nn/models/lora.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace tapestry::cli {
+namespace {
+
+struct MergeSettings {
+    std::string model;
+    std::string adapter;
+    std::string out;
+};
+
+int run_merge(const MergeSettings& s) {
+    const std::filesystem::path out = s.out;
+    for (const char* const name : {kConfigName, kWeightsName, kTokenizerName, "vocab.json"}) {
+        require<IoError>(!is_there(out / name), "{}: already contains {}; choose another directory",
+                         shown(out), name);
+    }
+    LoadedModel loaded = load_model(s.model);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
+    const std::size_t count = load_adapter(s.adapter, *loaded.model);
+    save_model(out, *merged(*loaded.model), tokenizer);
+    print("saved in {}: {} of {} added to the weights of {}\n", utf8::printable(s.out),
+          pluralize(static_cast<std::int64_t>(count), "update"), utf8::printable(s.adapter),
+          utf8::printable(s.model));
+    return kSuccess;
+}
+
+}  // namespace
+
+void add_merge(Options& app) {
+    auto s = std::make_shared<MergeSettings>();
+    Options& o = app.subcommand("merge", "Add a LoRA adapter in PEFT's format to a model");
+    add_model_directory(o, s->model);
+    o.text("--adapter", s->adapter,
+           "Directory of adapter_config.json and adapter_model.safetensors, such as OUT/adapter of "
+           "a run with --lora")
+        .required();
+    o.text("--out", s->out, "Directory for the merged model").required();
+    o.run([s] { return run_merge(*s); });
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,37 @@
+// LoRA's updates in the format of the PEFT library: adapter_config.json, with rank, alpha and the
+// names of the matrices, and adapter_model.safetensors:
+//
+//     base_model.model.PATH.lora_A.weight [r, in]       A
+//     base_model.model.PATH.lora_B.weight [out, r]      B
+//
+// PATH is the matrix's name in Hugging Face's model: of a Llama model.layers.3.self_attn.q_proj, of
+// a GPT-2 transformer.h.3.attn.c_attn. Source: peft, docs/source/developer_guides/checkpoint.md and
+// tuners/lora/config.py. Read next: nn/models/lora.h.
+#pragma once
+
+#include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/models/language_model.h>
+
+#include <filesystem>
+#include <string>
+
+namespace tapestry {
+
+/// Writes both files into a folder of a commit ("" for none). `weights` are the model's, or a copy;
+/// `base` is where its other parameters came from, for PEFT. Does nothing for a model without
+/// updates.
+void write_adapter(Commit& commit, const std::string& folder, const Module& model,
+                   const ModelConfig& config, const NamedTensors& weights, const std::string& base);
+
+/// Adds the updates of a directory to a model, and freezes its own parameters. Numbers of 16 bits
+/// become f32. Returns how many there are.
+///
+/// Throws IoError, with the file and the reason: an adapter of another kind than LoRA; a setting
+/// that changes what it computes and is not known here, by name (use_dora, rank_pattern,
+/// modules_to_save, bias, ...), and initial values that change the base's weights (PiSSA, OLoRA,
+/// CorDA, LoftQ); a tensor that belongs to no matrix of the model, lacks its partner, or has
+/// another shape than the rank and the matrix require, as those of another base have; as
+/// read_safetensors does.
+std::size_t load_adapter(const std::filesystem::path& directory, LanguageModel& model);
+
+}  // namespace tapestry

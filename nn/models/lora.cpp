@@ -1,0 +1,227 @@
+#include <tapestry/nn/models/lora.h>
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/matmul.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+constexpr std::string_view kHead = "head";
+
+// "blocks.3.attention.qkv", from its weight's name
+std::string path_of(const Linear& layer) {
+    const auto& leaf = layer.weight.leaf();
+    require(leaf != nullptr && leaf->place != nullptr, "LoRA: a layer {} has no weight",
+            layer.name());
+    const std::string path = leaf->place->path();
+    return path.substr(0, path.rfind('.'));
+}
+
+LoraSite site_of(Linear& layer, std::string target, std::int64_t first, std::int64_t rows) {
+    LoraSite site{&layer, std::move(target), path_of(layer), first, rows};
+    for (const auto& update : layer.updates()) {
+        if (update->first_row() == first && update->b.size(0) == rows) site.update = update.get();
+    }
+    return site;
+}
+
+LoraSite site_of(Linear& layer, std::string target) {
+    return site_of(layer, std::move(target), 0, layer.weight.size(0));
+}
+
+void add_attention(std::vector<LoraSite>& sites, MultiHeadAttention& attention, bool in_parts) {
+    if (attention.qkv && in_parts) {
+        const auto& config = attention.config();
+        Linear& qkv = *attention.qkv;
+        const std::int64_t width = qkv.weight.size(0) / (config.heads + 2 * config.kv_heads);
+        const std::int64_t queries = config.heads * width, keys = config.kv_heads * width;
+        sites.push_back(site_of(qkv, "query", 0, queries));
+        sites.push_back(site_of(qkv, "key", queries, keys));
+        sites.push_back(site_of(qkv, "value", queries + keys, keys));
+    } else if (attention.qkv) {
+        sites.push_back(site_of(*attention.qkv, "qkv"));
+    }
+    sites.push_back(site_of(attention.output, "output"));
+}
+
+void add_feed_forward(std::vector<LoraSite>& sites, FeedForward& layer) {
+    if (layer.gate) sites.push_back(site_of(*layer.gate, "gate"));
+    sites.push_back(site_of(layer.up, "up"));
+    sites.push_back(site_of(layer.down, "down"));
+}
+
+// Hugging Face's names of targets. A GPT-2 has two c_proj.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kTheirNames{
+    {{"q_proj", "query"},
+     {"k_proj", "key"},
+     {"v_proj", "value"},
+     {"o_proj", "output"},
+     {"gate_proj", "gate"},
+     {"up_proj", "up"},
+     {"down_proj", "down"},
+     {"lm_head", "head"},
+     {"c_attn", "qkv"},
+     {"attn.c_attn", "qkv"},
+     {"attn.c_proj", "output"},
+     {"mlp.c_fc", "up"},
+     {"c_fc", "up"},
+     {"mlp.c_proj", "down"},
+     {"embed_out", "head"}}};
+
+std::string own_target(const std::string& name) {
+    for (const auto& [theirs, ours] : kTheirNames) {
+        if (name == theirs) return std::string(ours);
+    }
+    return name;
+}
+
+std::vector<std::string> names_of(const std::vector<LoraSite>& sites) {
+    std::vector<std::string> names;
+    for (const LoraSite& site : sites) {
+        if (std::find(names.begin(), names.end(), site.target) == names.end()) {
+            names.push_back(site.target);
+        }
+    }
+    return names;
+}
+
+std::set<std::string> chosen(const LanguageModel& model, const std::vector<LoraSite>& sites,
+                             const std::vector<std::string>& given) {
+    const std::vector<std::string> names = names_of(sites);
+    const auto is_there = [&](const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (given.empty() && is_there("qkv")) return {"qkv"};
+    if (given.empty()) return {"query", "value"};
+    std::set<std::string> targets;
+    for (const std::string& name : given) {
+        const std::string own = own_target(name);
+        require(own != kHead || is_there(own),
+                "LoRA: the head's weight is the token embedding's (tied): files store it once, so "
+                "an update of the head would change the embedding too; train all parameters, or "
+                "leave the head out");
+        require(is_there(own), "LoRA: no matrix of {} has the name \"{}\"; there are {}",
+                row_of(model.model_config()).phrase, name, fmt::join(names, ", "));
+        targets.insert(own);
+    }
+    return targets;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, const LowRank*>> lora_updates(const Module& model) {
+    std::vector<std::pair<std::string, const LowRank*>> updates;
+    const_cast<Module&>(model).apply([&](Module& module) {
+        const auto* const one = dynamic_cast<LowRank*>(&module);
+        if (one == nullptr) return;
+        const std::string path = one->a.leaf()->place->path();
+        updates.emplace_back(path.substr(0, path.rfind('.')), one);
+    });
+    return updates;
+}
+
+std::string update_path(const LoraSite& site) {
+    const bool whole = site.rows == site.layer->weight.size(0);
+    return fmt::format("{}.lora{}", site.path, whole ? "" : "_" + site.target);
+}
+
+void add_update(LoraSite& site, const LowRankConfig& config, Generator& generator) {
+    const std::string name = update_path(site).substr(site.path.size() + 1);
+    site.update = &site.layer->add_update(name, site.first_row, site.rows, config, generator);
+}
+
+std::vector<LoraSite> lora_sites(LanguageModel& model) {
+    std::vector<LoraSite> sites;
+    const bool in_parts = !std::holds_alternative<GPTConfig>(model.model_config());
+    const Tensor* table = nullptr;
+    model.apply([&](Module& module) {
+        if (auto* attention = dynamic_cast<MultiHeadAttention*>(&module)) {
+            add_attention(sites, *attention, in_parts);
+        } else if (auto* feed_forward = dynamic_cast<FeedForward*>(&module)) {
+            add_feed_forward(sites, *feed_forward);
+        } else if (auto* embedding = dynamic_cast<Embedding*>(&module)) {
+            if (embedding->name() == "token_embedding") table = &embedding->weight;
+        } else if (auto* layer = dynamic_cast<Linear*>(&module); layer && layer->name() == kHead) {
+            const bool tied = table != nullptr && table->leaf() == layer->weight.leaf();
+            if (!tied) sites.push_back(site_of(*layer, std::string(kHead)));
+        }
+    });
+    require(!sites.empty(), "LoRA: {} has no attention or feed-forward networks to adapt",
+            row_of(model.model_config()).phrase);
+    return sites;
+}
+
+void add_lora(LanguageModel& model, const LoraConfig& config, Generator& generator) {
+    require(lora_updates(model).empty(), "LoRA: the model has updates already");
+    std::vector<LoraSite> sites = lora_sites(model);
+    const std::set<std::string> targets = chosen(model, sites, config.targets);
+    model.freeze();
+    for (LoraSite& site : sites) {
+        if (targets.contains(site.target)) add_update(site, config.update, generator);
+    }
+}
+
+std::string lora_text(const Module& model) {
+    const auto updates = lora_updates(model);
+    if (updates.empty()) return {};
+    std::int64_t trained = 0;
+    for (const auto& [path, update] : updates) trained += update->a.numel() + update->b.numel();
+    const LowRankConfig& config = updates.front().second->config();
+    const std::int64_t all = model.parameter_count();
+    return fmt::format(
+        "LoRA: rank {}, scale {:.4g}, {}: {} of {} parameters trained "
+        "({:.2f}%)",
+        config.rank, low_rank_scale(config), pluralize(std::ssize(updates), "update"), trained, all,
+        100 * static_cast<double>(trained) / static_cast<double>(all));
+}
+
+NamedTensors merged_weights(const Module& model, const NamedTensors& weights) {
+    const auto updates = lora_updates(model);
+    if (updates.empty()) return weights;
+    const NoGradGuard unrecorded;
+    std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
+    std::set<std::string> merged;
+    for (const auto& [path, update] : updates) {
+        const std::string weight = path.substr(0, path.rfind('.')) + ".weight";
+        Tensor& w = by_name.at(weight);
+        if (merged.insert(weight).second) w = w.clone();
+        const Tensor &a = by_name.at(path + ".a"), &b = by_name.at(path + ".b");
+        const std::int64_t first = update->first_row();
+        Tensor rows = views::slice(w, 0, first, first + b.size(0));
+        const Tensor added = matmul(b, a) * low_rank_scale(update->config());
+        rows.copy_(tapestry::to(tapestry::to(rows, added.dtype()) + added, rows.dtype()));
+        by_name.erase(path + ".a");
+        by_name.erase(path + ".b");
+    }
+    NamedTensors all;
+    for (const auto& [name, tensor] : weights) {
+        if (const auto found = by_name.find(name); found != by_name.end()) all.push_back(*found);
+    }
+    return all;
+}
+
+std::unique_ptr<LanguageModel> merged(const LanguageModel& model) {
+    const SkipDrawing skip;
+    std::unique_ptr<LanguageModel> plain = make_model(model.model_config());
+    const NamedTensors weights = merged_weights(model, saved_tensors(model));
+    if (!weights.empty() && weights.front().second.dtype() == DType::f64) plain->to(DType::f64);
+    plain->load_state_dict(weights);
+    plain->train(model.is_training());
+    return plain;
+}
+
+}  // namespace tapestry

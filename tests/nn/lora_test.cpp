@@ -1,0 +1,331 @@
+// LoRA: the definition's numbers, what trains and what does not, files in PEFT's format, and runs.
+// tests/fixtures/make_lora_fixture.py has made the adapter.
+#include <tapestry/core/views.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/peft.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/models/llama/llama.h>
+#include <tapestry/nn/models/lora.h>
+#include <tapestry/nn/module/freeze.h>
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/terminal/run_text.h>
+#include <tapestry/nn/train/replay.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/tests/nn/small_run.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <functional>
+
+using namespace tapestry;
+using test::check_message;
+using test::slurp;
+using test::spill;
+using Json = nlohmann::ordered_json;
+using Ids = std::vector<std::int64_t>;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kBase = test::source_dir() / "tests/fixtures/llama";
+const fs::path kAdapter = test::source_dir() / "tests/fixtures/lora";
+
+Json expected() { return Json::parse(slurp(kAdapter / "expected.json")); }
+
+double largest_gap(const std::vector<double>& a, const std::vector<double>& b) {
+    REQUIRE(a.size() == b.size());
+    double gap = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) gap = std::max(gap, std::abs(a[i] - b[i]));
+    return gap;
+}
+
+// "blocks.1.attention.qkv.lora_value" -> "base_model.model.model.layers.1.self_attn.v_proj"
+std::string name_in_fixture(const std::string& path) {
+    const std::string part = path.ends_with("lora_query")   ? "self_attn.q_proj"
+                             : path.ends_with("lora_value") ? "self_attn.v_proj"
+                                                            : "mlp.down_proj";
+    return fmt::format("base_model.model.model.layers.{}.{}", path[7], part);
+}
+
+struct Adapted {
+    explicit Adapted(const fs::path& adapter = kAdapter) : loaded(load_model(kBase)) {
+        loaded.model->to(DType::f64);  // the weights are exact in f32, so all digits must agree
+        count = load_adapter(adapter, *loaded.model);
+        const auto ids = expected()["ids"].get<Ids>();
+        const std::int64_t length = std::ssize(ids) - 1;
+        inputs = tensor(Ids(ids.begin(), ids.end() - 1), {1, length});
+        targets = tensor(Ids(ids.begin() + 1, ids.end()), {1, length});
+    }
+    std::vector<double> last(const LanguageModel& model) const {
+        const auto all = model(inputs).to_vector<double>();
+        return {all.end() - 384, all.end()};
+    }
+    LoadedModel loaded;
+    std::size_t count = 0;
+    Tensor inputs, targets;
+};
+
+// The fixture's adapter with a change.
+void change_adapter(const fs::path& to, const std::function<void(Json&)>& change) {
+    fs::create_directories(to);
+    fs::copy_file(kAdapter / kAdapterWeightsName, to / kAdapterWeightsName);
+    Json config = Json::parse(slurp(kAdapter / kAdapterConfigName));
+    change(config);
+    spill(to / kAdapterConfigName, config.dump());
+}
+
+}  // namespace
+
+TEST_CASE("LoRA: logits, loss, gradients and a step are the definition's, merged and not") {
+    Adapted adapted;
+    CHECK(adapted.count == 6);
+    LanguageModel& model = *adapted.loaded.model;
+    const Json is = expected();
+    const auto logits = is["logits_of_last"].get<std::vector<double>>();
+    CHECK(largest_gap(adapted.last(model), logits) < 1e-9);
+    CHECK(largest_gap(adapted.last(*merged(model)), logits) < 1e-9);
+    {
+        Tape tape;
+        const Tensor loss = model.loss(adapted.inputs, adapted.targets);
+        CHECK(std::abs(loss.item<double>() - is["loss"].get<double>()) < 1e-9);
+        tape.backward(loss);
+    }
+    const double rate = is["rate"].get<double>();
+    for (const auto& one : model.named_parameters()) {  // clang 14 cannot capture bindings
+        const std::string& name = one.first;
+        const Tensor& parameter = one.second;
+        INFO(name);
+        if (!parameter.requires_grad()) {
+            CHECK(!parameter.grad().defined());
+            continue;
+        }
+        const std::string path = name.substr(0, name.rfind('.'));
+        const std::string theirs =
+            name_in_fixture(path) + (name.ends_with(".a") ? ".lora_A.weight" : ".lora_B.weight");
+        CHECK(largest_gap(parameter.grad().to_vector<double>(),
+                          is["gradients"][theirs].get<std::vector<double>>()) < 1e-9);
+        Tensor(parameter).copy_(parameter.detach() - parameter.grad() * rate);
+    }
+    const auto next = is["next_logits_of_last"].get<std::vector<double>>();
+    CHECK(largest_gap(adapted.last(model), next) < 1e-9);
+    CHECK(largest_gap(adapted.last(*merged(model)), next) < 1e-9);
+}
+
+TEST_CASE("LoRA: the rank-stabilised scale is alpha / sqrt(r)") {
+    const test::Scratch scratch;
+    change_adapter(scratch / "a", [](Json& config) { config["use_rslora"] = true; });
+    const Adapted adapted(scratch / "a");
+    const double loss = adapted.loaded.model->loss(adapted.inputs, adapted.targets).item<double>();
+    CHECK(std::abs(loss - expected()["rank_stabilized_loss"].get<double>()) < 1e-9);
+}
+
+TEST_CASE("LoRA: adapters that this does not compute are refused by name") {
+    const test::Scratch scratch;
+    const auto refused = [&](const std::function<void(Json&)>& change, const char* words) {
+        fs::remove_all(scratch / "a");
+        change_adapter(scratch / "a", change);
+        const LoadedModel loaded = load_model(kBase);
+        check_message<IoError>([&] { load_adapter(scratch / "a", *loaded.model); }, words);
+        CHECK(lora_updates(*loaded.model).empty());
+    };
+    refused([](Json& c) { c["use_dora"] = true; }, "\"use_dora\" is true, which changes what");
+    refused([](Json& c) { c["rank_pattern"] = {{"q_proj", 4}}; }, "\"rank_pattern\" is");
+    refused([](Json& c) { c["brand_new"] = 3; }, "\"brand_new\" is 3, which changes what");
+    refused([](Json& c) { c["bias"] = "all"; }, "\"bias\" is \"all\"; only \"none\" is supported");
+    refused([](Json& c) { c["peft_type"] = "IA3"; }, "\"peft_type\" is \"IA3\"; only \"LORA\"");
+    refused([](Json& c) { c["init_lora_weights"] = "pissa"; },
+            "\"init_lora_weights\" is \"pissa\": such an adapter belongs to weights that differ");
+    refused([](Json& c) { c["r"] = 4; },
+            "is [3, 24], but the rank and query of "
+            "blocks.0.attention.qkv need [4, 24]");
+    refused([](Json& c) { c.erase("r"); }, "\"r\" is missing");
+}
+
+TEST_CASE("LoRA: an adapter of another base is one line") {
+    Generator generator(1);
+    Llama wider({.vocab = 20, .context = 8, .layers = 2, .heads = 2, .dim = 32}, generator);
+    check_message<IoError>([&] { load_adapter(kAdapter, wider); },
+                           "need [3, 32]: is this the adapter's base model?");
+    Llama shallow({.vocab = 20,
+                   .context = 8,
+                   .layers = 1,
+                   .heads = 6,
+                   .kv_heads = 2,
+                   .dim = 24,
+                   .hidden = 40},
+                  generator);
+    check_message<IoError>([&] { load_adapter(kAdapter, shallow); },
+                           "layers.1.mlp.down_proj.lora_A.weight\" belongs to no matrix");
+}
+
+TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match nothing are listed") {
+    Generator generator(1);
+    const auto updates_of = [&](LanguageModel& model, const std::vector<std::string>& targets) {
+        add_lora(model, {.update = {.rank = 2}, .targets = targets}, generator);
+        std::vector<std::string> paths;
+        for (const auto& one : lora_updates(model)) paths.push_back(one.first);
+        return paths;
+    };
+    const LlamaConfig small{
+        .vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16, .tied_head = true};
+    using Paths = std::vector<std::string>;
+    Llama usual(small, generator), named(small, generator), tied(small, generator);
+    CHECK(updates_of(usual, {}) ==
+          Paths{"blocks.0.attention.qkv.lora_query", "blocks.0.attention.qkv.lora_value"});
+    CHECK(updates_of(named, {"k_proj", "up"}) ==
+          Paths{"blocks.0.attention.qkv.lora_key", "blocks.0.feed_forward.up.lora"});
+    check_message<ValueError>([&] { updates_of(tied, {"lm_head"}); },
+                              "LoRA: the head's weight is the token embedding's (tied)");
+    check_message<ValueError>([&] { updates_of(tied, {"quary"}); },
+                              "LoRA: no matrix of a Llama has the name \"quary\"; there are query, "
+                              "key, value, output, gate, up, down");
+    check_message<ValueError>([&] { add_lora(tied, {.update = {.rank = 17}}, generator); },
+                              "LoRA: the rank must be in [1, 16] for a matrix [16, 16], got 17");
+    GPT gpt({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16, .tied_head = false},
+            generator);
+    CHECK(updates_of(gpt, {"c_attn", "head"}) == Paths{"blocks.0.attention.qkv.lora", "head.lora"});
+    check_message<ValueError>([&] { updates_of(gpt, {}); }, "has updates already");
+}
+
+TEST_CASE("LoRA: a step at the beginning changes nothing but the updates") {
+    Generator generator(1);
+    Llama model({.vocab = 20, .context = 8, .layers = 2, .heads = 2, .dim = 16, .recompute = true},
+                generator);
+    const Tensor ids = randint(0, 20, {2, 8}, generator);
+    const auto before = model(ids).to_vector<float>();
+    const NamedTensors weights = model.state_dict();
+    add_lora(model, {.update = {.rank = 2}}, generator);
+    CHECK(model(ids).to_vector<float>() == before);
+    CHECK(lora_text(model) ==
+          fmt::format("LoRA: rank 2, scale 8, 4 updates: 256 of {} parameters trained ({:.2f}%)",
+                      model.parameter_count(),
+                      25600 / static_cast<double>(model.parameter_count())));
+    AdamW optimizer(model, {.lr = 0.1});
+    for (int i = 0; i < 2; ++i) {
+        optimizer.zero_grad();
+        Tape tape;
+        tape.backward(model.loss(ids, ids));
+        optimizer.step();
+    }
+    CHECK(model(ids).to_vector<float>() != before);
+    const NamedTensors after = model.state_dict();
+    for (const auto& [name, tensor] : weights) {
+        const auto found = std::find_if(after.begin(), after.end(),
+                                        [&key = name](const auto& x) { return x.first == key; });
+        REQUIRE(found != after.end());
+        CHECK(found->second.to_vector<float>() == tensor.to_vector<float>());
+    }
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+namespace {
+
+struct LoraPlace : test::RunPlace {
+    explicit LoraPlace(const char* kind = "llama") {
+        TrainingConfig first = config();
+        if (std::string_view(kind) == "llama") {
+            first.set_model(
+                LlamaConfig{.context = 8, .layers = 2, .heads = 4, .kv_heads = 2, .dim = 16});
+        }
+        save_task(base, Session(first).task());
+    }
+    TrainingConfig lora_config() const {
+        TrainingConfig config = this->config();
+        config.start = base.string();
+        config.lora = 2;
+        config.lora_dropout = 0.1;
+        config.steps = 6;
+        config.warmup = 0;
+        config.eval_every = 3;
+        config.batch = 8;
+        config.micro_batches = 8;
+        return config;
+    }
+    std::filesystem::path base = scratch / "base";
+};
+
+std::vector<float> logits_of(const LanguageModel& model) {
+    return model(tensor(Ids{1, 2, 3, 4}, {1, 4})).to_vector<float>();
+}
+
+std::string bytes_in(const fs::path& out) {
+    return slurp(out / "model.safetensors") + slurp(out / "adapter" / kAdapterWeightsName);
+}
+
+}  // namespace
+
+TEST_CASE("LoRA: a run leaves the merged model, and an adapter that gives the same on its base") {
+    for (const char* kind : {"llama", "gpt"}) {
+        CAPTURE(kind);
+        const LoraPlace place(kind);
+        train_shared(place, place.lora_config(), {});
+        const LoadedModel out = load_model(place.out);
+        LoadedModel base = load_model(place.base);
+        const auto plain = logits_of(*base.model);
+        CHECK(load_adapter(place.out / "adapter", *base.model) == (kind[0] == 'l' ? 4 : 1));
+        const auto unmerged = logits_of(*base.model), merged = logits_of(*out.model);
+        double moved = 0;
+        for (std::size_t i = 0; i < merged.size(); ++i) {
+            CHECK(unmerged[i] == doctest::Approx(merged[i]).epsilon(1e-5));
+            moved = std::max(moved, std::abs(double{merged[i]} - double{plain[i]}));
+        }
+        CHECK(moved > 1e-4);
+        const Json config = Json::parse(slurp(place.out / "adapter" / kAdapterConfigName));
+        CHECK(config["fan_in_fan_out"] == (kind[0] == 'g'));
+        CHECK(config["target_modules"][0] == (kind[0] == 'g' ? "attn.c_attn" : "q_proj"));
+        CHECK(config["r"] == 2);
+    }
+}
+
+TEST_CASE("LoRA: interrupted, resumed and by several processes, the same bytes") {
+    const LoraPlace whole;
+    train_shared(whole, whole.lora_config(), {});
+    const std::string expected = bytes_in(whole.out);
+    for (const int processes : {1, 3}) {
+        CAPTURE(processes);
+        LoraPlace parts;
+        parts.base = whole.base;
+        train_shared(parts, parts.lora_config(), {.processes = processes, .last = 3});
+        CHECK((bytes_in(parts.out) != expected));
+        train_shared(parts, parts.lora_config(), {.processes = 4 - processes, .resume = true});
+        CHECK((bytes_in(parts.out) == expected));
+    }
+}
+
+TEST_CASE("LoRA: an earlier step can be rewound to") {
+    const LoraPlace place;
+    train_shared(place, place.lora_config(), {.last = 5});
+    const RunHistory history(place.out);
+    const auto session = Replayer(history).session_before(4);
+    CHECK(session->steps() == 3);
+    save_task(place.scratch / "third", session->task());
+    LoraPlace again;
+    again.base = place.base;
+    train_shared(again, again.lora_config(), {.last = 3});
+    CHECK((slurp(again.out / "model.safetensors") ==
+           slurp(place.scratch / "third" / "model.safetensors")));
+}
+
+TEST_CASE("LoRA: what a run says and refuses") {
+    const LoraPlace place;
+    TrainingConfig config = place.lora_config();
+    const std::string text = description_of(Session(config));
+    CHECK(text.find("\nLoRA: rank 2, scale 8, 4 updates: ") != text.npos);
+    CHECK(text.find(" parameters trained (") != text.npos);
+    config.train_only = {"head"};
+    check_message<ValueError>([&] { Session session(config); },
+                              "train: --lora freezes all parameters but its own");
+    config = place.lora_config();
+    config.start.clear();
+    const auto begin = [&](const TrainingConfig& with, const std::vector<std::string>& given) {
+        begin_run({.config = with, .given = given, .out = (place.scratch / "new").string()});
+    };
+    check_message<ValueError>([&] { begin(config, {"lora"}); },
+                              "train: --lora adapts a trained model; name its directory with "
+                              "--model");
+    check_message<ValueError>([&] { begin(place.config(), {"lora_alpha"}); },
+                              "train: lora_alpha is a setting of LoRA, which --lora turns on");
+}
