@@ -24,12 +24,9 @@ endif()
 if(TAPESTRY_WARNINGS_AS_ERRORS)
   target_compile_options(tapestry_build_flags INTERFACE -Werror)
 endif()
-# The preset asan leaves out pointer-overflow, which takes almost half of a kernel's compile time and
-# finds pointers computed from null or beyond the address space: AddressSanitizer finds each use of one.
 if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_build_flags INTERFACE
-    -fsanitize=${TAPESTRY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    $<$<BOOL:${TAPESTRY_SANITIZE_EXCEPT}>:-fno-sanitize=${TAPESTRY_SANITIZE_EXCEPT}>)
+    -fsanitize=${TAPESTRY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
 endif()
 
