@@ -98,8 +98,8 @@ void Claims::collect(bool each, bool classes,
     }
     bool scales = false;
     if (options_.limits.format != Format::f16) {  // whose range the factors exceed
-        const Complaint nonlinear =
-            find_nonlinearity(subject_, weights_, around_.base.values, gradients[0]);
+        const Complaint nonlinear = find_nonlinearity(subject_, weights_, around_.base.values,
+                                                      gradients[0], options_.limits.format);
         const bool wide = options_.limits.format == Format::f64;
         const bool counts = wide || nonlinear.verdict == Verdict::fail;
         if (nonlinear.verdict != Verdict::pass && counts) complain(nonlinear);

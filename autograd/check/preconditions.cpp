@@ -206,11 +206,14 @@ Complaint find_memory(Subject& subject, const Values& weights, const Values& val
 }
 
 Complaint find_nonlinearity(Subject& subject, const Values& weights, const Values& values,
-                            const std::vector<Values>& gradient) {
-    // Powers of two change no digit, so rounding is the same.
-    constexpr double kShrunk = 0x1p-12, kGrown = 0x1p12, kLargest = 0x1p30;
+                            const std::vector<Values>& gradient, Format format) {
+    // Powers of two change no digit, so rounding is the same. A rule that mixes the incoming
+    // gradient with x in a narrow format (matrix_exp) has fewer digits to spare.
+    const bool wide = format == Format::f64;
+    const double shrunk = 0x1p-12, grown = wide ? 0x1p12 : 0x1p4,
+                 largest_factor = wide ? 0x1p30 : 0x1p10;
     std::vector<Values> scaled;
-    for (const double factor : {-1.0, kShrunk, kGrown, kLargest}) {
+    for (const double factor : {-1.0, shrunk, grown, largest_factor}) {
         scaled.push_back(weights);
         for (double& w : scaled.back()) w *= factor;
     }
@@ -231,12 +234,12 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     constexpr double kOfSolvers = 0.1;
     const double negated = apart.of(gradient, 1, found[0], -1);
     if (negated > kFar) return complaint(Verdict::fail, -1, negated);
-    const double larger = apart.of(found[2], kGrown, found[3], kLargest);
-    if (larger > kFar) return complaint(Verdict::fail, kLargest, larger);
-    const double large = apart.of(gradient, 1, found[2], kGrown);
-    if (large > kOfSolvers) return complaint(Verdict::fail, kGrown, large);
-    const double small = apart.of(gradient, 1, found[1], kShrunk);
-    if (small > kFar) return complaint(Verdict::inconclusive, kShrunk, small);
+    const double larger = apart.of(found[2], grown, found[3], largest_factor);
+    if (larger > kFar) return complaint(Verdict::fail, largest_factor, larger);
+    const double large = apart.of(gradient, 1, found[2], grown);
+    if (large > kOfSolvers) return complaint(Verdict::fail, grown, large);
+    const double small = apart.of(gradient, 1, found[1], shrunk);
+    if (small > kFar) return complaint(Verdict::inconclusive, shrunk, small);
     return {};
 }
 

@@ -59,10 +59,11 @@ Complaint find_memory(Subject& subject, const std::vector<double>& weights,
                       const std::vector<std::vector<double>>& again);
 
 /// A complaint if gradients are not proportional to the incoming gradient: a backward rule is a
-/// linear function of it. `gradient`: the gradient for `weights`, [leaf][element].
+/// linear function of it. `gradient`: the gradient for `weights`, [leaf][element]; `format`: of f's
+/// numbers.
 Complaint find_nonlinearity(Subject& subject, const std::vector<double>& weights,
                             const std::vector<double>& values,
-                            const std::vector<std::vector<double>>& gradient);
+                            const std::vector<std::vector<double>>& gradient, Format format);
 
 // ---- oracles (oracles.cpp) ----------------------------------------------------------------------
 // What oracles other than differences find for a gradient: dual numbers through a definition, and

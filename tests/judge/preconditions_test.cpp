@@ -1,9 +1,12 @@
 // Preconditions of a gradient check: inputs that can be changed one number at a time, and a
 // function that is deterministic in any context.
+#include <tapestry/autograd/check/plain.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/tests/judge/support.h>
 #include <tapestry/tests/settings.h>
+
+#include <cmath>
 
 using namespace tapestry;
 using test::check_passes;
@@ -128,4 +131,23 @@ TEST_CASE("preconditions: a backward that writes into what it was given") {
     CHECK_EQ(verdict_of(input), "FAIL");
     CHECK_EQ(test::complaints_of(input), "a backward rule writes into x");
     CHECK_EQ(test::values(leaf), test::values(x));
+}
+
+TEST_CASE("preconditions: a rule in f32 may lose digits where its incoming gradient is huge") {
+    const auto f = [](const std::vector<double>& x) {
+        std::vector<double> y = x;
+        for (double& value : y) value *= value;
+        return y;
+    };
+    // As the exponential of a matrix that holds both x and g
+    const auto pullback = [](const std::vector<double>& x, const std::vector<double>& g) {
+        std::vector<double> dx;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            dx.push_back(2 * x[i] * g[i] * (1 + 1e-7 * std::abs(g[i])));
+        }
+        return dx;
+    };
+    const std::vector<double> x{0.5, 1.25, -2};
+    CHECK_EQ(check_pullback(f, pullback, x, {.format = Format::f32}).verdict, Verdict::pass);
+    CHECK_EQ(check_pullback(f, pullback, x).verdict, Verdict::fail);
 }

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import c_kernels
@@ -67,9 +67,11 @@ class CLibrary:
         return f, vjp
 
 
-def of_torch(kernel, wrong):
+def of_torch(kernel, wrong, dtype="float64"):
     import torch
 
+    if dtype == "float32":  # so are the numbers that a kernel holds
+        kernel = replace(kernel, source=kernel.source.replace(".double()", ".float()"))
     names = kernel.namespace(wrong, torch=torch)
     methods = {name: staticmethod(names[name]) for name in ("forward", "backward")}
     return type("F", (torch.autograd.Function,), methods)
@@ -132,25 +134,26 @@ def torch_judged(kernels=torch_kernels.KERNELS, seed=0, dtype="float64", peer=Tr
                 torch.tensor(x, dtype=getattr(torch, dtype), requires_grad=True)
                 for x in kernel.arguments(seed)
             ]
-            report = tapestry.check_torch(of_torch(kernel, wrong), tuple(inputs))
+            report = tapestry.check_torch(of_torch(kernel, wrong, dtype), tuple(inputs))
             verdict = Verdict(kernel, wrong, report)
             if wrong:
-                verdict.off = wrong_inputs_of_torch(kernel, inputs)
+                verdict.off = wrong_inputs_of_torch(kernel, inputs, dtype)
             if peer:
                 verdict.peer = peer_verdict(of_torch(kernel, wrong), inputs)
             yield verdict
 
 
-def wrong_inputs_of_torch(kernel, inputs):
+def wrong_inputs_of_torch(kernel, inputs, dtype):
     """Those whose gradients the fault changes."""
     import torch
 
     gradients = []
     for wrong in (False, True):
-        y = of_torch(kernel, wrong).apply(*inputs)
+        y = of_torch(kernel, wrong, dtype).apply(*inputs)
         y = sum(part.sin().sum() for part in (y if isinstance(y, tuple) else (y,)) if part.requires_grad)
         gradients.append(torch.autograd.grad(y, inputs))
-    return [i for i, (a, b) in enumerate(zip(*gradients)) if not torch.allclose(a, b, rtol=1e-6, atol=0)]
+    far = 1e-4 if dtype == "float32" else 1e-6
+    return [i for i, (a, b) in enumerate(zip(*gradients)) if not torch.allclose(a, b, rtol=far, atol=0)]
 
 
 def peer_verdict(function, inputs):
