@@ -96,6 +96,21 @@ bool claims_nothing_somewhere(const Wrong& w) {
     return false;
 }
 
+// Nor is its error that of a single element.
+bool is_off_in_one(const Wrong& w) {
+    constexpr double kNearly = 4, kMuchLess = 0.02;
+    double most = 0;
+    for (std::size_t i = 0; i < w.claimed.size(); ++i) {
+        most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
+    }
+    int off = 0;
+    for (std::size_t i = 0; i < w.claimed.size(); ++i) {
+        const double doubt = w.symptoms.doubts.empty() ? 0 : w.symptoms.doubts[i];
+        off += std::abs(w.claimed[i] - w.right[i]) > std::max(kNearly * doubt, kMuchLess * most);
+    }
+    return off == 1 && w.claimed.size() > 2;
+}
+
 // The part of the right gradient that its doubts leave open.
 double blur_of(const Symptoms& symptoms) {
     constexpr double kTimes = 4, kMost = 0.1;
@@ -137,7 +152,7 @@ Cause find_cause(const Symptoms& symptoms) {
     bool too_early = narrow;
     for (const Pattern pattern : kPatterns) {
         const bool waits = pattern == looks_partly_right && std::exchange(too_early, false);
-        if (waits && !claims_nothing_somewhere(w)) continue;
+        if (waits && !claims_nothing_somewhere(w) && !is_off_in_one(w)) continue;
         const Match cause = pattern(w);
         if (cause && is_confirmed(*cause, pattern, other)) return *cause;
     }

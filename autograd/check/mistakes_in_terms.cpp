@@ -152,6 +152,17 @@ Cause term_cause(const Wrong& w, const PossibleTerm& term, const Group& group,
             "a sum or mean over the elements is left out: every output depends on all of them"};
 }
 
+// In a narrow format: a claim without a mean, where the right gradient has one, has had it
+// subtracted, whatever the error also follows.
+bool has_lost_its_mean(const Wrong& w) {
+    constexpr double kNothing = 1e-3, kClearly = 4;
+    const Values ones(w.right.size(), 1.0);
+    const auto mean = [&ones](const Values& values) {
+        return std::abs(dot(values, ones)) / (norm(values) * norm(ones));
+    };
+    return w.is_narrow() && mean(w.claimed) < kNothing && mean(w.right) > kClearly * w.same;
+}
+
 // `only_extra`: nothing unless the claim lacks what the right gradient has.
 Match term_off(const Wrong& w, bool only_extra) {
     const Values difference = difference_of(w);
@@ -176,7 +187,9 @@ Match term_off(const Wrong& w, bool only_extra) {
 
 }  // namespace
 
-Match looks_off_by_a_term(const Wrong& w) { return term_off(w, false); }
+Match looks_off_by_a_term(const Wrong& w) {
+    return has_lost_its_mean(w) ? Match{} : term_off(w, false);
+}
 Match has_a_term_too_many(const Wrong& w) { return term_off(w, true); }
 
 Match looks_like_a_factor_of_x(const Wrong& w) {
@@ -213,7 +226,7 @@ Match looks_like_a_factor_of_x(const Wrong& w) {
 Match looks_of_rank_one(const Wrong& w) {
     const Symptoms& s = w.symptoms;
     if (s.cotangent.size() < kTelling || w.right.size() < kTelling) return {};
-    if (s.other_cotangent.empty() || s.other_claimed.empty()) return {};
+    if (s.other_cotangent.empty() || s.other_claimed.empty() || has_lost_its_mean(w)) return {};
     const Values right = gradient_for(s, s.other_cotangent);
     Values one = difference_of(w), other = at_places(s.other_claimed, s.places);
     for (std::size_t i = 0; i < other.size(); ++i) other[i] -= right[i];
