@@ -51,7 +51,9 @@ inline constexpr const char* kCheckpointsFolder = "checkpoints";
 inline constexpr const char* kRewindFolder = "rewind";    ///< states for replaying steps
 inline constexpr const char* kBestFolder = "best";        ///< the best model so far
 inline constexpr const char* kAdapterFolder = "adapter";  ///< LoRA's updates (nn/io/peft.h)
+/// In it: rank, scale and the names of the matrices.
 inline constexpr const char* kAdapterConfigName = "adapter_config.json";
+/// In it: the updates.
 inline constexpr const char* kAdapterWeightsName = "adapter_model.safetensors";
 /// A separate model, with the step at which a run diverged (nn/train/step_record.h).
 inline constexpr const char* kTrapFolder = "trap";
