@@ -12,6 +12,7 @@ void add_commands(Options& app) {
     add_eval(app);
     add_classify(app);
     add_translate(app);
+    add_fill(app);
     add_export(app);
     add_merge(app);
     add_gradcheck(app);

@@ -17,6 +17,7 @@ void add_sample(Options& app);
 void add_eval(Options& app);
 void add_classify(Options& app);
 void add_translate(Options& app);
+void add_fill(Options& app);
 void add_export(Options& app);
 void add_merge(Options& app);
 void add_gradcheck(Options& app);

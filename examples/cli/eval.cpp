@@ -9,6 +9,7 @@
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/image/image_task.h>
+#include <tapestry/nn/train/mask/mask_task.h>
 #include <tapestry/nn/train/translate/translate_task.h>
 
 namespace tapestry::cli {
@@ -51,6 +52,15 @@ int eval_image_classifier(const EvalSettings& s) {
     return kSuccess;
 }
 
+int eval_masked(const EvalSettings& s) {
+    require(s.tokens.empty() && s.pairs.empty(),
+            "eval: a model of masked tokens needs --text or --data");
+    const std::unique_ptr<MaskTask> task = load_mask_task(s.config.start);
+    const MaskScores scores = task->score(s.config, s.split, s.options, s.config.seed);
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, data_name(s.config)));
+    return kSuccess;
+}
+
 int eval_translator(const EvalSettings& s) {
     const std::string& file = s.pairs.empty() ? s.config.text : s.pairs;
     require(!file.empty(), "eval: an encoder-decoder needs --pairs, a file of pairs");
@@ -75,6 +85,7 @@ int run_eval(const EvalSettings& s) {
                 utf8::printable(s.config.start));
         if (kind == ModelKind::classifier) return eval_classifier(s);
         if (kind == ModelKind::image_classifier) return eval_image_classifier(s);
+        if (kind == ModelKind::masked) return eval_masked(s);
         if (kind == ModelKind::transformer) return eval_translator(s);
     }
     const Evaluation one = s.tokens.empty()

@@ -29,6 +29,8 @@ std::string config_json(const ModelConfig& config, const Tokenizer& tokenizer) {
     return file.text();
 }
 
+}  // namespace
+
 std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>("tokenizer", "char");
     if (kind == "char") return read_char_tokenizer(files.path(kTokenizerName));
@@ -41,6 +43,8 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFil
                      files.directory().string());
     return tokenizer;
 }
+
+namespace {
 
 LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
     check_kind(file, ModelKind::language_model);

@@ -23,6 +23,7 @@ enum class ModelKind {
     transformer,          ///< a Transformer with encoder and decoder
     classifier,           ///< a text classifier (classifier_directory.h)
     image_classifier,     ///< an image classifier (image_classifier_directory.h)
+    masked,               ///< a model of masked tokens (masked_directory.h)
     gpt = language_model  ///< the name from when a GPT was the only one
 };
 

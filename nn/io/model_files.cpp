@@ -102,6 +102,7 @@ namespace {
 ModelKind kind_of(const ModelRow& row) {
     if (row.make != nullptr) return ModelKind::language_model;
     if (std::holds_alternative<BagConfig>(row.defaults)) return ModelKind::classifier;
+    if (std::holds_alternative<MaskedLanguageModelConfig>(row.defaults)) return ModelKind::masked;
     return std::holds_alternative<VisionTransformerConfig>(row.defaults)
                ? ModelKind::image_classifier
                : ModelKind::transformer;
@@ -221,6 +222,10 @@ std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const S
 }
 std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files) {
     return make(config, files, [&] { return std::make_unique<BagClassifier>(config); });
+}
+std::unique_ptr<MaskedLanguageModel> make_model(const MaskedLanguageModelConfig& config,
+                                                const SavedFiles& files) {
+    return make(config, files, [&] { return std::make_unique<MaskedLanguageModel>(config); });
 }
 std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& config,
                                               const SavedFiles& files) {

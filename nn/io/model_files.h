@@ -9,6 +9,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/bag/bag.h>
 #include <tapestry/nn/models/language_model.h>
+#include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 
@@ -64,6 +65,9 @@ std::unique_ptr<Tokenizer> read_json_tokenizer(const std::filesystem::path& file
 /// of them. Throws IoError for one without the other.
 std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& files);
 
+/// The tokenizer that config.json names. Throws IoError.
+std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files);
+
 /// Throws IoError unless the tokenizer fits the model: a character per id, or at most as many byte
 /// pairs, because tables are often padded.
 void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab,
@@ -75,6 +79,8 @@ void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab,
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files);
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
 std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files);
+std::unique_ptr<MaskedLanguageModel> make_model(const MaskedLanguageModelConfig& config,
+                                                const SavedFiles& files);
 std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& config,
                                               const SavedFiles& files);
 

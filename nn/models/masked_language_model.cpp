@@ -1,10 +1,12 @@
 #include <tapestry/nn/models/masked_language_model.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/loss.h>
@@ -78,6 +80,10 @@ MaskedLanguageModel::MaskedLanguageModel(const MaskedLanguageModelConfig& config
         register_module("classifier", *classifier);
     }
     initialise(generator);
+    if (config.weights == ComputeType::f32) return;
+    to(dtype_of(config.weights));
+    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
+    config_.compute = config.weights;
 }
 
 void MaskedLanguageModel::initialise(Generator& generator) {
@@ -101,6 +107,7 @@ Tensor MaskedLanguageModel::encode(const Tensor& ids,
     if (type_embedding) {
         x = x + (*type_embedding)(types.defined() ? types : zeros(ids.shape(), DType::i64));
     }
+    if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
     x = embedding_dropout(embedding_norm(x));
     const bool padded = config_.padding_id >= 0;
     return encoder(x, {.mask = padded ? padding_mask(ids, config_.padding_id) : Tensor(),

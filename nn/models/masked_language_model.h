@@ -3,26 +3,10 @@
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/models/masked_language_model_config.h>
 #include <tapestry/nn/transformer/blocks.h>
 
 namespace tapestry {
-
-/// The configuration of a MaskedLanguageModel.
-struct MaskedLanguageModelConfig {
-    std::int64_t vocab = 0;         ///< V, tokens in the vocabulary
-    std::int64_t max_length = 128;  ///< rows of the table of positions
-    std::int64_t dim = 128;         ///< C, width of the model
-    std::int64_t heads = 4;         ///< H; divides dim
-    std::int64_t layers = 4;        ///< number of blocks
-    std::int64_t hidden = 0;        ///< of the feed-forward networks; 4 dim if 0
-    /// Probability, in training: on embeddings, attention weights and residual branches.
-    double dropout = 0.1;
-    std::int64_t types = 0;        ///< token types: 2 for a first and a second text; 0: no table
-    std::int64_t classes = 0;      ///< classes of whole sequences; 0: no classifier
-    std::int64_t padding_id = -1;  ///< the id that fills short sequences; -1: there is none
-    double norm_eps = 1e-12;       ///< epsilon of all norms
-    double deviation = 0.02;  ///< initial deviation of matrices and tables; narrow models need more
-};
 
 /// Optional inputs.
 struct MaskedLanguageModelInputs {
@@ -73,6 +57,8 @@ public:
                 const MaskedLanguageModelInputs& inputs = {}) const;
 
     const MaskedLanguageModelConfig& config() const { return config_; }  ///< as given
+    /// Sets the compute type of later calls.
+    void compute_in(ComputeType type) { config_.compute = type; }
     std::string settings() const override;
 
 private:

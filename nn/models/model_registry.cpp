@@ -26,8 +26,9 @@ CommonSettings common_settings(const ModelConfig& config) {
                 all.heads = c.heads;
             }
             if constexpr (requires { c.context; }) all.context = c.context;
-            if constexpr (requires { c.vocab; }) all.vocab = c.vocab;
+            if constexpr (requires { c.types; }) all.context = c.max_length;
             if constexpr (requires { c.classes; }) all.vocab = c.classes;
+            if constexpr (requires { c.vocab; }) all.vocab = c.vocab;
             if constexpr (requires { c.target_vocab; }) all.vocab = c.target_vocab;
             return all;
         },
@@ -195,7 +196,15 @@ const std::vector<ModelRow>& model_rows() {
                     "Worth 16x16 Words\"",
          .defaults = VisionTransformerConfig{},
          .make = nullptr,
-         .task = "image"}};
+         .task = "image"},
+        {.name = "masked",
+         .title = "Masked language model",
+         .phrase = "a model of masked tokens",
+         .summary = "for --task mask: an encoder that looks both ways predicts masked tokens, as "
+                    "in BERT",
+         .defaults = MaskedLanguageModelConfig{.max_length = 64, .dropout = 0, .deviation = 0.05},
+         .make = nullptr,
+         .task = "mask"}};
     return rows;
 }
 

@@ -15,6 +15,7 @@
 #include <tapestry/nn/models/bag/bag_config.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/models/llama/llama_config.h>
+#include <tapestry/nn/models/masked_language_model_config.h>
 #include <tapestry/nn/models/transformer_config.h>
 #include <tapestry/nn/models/vision_transformer_config.h>
 
@@ -33,10 +34,11 @@ class LanguageModel;
 /// The configuration of a model of any kind that a task trains (nn/train/task.h). Each has the
 /// functions parameter_count, training_bytes and step_flops, and each language model's has the
 /// fields of CommonSettings.
-using ModelConfig =
-    std::variant<GPTConfig, LlamaConfig, BagConfig, TransformerConfig, VisionTransformerConfig>;
+using ModelConfig = std::variant<GPTConfig, LlamaConfig, BagConfig, TransformerConfig,
+                                 VisionTransformerConfig, MaskedLanguageModelConfig>;
 
-/// The settings that all language models have. Of another model, `context` is 1, what it has no
+/// The settings that all language models have. Of another model, `context` is 1 (of
+/// masked tokens: the longest sequence), what it has no
 /// field for is 0, and `vocab` is the number of its classes, or of the tokens that it writes.
 struct CommonSettings {
     std::int64_t vocab = 0;                  ///< V, tokens in the vocabulary

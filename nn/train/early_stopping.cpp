@@ -38,7 +38,10 @@ const char* predicted_by(const ModelConfig& config) {
     return std::visit(
         [](const auto& model) {
             const char* name = "tokens";
-            if constexpr (requires { model.classes; }) name = "classes";
+            if constexpr (
+                requires { model.classes; } && !requires { model.vocab; }) {
+                name = "classes";
+            }
             return name;
         },
         config);

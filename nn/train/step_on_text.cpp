@@ -7,6 +7,7 @@
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/image/image_task.h>
+#include <tapestry/nn/train/mask/mask_task.h>
 #include <tapestry/nn/train/recipe.h>
 
 #include <fmt/core.h>
@@ -118,6 +119,23 @@ StepOnText step_of_classifier(const std::string& directory, const std::string& p
             .name_of = [task](std::int64_t id) { return task->name_of(id); }};
 }
 
+// ---- a model of masked tokens reads the prompt and predicts what the target has there -----------
+
+StepOnText step_of_masked(const std::string& directory, const std::string& prompt,
+                          const std::string& target) {
+    const std::shared_ptr<MaskTask> task = load_mask_task(directory);
+    const Batch batch = task->batch_of(prompt, target);
+    return {.directory = directory,
+            .prompt = {},
+            .model = {task, &task->model()},
+            .loss = [task, batch] { return task->loss(batch).mean; },
+            .products = product_dtype(task->model_config()),
+            .predicted = fmt::format("{} masked {}s predicted, from all others",
+                                     count_targets(batch.targets), task->symbol()),
+            .texts = {{.queries = task->texts(batch, 0)}},
+            .name_of = [task](std::int64_t id) { return task->name_of(id); }};
+}
+
 // ---- an image classifier sees the file that the prompt names ------------------------------------
 
 StepOnText step_of_image_classifier(const std::string& directory, const std::string& file,
@@ -174,6 +192,12 @@ StepOnText step_on_text(const std::string& directory, const std::string& prompt,
         require(target.has_value(), "inspect: {} is a classifier; it needs --target, the label",
                 shown(directory));
         return step_of_classifier(directory, prompt, *target);
+    }
+    if (kind == ModelKind::masked) {
+        require(target.has_value(),
+                "inspect: {} predicts masked tokens; it needs --target, the text without [MASK]",
+                shown(directory));
+        return step_of_masked(directory, prompt, *target);
     }
     if (kind == ModelKind::image_classifier) {
         require(target.has_value(),

@@ -9,6 +9,7 @@
 #include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/image/image_task.h>
+#include <tapestry/nn/train/mask/mask_task.h>
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/translate/translate_task.h>
 
@@ -36,7 +37,11 @@ const std::vector<TaskRow>& task_rows() {
         {.name = "image",
          .summary = "a classifier predicts the class of an image",
          .begin = ImageTask::begin,
-         .load = ImageTask::load}};
+         .load = ImageTask::load},
+        {.name = "mask",
+         .summary = "a model predicts masked tokens of a text from both sides",
+         .begin = MaskTask::begin,
+         .load = MaskTask::load}};
     return rows;
 }
 
@@ -92,6 +97,7 @@ std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
     const char* const name = kind == ModelKind::classifier         ? "classify"
                              : kind == ModelKind::image_classifier ? "image"
                              : kind == ModelKind::transformer      ? "translate"
+                             : kind == ModelKind::masked           ? "mask"
                                                                    : "text";
     return task_row(name).load(directory);
 }

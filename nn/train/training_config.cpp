@@ -57,6 +57,8 @@ ModelConfig TrainingConfig::step_config() const {
         [this](auto& fields) {
             if constexpr (requires { fields.context; }) {
                 if (sequence > 0) fields.context = sequence;
+            } else if constexpr (requires { fields.types; }) {
+                if (sequence > 0) fields.max_length = sequence;
             }
         },
         config);
@@ -226,7 +228,7 @@ bool is_model_option(std::string_view field) {
         "vocab",    "source_vocab", "target_vocab",      "classes",      "padding_id",
         "norm_eps", "rotary_pairs", "recompute",         "norm",         "parallel",
         "qkv_bias", "output_bias",  "feed_forward_bias", "window_every", "attention_scale",
-        "height",   "width",        "channels"};
+        "height",   "width",        "channels",          "types"};
     return !others.contains(field);
 }
 

@@ -204,4 +204,5 @@ TEST_CASE("config fields: docs/modules.md has the fields of models as they are l
     has_table_of(BagConfig());
     has_table_of(TransformerConfig());
     has_table_of(VisionTransformerConfig());
+    has_table_of(MaskedLanguageModelConfig());
 }

@@ -89,12 +89,21 @@ TrainingConfig image_config(const test::RunPlace& place) {
     return config;
 }
 
+TrainingConfig mask_config(const test::RunPlace& place) {
+    TrainingConfig config = place.config();
+    config.task = "mask";
+    config.set_model(
+        MaskedLanguageModelConfig{.max_length = 12, .dim = 16, .heads = 2, .layers = 1});
+    return config;
+}
+
 const std::map<std::string, SmallTask>& small_tasks() {
     static const std::map<std::string, SmallTask> all{
         {"text", {.config = text_config, .prompt = "abc d"}},
         {"classify", {.config = classify_config, .prompt = "odd number", .target = "odd"}},
         {"translate", {.config = translate_config, .prompt = "27", .target = "2 7"}},
-        {"image", {.config = image_config, .prompt = "@/down/7.pgm", .target = "down"}}};
+        {"image", {.config = image_config, .prompt = "@/down/7.pgm", .target = "down"}},
+        {"mask", {.config = mask_config, .prompt = "ab[MASK] d", .target = "abc d"}}};
     return all;
 }
 
