@@ -94,6 +94,7 @@ const std::vector<ClassicalBound>& classical_bounds() {
 
 const std::vector<WithoutRow>& without_row() {
     static const std::vector<WithoutRow> all{
+        {"those of linear and cross_entropy, one after the other", {"linear_cross_entropy"}},
         {"move, choose or count numbers, or compare them: exact",
          {"all",
           "any",
