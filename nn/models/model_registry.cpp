@@ -130,43 +130,46 @@ LlamaConfig gpt_neo_defaults() {
             .norm = NormKind::layer};
 }
 
-}  // namespace
+// Models of texts.
+std::vector<ModelRow> language_rows() {
+    return {{.name = "gpt",
+             .title = "GPT",
+             .phrase = "a GPT",
+             .summary = "layer norms before attention and feed-forward network, as in GPT-2",
+             .defaults = GPTConfig{},
+             .make = make<GPT, GPTConfig>},
+            {.name = "llama",
+             .title = "Llama",
+             .phrase = "a Llama",
+             .summary = "RMS norms, rotary positions, SwiGLU, no biases",
+             .defaults = LlamaConfig{},
+             .make = make<Llama, LlamaConfig>},
+            {.name = "qwen3",
+             .title = "Qwen3",
+             .phrase = "a Qwen3",
+             .summary = "a Llama with norms of queries and keys",
+             .defaults = LlamaConfig{.family = LlamaFamily::qwen3,
+                                     .rotary_base = 1e6,
+                                     .qk_norm = QKNorm::rms,
+                                     .norm_eps = 1e-6},
+             .make = make<Llama, LlamaConfig>},
+            {.name = "gpt_neox",
+             .title = "GPT-NeoX",
+             .phrase = "a GPT-NeoX",
+             .summary = "layer norms, parallel branches, partial rotation, as in Pythia",
+             .defaults = gpt_neox_defaults(),
+             .make = make<Llama, LlamaConfig>},
+            {.name = "gpt_neo",
+             .title = "GPT-Neo",
+             .phrase = "a GPT-Neo",
+             .summary = "layer norms, learned positions, windows, as in TinyStories",
+             .defaults = gpt_neo_defaults(),
+             .make = make<Llama, LlamaConfig>}};
+}
 
-const std::vector<ModelRow>& model_rows() {
-    static const std::vector<ModelRow> rows{
-        {.name = "gpt",
-         .title = "GPT",
-         .phrase = "a GPT",
-         .summary = "layer norms before attention and feed-forward network, as in GPT-2",
-         .defaults = GPTConfig{},
-         .make = make<GPT, GPTConfig>},
-        {.name = "llama",
-         .title = "Llama",
-         .phrase = "a Llama",
-         .summary = "RMS norms, rotary positions, SwiGLU, no biases",
-         .defaults = LlamaConfig{},
-         .make = make<Llama, LlamaConfig>},
-        {.name = "qwen3",
-         .title = "Qwen3",
-         .phrase = "a Qwen3",
-         .summary = "a Llama with norms of queries and keys",
-         .defaults = LlamaConfig{.family = LlamaFamily::qwen3,
-                                 .rotary_base = 1e6,
-                                 .qk_norm = QKNorm::rms,
-                                 .norm_eps = 1e-6},
-         .make = make<Llama, LlamaConfig>},
-        {.name = "gpt_neox",
-         .title = "GPT-NeoX",
-         .phrase = "a GPT-NeoX",
-         .summary = "layer norms, parallel branches, partial rotation, as in Pythia",
-         .defaults = gpt_neox_defaults(),
-         .make = make<Llama, LlamaConfig>},
-        {.name = "gpt_neo",
-         .title = "GPT-Neo",
-         .phrase = "a GPT-Neo",
-         .summary = "layer norms, learned positions, windows, as in TinyStories",
-         .defaults = gpt_neo_defaults(),
-         .make = make<Llama, LlamaConfig>},
+// Models of the other tasks.
+std::vector<ModelRow> task_rows() {
+    return {
         {.name = "bag",
          .title = "Bag of n-grams",
          .phrase = "a bag of n-grams",
@@ -205,6 +208,16 @@ const std::vector<ModelRow>& model_rows() {
          .defaults = MaskedLanguageModelConfig{.max_length = 64, .dropout = 0, .deviation = 0.05},
          .make = nullptr,
          .task = "mask"}};
+}
+
+}  // namespace
+
+const std::vector<ModelRow>& model_rows() {
+    static const std::vector<ModelRow> rows = [] {
+        std::vector<ModelRow> all = language_rows();
+        for (ModelRow& row : task_rows()) all.push_back(std::move(row));
+        return all;
+    }();
     return rows;
 }
 

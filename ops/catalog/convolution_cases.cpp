@@ -183,34 +183,37 @@ OpCase transposed_row(const char* variant, const ConvTranspose2dOptions& options
     return row;
 }
 
+std::vector<ErrorCase> transposed_errors() {
+    const Shape x{1, 6, 8, 8}, w{6, 2, 3, 3};
+    return {transpose_refused({6, 8, 8}, w, {}, "needs an input [N, C, H, W], got [6, 8, 8]"),
+            transpose_refused(x, {6, 9}, {},
+                              "the weight must be [in, out / groups, rows, columns], got [6, 9]"),
+            transpose_refused({1, 3, 8, 8}, w, {},
+                              "input [1, 3, 8, 8] has 3 channels; the weight [6, 2, 3, 3] takes 6"),
+            transpose_refused(x, w, {.groups = 4},
+                              "4 groups do not divide the 6 inputs of weight [6, 2, 3, 3]"),
+            transpose_refused(x, w, {.groups = 0}, "groups must be positive, got 0"),
+            transpose_refused(
+                x, w, {.stride = 0},
+                "stride and dilation must be positive and padding 0 or more, got 0, 1 and 0"),
+            transpose_refused(x, w, {.output_padding = 1},
+                              "output_padding must be less than stride or dilation, got 1"),
+            transpose_refused(
+                {1, 6, 1, 8}, w, {.padding = {2, 0}},
+                "input [1, 6, 1, 8] with kernel 3 x 3, padding 2 x 0 gives an output of -1 x 10"),
+            {[=] { conv_transpose2d(ones(x), ones(w), ones({3})); },
+             "conv_transpose2d: the bias is [3], the weight [6, 2, 3, 3] needs [2]"},
+            {[=] { conv_transpose2d(ones(x), ones(w, DType::f64)); },
+             "conv_transpose2d: element types differ: f32 and f64"}};
+}
+
 std::vector<OpCase> transposed_rows() {
     OpCase plain = transposed_row("", {},
                                   {{{{2, 3, 4, 5}}, {{3, 4, 3, 2}}, {{4}}},
                                    {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}, {{1}}},
                                    {{{0, 2, 4, 4}}, {{2, 3, 3, 3}}, {{3}}}});
     plain.large = {{{20, 12, 18, 19}}, {{12, 5, 3, 3}}, {{5}}};
-    const Shape x{1, 6, 8, 8}, w{6, 2, 3, 3};
-    plain.errors = {
-        transpose_refused({6, 8, 8}, w, {}, "needs an input [N, C, H, W], got [6, 8, 8]"),
-        transpose_refused(x, {6, 9}, {},
-                          "the weight must be [in, out / groups, rows, columns], got [6, 9]"),
-        transpose_refused({1, 3, 8, 8}, w, {},
-                          "input [1, 3, 8, 8] has 3 channels; the weight [6, 2, 3, 3] takes 6"),
-        transpose_refused(x, w, {.groups = 4},
-                          "4 groups do not divide the 6 inputs of weight [6, 2, 3, 3]"),
-        transpose_refused(x, w, {.groups = 0}, "groups must be positive, got 0"),
-        transpose_refused(
-            x, w, {.stride = 0},
-            "stride and dilation must be positive and padding 0 or more, got 0, 1 and 0"),
-        transpose_refused(x, w, {.output_padding = 1},
-                          "output_padding must be less than stride or dilation, got 1"),
-        transpose_refused(
-            {1, 6, 1, 8}, w, {.padding = {2, 0}},
-            "input [1, 6, 1, 8] with kernel 3 x 3, padding 2 x 0 gives an output of -1 x 10"),
-        {[=] { conv_transpose2d(ones(x), ones(w), ones({3})); },
-         "conv_transpose2d: the bias is [3], the weight [6, 2, 3, 3] needs [2]"},
-        {[=] { conv_transpose2d(ones(x), ones(w, DType::f64)); },
-         "conv_transpose2d: element types differ: f32 and f64"}};
+    plain.errors = transposed_errors();
     OpCase wide = transposed_row(
         "stride 3 x 2, padding 1, output_padding 2 x 1, dilation 1 x 2, groups 2",
         {.stride = {3, 2}, .padding = 1, .output_padding = {2, 1}, .groups = 2, .dilation = {1, 2}},

@@ -290,6 +290,20 @@ std::map<std::string, Counts> mutate_models(const SuiteOptions& options) {
     return counts;
 }
 
+namespace {
+// Whether the function takes these numbers and its value and gradient are finite.
+bool is_finite_in_f32(const ScaledCase& one) try {
+    const BoundCase bound = bind_case(*one.row, one.inputs);
+    const Tensors narrow = as_leaves(bound.inputs, DType::f32);
+    const auto y = bound.f(narrow).to_vector<double>();
+    const auto g = gradient_of([&] { return bound.f(narrow); }, narrow);
+    const auto finite = [](double value) { return std::isfinite(value); };
+    return std::all_of(y.begin(), y.end(), finite) && std::all_of(g.begin(), g.end(), finite);
+} catch (const ValueError&) {  // a matrix that is no longer positive definite
+    return false;
+}
+}  // namespace
+
 ScaledCase random_case(std::uint64_t number, std::uint64_t seed) {
     Generator generator(seed * 1000003 + number);
     const auto choose = [&generator](std::size_t n) {
@@ -325,15 +339,7 @@ ScaledCase random_case(std::uint64_t number, std::uint64_t seed) {
                 one.inputs.push_back(tensor(values, drawn[i].shape()));
                 one.title += fmt::format(", input {} times 1e{:+.1f}", i, powers[i]);
             }
-            const BoundCase bound = bind_case(*one.row, one.inputs);
-            const Tensors narrow = as_leaves(bound.inputs, DType::f32);
-            const auto y = bound.f(narrow).to_vector<double>();
-            const auto g = gradient_of([&] { return bound.f(narrow); }, narrow);
-            const auto finite = [](double value) { return std::isfinite(value); };
-            if (std::all_of(y.begin(), y.end(), finite) &&
-                std::all_of(g.begin(), g.end(), finite)) {
-                return one;
-            }
+            if (is_finite_in_f32(one)) return one;
             for (double& power : powers) power = attempt == 4 ? 0 : power / 2;
         }
     }

@@ -94,7 +94,6 @@ const std::vector<ClassicalBound>& classical_bounds() {
 
 const std::vector<WithoutRow>& without_row() {
     static const std::vector<WithoutRow> all{
-        {"those of linear and cross_entropy, one after the other", {"linear_cross_entropy"}},
         {"move, choose or count numbers, or compare them: exact",
          {"all",
           "any",
@@ -180,6 +179,7 @@ const std::vector<WithoutRow>& without_row() {
         {"minus the number that the target chooses: exact, and means as above", {"nll_loss"}},
         {"0 or a product with 1 / (1 - p), which is rounded first", {"dropout"}},
         {"compared in double", {"histc", "isclose"}},
+        {"those of linear and cross_entropy, one after the other", {"linear_cross_entropy"}},
         {"composed of functions above, in the range in which the parts are",
          {"adaptive_avg_pool2d", "cdist", "cosine_similarity", "diff", "glu", "hardswish",
           "instance_norm", "kl_div", "lerp", "logit", "selu"}},
