@@ -89,7 +89,9 @@ double Quotients::shake_of_changed(const Sample& above, const Sample& below,
     for (std::size_t k = 0; k < around_.shaken.size(); ++k) {
         double sum = 0;
         for (const std::size_t i : few) sum += w_[i] * (around_.shaken[k][i] - base[i]);
-        most = std::max(most, std::abs(most_change ? of_all_->shakes[k] - sum : sum));
+        const double shake = std::abs(most_change ? of_all_->shakes[k] - sum : sum);
+        // inf - inf, if one that does not change is infinite when shaken: all of them count.
+        most = std::max(most, std::isnan(shake) ? std::abs(of_all_->shakes[k]) : shake);
     }
     return most;
 }

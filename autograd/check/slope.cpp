@@ -90,7 +90,8 @@ public:
         if (const auto done = evidence_.agreement(false)) return *done;
         // As in_noise(), from more values.
         const auto is_enough = [this](const Attempt& fit) {
-            return only_rounds_ && evidence_.by_fit({fit}).verdict == Verdict::pass;
+            return only_rounds_ && !evidence_.is_doubted() &&
+                   evidence_.by_fit({fit}).verdict == Verdict::pass;
         };
         const auto fits = fitted_slopes(line_, quotients_.weights(), 0, is_enough);
         if (fits.empty()) return j;

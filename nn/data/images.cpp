@@ -136,12 +136,25 @@ ImageColumns columns_of(const PixelFields& fields, std::optional<std::size_t> na
     return columns;
 }
 
-// A first line with names: its second field is no pixel. The label's is "label", or the first.
-std::optional<std::size_t> named_label(const PixelFields& fields) {
-    if (fields.size() < 2 || pixel_of(fields[1])) return std::nullopt;
+// A first line with names has no pixels.
+bool is_header(const PixelFields& fields) {
+    return fields.size() > 1 &&
+           std::none_of(fields.begin() + 1, fields.end(),
+                        [](const auto& field) { return pixel_of(field).has_value(); });
+}
+
+// The label's column is called "label", "class" or "target", or is the first, unless that is called
+// as a pixel is: "pixel0".
+std::optional<std::size_t> named_label(const PixelFields& fields, const ImageReading& to,
+                                       const std::string& place) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (column_name(std::string(fields[i])) == "label") return i;
+        const std::string name = column_name(std::string(fields[i]));
+        if (name == "label" || name == "class" || name == "target") return i;
     }
+    const std::string first = column_name(std::string(fields[0]));
+    const bool is_pixel = !first.empty() && first.back() >= '0' && first.back() <= '9';
+    require<IoError>(!to.has_classes || !is_pixel,
+                     "{}: no column is called \"label\", \"class\" or \"target\"", place);
     return std::nullopt;
 }
 
@@ -182,8 +195,8 @@ void read_pixel_columns(const fs::path& file, ImageReading& to) {
         const std::string place = fmt::format("{}:{}", name, ++line);
         if (bare_field(text).empty()) continue;
         split_line(text, separator, fields);
-        if (line == 1 && fields.size() > 1 && !pixel_of(fields[1])) {
-            named = named_label(fields);
+        if (line == 1 && is_header(fields)) {
+            named = named_label(fields, to, place);
             continue;
         }
         if (!columns) columns = columns_of(fields, named, to, place);
@@ -341,7 +354,9 @@ ImagesByClass read_images_by_class(const fs::path& path, const WantedImages& wan
 ImageSet read_images(const fs::path& path, const ImageSize& size) {
     ImageReading reading{.images = ImageCollector(size), .has_classes = false, .wanted = size};
     read_any(path, reading);
-    return reading.images.take();
+    ImageSet images = reading.images.take();
+    require<IoError>(images.count() > 0, "{}: has no images", shown_name(path));
+    return images;
 }
 
 }  // namespace tapestry

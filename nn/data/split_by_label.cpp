@@ -8,7 +8,8 @@ SplitByLabel split_by_label(const std::vector<std::int64_t>& targets, std::int64
     constexpr std::int64_t kOneOf = 10;
     std::vector<std::int64_t> counts(static_cast<std::size_t>(labels), 0), seen(counts);
     for (const std::int64_t target : targets) ++counts[static_cast<std::size_t>(target)];
-    SplitByLabel split{.train = {}, .held_out = {}, .single = std::ranges::count(counts, 1)};
+    SplitByLabel split{
+        .train = {}, .held_out = {}, .single = std::count(counts.begin(), counts.end(), 1)};
     for (std::size_t i = 0; i < targets.size(); ++i) {
         const auto label = static_cast<std::size_t>(targets[i]);
         const std::int64_t n = ++seen[label], of = counts[label];

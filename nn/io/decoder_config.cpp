@@ -114,6 +114,11 @@ LlamaConfig read_decoder_config(const ConfigFile& file, const DecoderFormat& for
     if (format.rotary_base != nullptr) read_rotary(file, format, config);
     read_feed_forward(file, format, config);
     if (format.read_more != nullptr) format.read_more(file, config);
+    // Negative ones could outweigh others in the number of parameters.
+    const std::int64_t least =
+        std::min({config.vocab, config.context, config.layers, config.heads, config.kv_heads,
+                  config.head_dim, config.dim, config.hidden, config.window});
+    require<IoError>(least >= 0, "{}: a size is negative: {}", file.path(), least);
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
                      file.path(), config.norm_eps);
     return config;

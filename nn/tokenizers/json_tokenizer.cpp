@@ -310,7 +310,8 @@ std::size_t JsonTokenizer::sure_end(std::string_view text) const {
 }
 
 // Of text that is to be normalized: only where a segment begins has its beginning the same form
-// whatever follows. So the beginning is shortened until the form's sure end is such a place.
+// whatever follows. So the beginning is shortened until the form's sure end is such a place. Every
+// attempt splits the text again: in one without a place (a run of letters and marks) few are made.
 std::size_t JsonTokenizer::sure_end_normalized(std::string_view text) const {
     std::size_t size = last_segment(text, text.size(), *form_);
     const bool is_normal = unicode::is_surely_normal(text.substr(0, size), *form_);
@@ -318,8 +319,11 @@ std::size_t JsonTokenizer::sure_end_normalized(std::string_view text) const {
     if (!is_normal) normal = unicode::normalize(text.substr(0, size), *form_);
     std::string_view known = is_normal ? text.substr(0, size) : std::string_view(normal);
     std::size_t end = sure_end(known);
-    while (end > 0 && end < known.size() &&
-           !unicode::begins_segment(utf8::step(known, end).code, *form_)) {
+    constexpr int kAttempts = 16;
+    for (int i = 0; end > 0 && end < known.size() &&
+                    !unicode::begins_segment(utf8::step(known, end).code, *form_);
+         ++i) {
+        if (i == kAttempts) return 0;
         known = known.substr(0, last_segment(known, end, *form_));
         end = sure_end(known);
     }

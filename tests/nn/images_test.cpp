@@ -147,6 +147,14 @@ TEST_CASE("images: rows of a label and pixels") {
     wrong("a\n", ":1: has 0 pixels, which are no square image");
     wrong("a,0\na,1\n", ": a classifier needs at least 2 classes, and these images have 1");
     wrong("\n", ": has no images");
+    // A first row with a pixel is no header; one that names only pixels has no label.
+    wrong("a,-1,1,2,3\nb,1,2,3,4\n", ":1: field 2 is '-1'; a pixel is");
+    wrong("pixel0,pixel1,pixel2,pixel3,digit\n0,1,2,255,7\n",
+          ":1: no column is called \"label\", \"class\" or \"target\"");
+    test::spill(csv, "pixel0,pixel1,pixel2,pixel3,Class\n0,1,2,255,7\n3,4,5,6,b\n");
+    CHECK_EQ(read_images_by_class(csv).hash, all.hash);
+    test::spill(csv, "pixel0,pixel1,pixel2,pixel3\n");
+    check_message<IoError>([&] { read_images(csv, {2, 2, 1}); }, ": has no images");
 }
 
 TEST_CASE("images: IDX, with the labels in the file beside") {

@@ -30,7 +30,7 @@ const LlamaConfig& checked(const LlamaConfig& config) {
 }
 
 MultiHeadAttentionConfig attention_config(const LlamaConfig& config, std::int64_t number) {
-    const bool is_windowed = (number + 1) % config.window_every == 0;
+    const bool is_windowed = config.window_every > 0 && (number + 1) % config.window_every == 0;
     std::optional<double> scale;
     if (config.attention_scale > 0) scale = config.attention_scale;
     return {.dim = config.dim,

@@ -182,7 +182,8 @@ Batch ImageTask::batch_from(const ImageSet& images, const std::vector<std::int64
     auto* pixels = batch.inputs.mutable_data<std::int64_t>();
     auto* classes = batch.targets.mutable_data<std::int64_t>();
     for (const std::size_t row : rows) {
-        pixels = std::ranges::copy(images.image(row), pixels).out;
+        const auto from = images.image(row);
+        pixels = std::copy(from.begin(), from.end(), pixels);
         *classes++ = targets[row];
     }
     return batch;
