@@ -1,6 +1,7 @@
 // tapestry classify: labels texts, a line each, or images, with a classifier that `tapestry train
 // --task classify` or `--task image` has trained.
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
@@ -29,7 +30,8 @@ struct ClassifySettings {
 std::string line_of(const std::vector<LabelProbability>& labels) {
     std::string line;
     for (const LabelProbability& one : labels) {
-        line += fmt::format("{}{}\t{:.4f}", line.empty() ? "" : "\t", one.label, one.probability);
+        line += fmt::format("{}{}\t{:.4f}", line.empty() ? "" : "\t", utf8::printable(one.label),
+                            one.probability);
     }
     return line;
 }

@@ -9,6 +9,8 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/models/lora.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/reduction.h>
 
 #include <filesystem>
 #include <memory>
@@ -28,10 +30,22 @@ int run_merge(const MergeSettings& s) {
         require<IoError>(!is_there(out / name), "{}: already contains {}; choose another directory",
                          shown(out), name);
     }
+    std::error_code absent;
+    require(!std::filesystem::equivalent(std::filesystem::path(s.model) / kAdapterFolder, s.adapter,
+                                         absent),
+            "merge: the weights of {} contain the updates of {} already; --model must be the model "
+            "that the run began from",
+            s.model, s.adapter);
     LoadedModel loaded = load_model(s.model);
     const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
     const std::size_t count = load_adapter(s.adapter, *loaded.model);
-    save_model(out, *merged(*loaded.model), tokenizer);
+    const std::unique_ptr<LanguageModel> sum = merged(*loaded.model);
+    for (const auto& [name, weight] : sum->named_parameters()) {
+        if (all(isfinite(weight)).item() != 0) continue;
+        fail("merge: {} of the sum is not finite: the updates of {} are too large or damaged", name,
+             s.adapter);
+    }
+    save_model(out, *sum, tokenizer);
     print("saved in {}: {} of {} added to the weights of {}\n", utf8::printable(s.out),
           pluralize(static_cast<std::int64_t>(count), "update"), utf8::printable(s.adapter),
           utf8::printable(s.model));

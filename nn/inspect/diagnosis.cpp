@@ -262,6 +262,15 @@ const std::array kRules{
                              (loss_of(f) > f.guessing - kNoise || uses_nothing(f));
                   },
                   high_text, high_advice, high_command},
+    DiagnosisRule{"worse_than_its_start", DiagnosisVerdict::bad,
+                  [](const RunFacts& f) { return is_worse_than_its_start(f, loss_of(f)); },
+                  [](const RunFacts& f) {
+                      return fmt::format(
+                          "{} is {:.4f}, above the {:.4f} of the model it began from", loss_name(f),
+                          loss_of(f), f.first.value);
+                  },
+                  [](const RunFacts& f) { return fmt::format("try {}", rate_text(f.lr / 10)); },
+                  [](const RunFacts& f) { return at_rate(f, f.lr / 10); }},
     DiagnosisRule{"unstable", DiagnosisVerdict::bad,
                   [](const RunFacts& f) { return f.last.step >= kEarly && has_risen(f); },
                   [](const RunFacts& f) {
@@ -283,7 +292,7 @@ const std::array kRules{
                                                          f.lowest_val.value, f.lowest_val.step)
                                            : "";
             return fmt::format(
-                "the model memorises its text: the validation loss is "
+                "the model memorises what it learns from: the validation loss is "
                 "{:.4f}{}, while the training loss is {:.4f}",
                 f.val.value, lowest, f.recent);
         },
@@ -326,22 +335,24 @@ const std::array kRules{
         },
         [](const RunFacts& f) { return fmt::format("try {}", rate_text(higher_rate(f))); },
         [](const RunFacts& f) { return at_rate(f, higher_rate(f)); }},
-    DiagnosisRule{
-        "good", DiagnosisVerdict::good,
-        [](const RunFacts& f) {
-            // Counting alone knows nothing of what a translator or classifier reads.
-            const double least = known(f.pairs) ? std::min(f.pairs, f.guessing) : 0.5 * f.counting;
-            return !f.running && f.val.step > 0 && has_learned(f) && loss_of(f) < least - 0.01;
-        },
-        [](const RunFacts& f) {
-            const bool pairs = known(f.pairs);
-            return fmt::format(
-                "the run went well: {} is {:.4f}, counting {} gives "
-                "{:.4f}",
-                loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
-                pairs ? f.pairs : f.counting);
-        },
-        nothing, sampling},
+    DiagnosisRule{"good", DiagnosisVerdict::good,
+                  [](const RunFacts& f) {
+                      // Counting alone knows nothing of what a translator or classifier reads.
+                      const double least =
+                          known(f.pairs) ? std::min(f.pairs, f.guessing) : 0.5 * f.counting;
+                      return !f.running && f.val.step > 0 && has_learned(f) &&
+                             loss_of(f) < least - 0.01 &&
+                             !is_worse_than_its_start(f, loss_of(f) + kNoise);
+                  },
+                  [](const RunFacts& f) {
+                      const bool pairs = known(f.pairs);
+                      return fmt::format(
+                          "the run went well: {} is {:.4f}, counting {} gives "
+                          "{:.4f}",
+                          loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
+                          pairs ? f.pairs : f.counting);
+                  },
+                  nothing, sampling},
     DiagnosisRule{"needs_steps", DiagnosisVerdict::open,
                   [](const RunFacts& f) {
                       return !f.running && f.last.step >= 5 * kEarly && known(f.pairs) &&

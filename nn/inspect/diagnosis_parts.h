@@ -2,6 +2,8 @@
 // they suggest (command_words.cpp). Internal to nn/inspect.
 #pragma once
 
+#include <tapestry/nn/inspect/diagnosis.h>
+
 #include <string>
 #include <vector>
 
@@ -12,5 +14,9 @@ double clearly_above(double guessing);
 
 /// The words of a shell command, with their quotes.
 std::vector<std::string> words_of(const std::string& command);
+
+/// Whether a run that began from a trained model is worse than that was in its first step, beyond
+/// the noise of a batch.
+bool is_worse_than_its_start(const RunFacts& facts, double loss);
 
 }  // namespace tapestry

@@ -53,6 +53,13 @@ constexpr std::array<UpdateName, 5> kGptNames{{
     {"feed_forward.down.lora", "mlp.c_proj"},
 }};
 
+// Modules of the other families have other names there, and query, key and value share one.
+bool has_peft_names(const ModelConfig& config) {
+    const auto* const decoder = std::get_if<LlamaConfig>(&config);
+    return decoder == nullptr || decoder->family == LlamaFamily::llama ||
+           decoder->family == LlamaFamily::qwen3;
+}
+
 bool has_gpt2_names(const ModelConfig& config) { return std::holds_alternative<GPTConfig>(config); }
 
 template <std::size_t N>
@@ -214,7 +221,7 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
                    const ModelConfig& config, const NamedTensors& weights,
                    const std::string& base) {
     const auto updates = lora_updates(model);
-    if (updates.empty()) return;
+    if (updates.empty() || !has_peft_names(config)) return;
     const std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
     NamedTensors tensors;
     std::vector<std::string> targets;
@@ -248,6 +255,9 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     std::map<std::string, Tensor> stored;
     for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
     const ModelConfig kind = model.model_config();
+    require(has_peft_names(kind),
+            "{}: adapters of a {} are not read: only of GPT-2, Llama and Qwen3", file,
+            model.kind());
     std::size_t count = 0;
     std::vector<std::tuple<LoraSite, Tensor, Tensor>> found;
     for (const LoraSite& site : lora_sites(model)) {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -56,12 +57,22 @@ void check_lora_given(const RunRequest& r) {
     }
 }
 
+// Files of a run below a directory of images would be read as images by the next one.
+void check_outside_images(const RunRequest& r) {
+    if (r.config.task != "image" || !fs::is_directory(r.config.text)) return;
+    const fs::path data = fs::weakly_canonical(r.config.text), out = fs::weakly_canonical(r.out);
+    const auto [rest, inside] = std::mismatch(data.begin(), data.end(), out.begin(), out.end());
+    require(rest != data.end(), "train: --out {} is in the directory of images {}", shown(r.out),
+            shown(r.config.text));
+}
+
 std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, const Told& told) {
     require(!r.resume || !data_name(r.config).empty(),
             "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
     check_lora_given(r);
+    check_outside_images(r);
     const bool ends = std::find(r.given.begin(), r.given.end(), "min_lr") != r.given.end();
     require(!ends || r.config.min_lr <= r.config.lr,
             "train: --min-lr must be at most --lr {}, got {}", r.config.lr, r.config.min_lr);
@@ -78,12 +89,26 @@ void check_overrides(const RunRequest& r) {
     }
 }
 
+// Whether a run wrote these numbers: a line begins with its event or step. A run may have been
+// killed before its first line.
+bool is_of_a_run(const fs::path& metrics) {
+    std::ifstream file(metrics);
+    std::string beginning(8, '\0');
+    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    return beginning.empty() || beginning == R"({"event")" || beginning.starts_with(R"({"step")");
+}
+
 // A new run replaces a run or a model only on request, and a model that another program wrote
 // never. A run that was killed before its first save has nothing to lose.
 void check_vacant(const RunRequest& r) {
     const fs::path out = r.out;
     const auto has = [&out](const char* name) { return is_there(out / name); };
-    const bool is_run = has(kMetricsName) || has(kCheckpointsFolder);
+    require<IoError>(!has(kMetricsName) || is_of_a_run(out / kMetricsName),
+                     "{}: contains a {} that no run wrote; choose another directory", shown(out),
+                     kMetricsName);
+    const bool is_run =
+        has(kMetricsName) || (has(kCheckpointsFolder) && !stored_checkpoints(out).empty());
     const bool has_model = has(kConfigName) || has(kWeightsName);
     const bool has_tokenizer = has(kTokenizerName) || has("vocab.json") || has("merges.txt");
     if (!is_run && !has_model && !has_tokenizer) {

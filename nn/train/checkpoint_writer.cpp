@@ -125,6 +125,11 @@ void check_can_write(const RunDirectory& directory, const Session& session,
         }
     }
     if (contents.best) check_best(commit, session);
+    if (session.config().lora > 0) {
+        for (const char* const name : {kAdapterConfigName, kAdapterWeightsName}) {
+            commit.check_place(fmt::format("{}/{}", kAdapterFolder, name));
+        }
+    }
     check_replaceable(directory.path() / kMetricsName);
     session.task().write_description(commit, "");
     write_weights(commit, "", session.config().model_config(),

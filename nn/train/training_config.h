@@ -190,7 +190,7 @@ private:
         field("lora_alpha", &C::lora_alpha, "Factor of LoRA's updates, times their rank",
               {.low = kSmallestAlpha, .high = 1e6});
         field("lora_dropout", &C::lora_dropout, "Dropout on the inputs of LoRA's updates",
-              {.low = 0, .high = 1});
+              {.low = 0, .high = 0.99});
         field("lora_targets", &C::lora_targets,
               "Matrices that LoRA updates: query, key, value, output, gate, up, down, head, or "
               "q_proj, c_attn, ...; default: query and value, or a GPT's qkv");

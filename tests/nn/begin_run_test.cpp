@@ -134,6 +134,24 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     std::ofstream(place.scratch / "m" / "config.json") << R"({"model_type": "gpt2"})";
     check_message<IoError>([&] { place.begin(request); },
                            "contains a model that another program wrote");
+    fs::create_directory(place.scratch / "m" / "checkpoints");  // empty: no run's
+    check_message<IoError>([&] { place.begin(request); },
+                           "contains a model that another program wrote");
+}
+
+TEST_CASE("begin run: numbers that no run wrote are kept, whatever was asked for") {
+    BegunPlace place;
+    RunRequest request = place.request("mine");
+    fs::create_directory(place.scratch / "mine");
+    const fs::path metrics = place.scratch / "mine" / "metrics.jsonl";
+    std::ofstream(metrics) << "precious";
+    for (const bool overwrite : {false, true}) {
+        request.overwrite = overwrite;
+        check_message<IoError>([&] { place.begin(request); },
+                               "contains a metrics.jsonl that no run wrote; choose another "
+                               "directory");
+    }
+    CHECK(slurp(metrics) == "precious");
 }
 
 TEST_CASE("begin run: what cannot begin leaves no directory behind") {

@@ -69,6 +69,21 @@ TEST_CASE("diagnosis: silent without a clear sign") {
     CHECK_EQ(rule_of(clipped), "good");
 }
 
+TEST_CASE("diagnosis: worse than the model that a run began from") {
+    RunFacts f = facts(
+        400, [](double t) { return 0.9 + t; }, 1.9);
+    f.command = "tapestry train --model base --text t.txt --lr 0.01 --out m";
+    f.lr = 0.01;
+    CHECK_EQ(rule_of(f), "worse_than_its_start");
+    CHECK_EQ(diagnose(f).text.substr(0, 52),
+             "the validation loss is 1.9000, above the 0.8725 of t");
+    CHECK_EQ(diagnose(f).command, "tapestry train --model base --text t.txt --lr 0.001 --out m-2");
+    f = facts(
+        400, [](double t) { return 0.9 - 0.1 * t; }, 0.85);
+    f.command = "tapestry train --model base --text t.txt --out m";
+    CHECK_EQ(rule_of(f), "good");
+}
+
 TEST_CASE("diagnosis: a learning rate that is too high") {
     RunFacts f = facts(100, [](double t) { return t < 0.02 ? 4.2 : 9.5; });
     f.lr = 10;

@@ -309,6 +309,30 @@ TEST_CASE("LoRA: an earlier step can be rewound to") {
            slurp(place.scratch / "third" / "model.safetensors")));
 }
 
+TEST_CASE("LoRA: an adapter that is in the way is refused before the first step") {
+    const LoraPlace place;
+    fs::create_directories(place.out / "adapter");
+    std::ofstream(place.out / "adapter" / kAdapterConfigName) << "{}";
+    const auto start = [&] { train_shared(place, place.lora_config(), {.last = 1}); };
+    check_message<IoError>(start, "adapter_config.json': a file of that name is there that is not");
+    CHECK_FALSE(fs::exists(place.out / kMetricsName));
+}
+
+TEST_CASE("LoRA: families whose modules have other names in PEFT leave no adapter") {
+    LoraPlace place;
+    TrainingConfig first = place.config();
+    first.set_model(LlamaConfig{.family = LlamaFamily::gpt_neox,
+                                .context = 8,
+                                .layers = 1,
+                                .heads = 2,
+                                .kv_heads = 2,
+                                .dim = 16});
+    save_task(place.base, Session(first).task());
+    train_shared(place, place.lora_config(), {.last = 2});
+    CHECK(fs::exists(place.out / "model.safetensors"));
+    CHECK_FALSE(fs::exists(place.out / "adapter"));
+}
+
 TEST_CASE("LoRA: what a run says and refuses") {
     const LoraPlace place;
     TrainingConfig config = place.lora_config();
