@@ -38,7 +38,8 @@ std::int64_t cholesky_one(T* a, std::int64_t n) {
     return -1;
 }
 
-Tensor symmetric(const Tensor& a) { return mul(add(a, transposed(a)), 0.5); }
+// Halved first: sums may overflow.
+Tensor symmetric(const Tensor& a) { return add(mul(a, 0.5), mul(transposed(a), 0.5)); }
 
 struct CholeskyOp final : Op {
     explicit CholeskyOp(const Tensor& l) : Op("cholesky", {l}) {}

@@ -167,8 +167,10 @@ WindowAxis enlarged(std::string_view op, std::int64_t size, std::int64_t kernel,
                 padding < kMost,
             "{}: stride and dilation must be positive and padding 0 or more, got {}, {} and {}", op,
             stride, dilation, padding);
-    require(added >= 0 && (added < stride || added < dilation),
-            "{}: output_padding must be less than stride or dilation, got {}", op, added);
+    require(added >= 0 && added < stride, "{}: output_padding must be less than the stride, got {}",
+            op, added);
+    require<ShapeError>(size > 0 && kernel > 0, "{}: input and kernel need elements, got {} and {}",
+                        op, size, kernel);
     return {(size - 1) * stride - 2 * padding + dilation * (kernel - 1) + added + 1, kernel, stride,
             padding, dilation};
 }

@@ -51,7 +51,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
 struct ConvTranspose1dOptions {
     std::int64_t stride = 1;          ///< from one position of the kernel to the next
     std::int64_t padding = 0;         ///< elements cut off at either side
-    std::int64_t output_padding = 0;  ///< elements added at the end, less than stride or dilation
+    std::int64_t output_padding = 0;  ///< elements added at the end, less than the stride
     std::int64_t groups = 1;          ///< as in Conv1dOptions
     std::int64_t dilation = 1;        ///< from one element of the kernel to the next
 };
@@ -60,7 +60,7 @@ struct ConvTranspose1dOptions {
 struct ConvTranspose2dOptions {
     Size2d stride = 1;          ///< from one place of the kernel to the next
     Size2d padding = 0;         ///< pixels cut off at all four sides
-    Size2d output_padding = 0;  ///< rows and columns added at the end
+    Size2d output_padding = 0;  ///< rows and columns added at the end, less than the stride
     std::int64_t groups = 1;    ///< as in Conv1dOptions
     Size2d dilation = 1;        ///< from one pixel of the kernel to the next
 };
@@ -72,7 +72,7 @@ struct ConvTranspose2dOptions {
 ///
 /// Gradient: conv2d of g to x, and the weight's of conv2d with x and g exchanged. Throws ShapeError
 /// if shapes do not fit or the output would have no pixel; ValueError as conv2d, and unless
-/// output_padding is less than stride or dilation.
+/// output_padding is less than the stride (PyTorch also takes less than the dilation).
 /// Source: Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning",
 /// section 4.
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},

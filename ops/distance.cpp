@@ -3,6 +3,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 
 #include <limits>
@@ -14,6 +15,11 @@ Tensor cosine_similarity(const Tensor& x, const Tensor& y, int axis, double eps)
     check_same_dtype("cosine_similarity", x, y);
     require(eps > 0, "cosine_similarity: eps must be positive, got {}", eps);
     const Shape shape = broadcast_shapes("cosine_similarity", x.shape(), y.shape());
+    if (is_narrow(x.dtype())) {
+        return in_f32(
+            [=](const Tensor& a, const Tensor& b) { return cosine_similarity(a, b, axis, eps); }, x,
+            y);
+    }
     // From the end, so it means the same for both.
     const int along = normalize_axis("cosine_similarity", axis, shape.rank()) - shape.rank();
     const auto direction = [&](const Tensor& v) {

@@ -6,9 +6,9 @@
 namespace tapestry {
 
 /// The cosine of the angle between vectors along `axis`, of two tensors of one floating-point dtype
-/// whose shapes broadcast: x . y / (max(|x|, eps) max(|y|, eps)), without overflow; 0 for a vector
-/// of zeros. Gradient: that of the formula. Throws DTypeError, ShapeError, and ValueError unless
-/// eps > 0.
+/// whose shapes broadcast: x . y / (max(|x|, eps) max(|y|, eps)); 0 for a vector of zeros. The
+/// norms must be in range. Gradient: that of the formula. Throws DTypeError, ShapeError, and
+/// ValueError unless eps > 0.
 Tensor cosine_similarity(const Tensor& x, const Tensor& y, int axis = -1, double eps = 1e-8);
 
 /// The distance |x_i - y_j|_p of every vector of x [..., P, M] from every one of y [..., R, M]:

@@ -27,9 +27,7 @@ void check_vacant(const ExportSettings& s) {
     const std::filesystem::path out = s.out;
     const auto has = [&out](const char* name) { return is_there(out / name); };
     if (!has(kConfigName) && !has(kWeightsName)) {
-        const bool has_tokenizer = has("vocab.json") || has("merges.txt") || has(kTokenizerName) ||
-                                   has(kCharTokenizerName);
-        require<IoError>(s.overwrite || !has_tokenizer,
+        require<IoError>(s.overwrite || !(has("vocab.json") || has("merges.txt")),
                          "{}: already contains a tokenizer; --overwrite replaces it", shown(out));
         return;
     }
@@ -40,9 +38,6 @@ void check_vacant(const ExportSettings& s) {
         s.overwrite,
         "{}: already contains a model in Hugging Face's format; --overwrite replaces it",
         shown(out));
-    require<IoError>(has(kManifestName),
-                     "{}: contains a model that another program wrote; choose another directory",
-                     shown(out));
 }
 
 int run_export(const ExportSettings& s) {

@@ -7,10 +7,10 @@
 namespace tapestry {
 
 bool is_worse_than_its_start(const RunFacts& f, double loss) {
-    constexpr double kNoise = 0.1;       // nats by which a batch's loss fluctuates
-    constexpr std::int64_t kEarly = 20;  // steps that show nothing yet
-    return !f.running && f.last.step >= kEarly && !option_in(f.command, "--model").empty() &&
-           f.first.value < f.guessing - kNoise && loss > f.first.value + kNoise;
+    constexpr double kOfABatch = 0.1;       // nats by which a batch's loss fluctuates
+    constexpr std::int64_t kFewSteps = 20;  // steps that show nothing yet
+    return !f.running && f.last.step >= kFewSteps && !option_in(f.command, "--model").empty() &&
+           f.first.value < f.guessing - kOfABatch && loss > f.first.value + kOfABatch;
 }
 
 double clearly_above(double guessing) { return guessing + std::max(1.0, 0.25 * guessing); }

@@ -197,7 +197,7 @@ std::vector<ErrorCase> transposed_errors() {
                 x, w, {.stride = 0},
                 "stride and dilation must be positive and padding 0 or more, got 0, 1 and 0"),
             transpose_refused(x, w, {.output_padding = 1},
-                              "output_padding must be less than stride or dilation, got 1"),
+                              "output_padding must be less than the stride, got 1"),
             transpose_refused(
                 {1, 6, 1, 8}, w, {.padding = {2, 0}},
                 "input [1, 6, 1, 8] with kernel 3 x 3, padding 2 x 0 gives an output of -1 x 10"),
