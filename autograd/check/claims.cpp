@@ -150,8 +150,8 @@ Claims::Gradients Claims::shaken_gradients(std::vector<Values> weights, std::uin
 std::span<const ClaimedGradient> Claims::together(std::size_t leaf) const {
     const bool in_classes = !options_.limits.lost_may_pass && together_ > 1;
     const auto& all = claims_[leaf];
-    return {all.begin() + (in_classes ? 1 : 0),
-            all.begin() + static_cast<std::ptrdiff_t>(together_)};
+    const std::size_t first = in_classes ? 1 : 0;
+    return {all.data() + first, together_ - first};
 }
 
 std::vector<ClaimedGradient> Claims::with_each(std::size_t leaf) const {

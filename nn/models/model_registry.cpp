@@ -131,7 +131,7 @@ LlamaConfig gpt_neo_defaults() {
 }
 
 // Models of texts.
-std::vector<ModelRow> language_rows() {
+std::vector<ModelRow> rows_of_texts() {
     return {{.name = "gpt",
              .title = "GPT",
              .phrase = "a GPT",
@@ -168,7 +168,7 @@ std::vector<ModelRow> language_rows() {
 }
 
 // Models of the other tasks.
-std::vector<ModelRow> task_rows() {
+std::vector<ModelRow> rows_of_tasks() {
     return {
         {.name = "bag",
          .title = "Bag of n-grams",
@@ -214,8 +214,8 @@ std::vector<ModelRow> task_rows() {
 
 const std::vector<ModelRow>& model_rows() {
     static const std::vector<ModelRow> rows = [] {
-        std::vector<ModelRow> all = language_rows();
-        for (ModelRow& row : task_rows()) all.push_back(std::move(row));
+        std::vector<ModelRow> all = rows_of_texts();
+        for (ModelRow& row : rows_of_tasks()) all.push_back(std::move(row));
         return all;
     }();
     return rows;
