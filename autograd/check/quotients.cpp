@@ -105,7 +105,7 @@ double Quotients::noise(const Sample& above, const Sample& below,
                         const Difference& difference) const {
     const auto& base = around_.base.values;
     if (!of_all_) {
-        of_all_ = {.size = size_of(w_, base)};
+        of_all_.emplace().size = size_of(w_, base);
         for (const auto& shaken : around_.shaken) {
             of_all_->shakes.push_back(weighted_difference(w_, shaken, base));
             of_all_->shake = std::max(of_all_->shake, std::abs(of_all_->shakes.back()));
