@@ -59,8 +59,8 @@ Tensor where(const Tensor& condition, double a, const Tensor& b);
 /// low > high or either is NaN, and for i64 if a bound is neither whole nor infinite.
 Tensor clamp(const Tensor& x, double low, double high);
 
-/// (1 - w) a + w b for tensors of one dtype, floating-point: linear interpolation, exact at 0
-/// and 1. Shapes broadcast. Gradient: (1 - w) g to a, w g to b.
+/// (1 - w) a + w b for tensors of one dtype, floating-point: linear interpolation; of finite
+/// numbers exact at 0 and 1. Shapes broadcast. Gradient: (1 - w) g to a, w g to b.
 Tensor lerp(const Tensor& a, const Tensor& b, double w);
 
 /// add, sub, mul and div as operators; a double is a constant of the tensor's type.

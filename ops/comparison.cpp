@@ -100,6 +100,8 @@ Tensor logical_xor(const Tensor& a, const Tensor& b) {
 // ---- nearly equal -------------------------------------------------------------------------------
 
 Tensor isclose(const Tensor& a, const Tensor& b, double relative, double absolute, bool equal_nan) {
+    require(relative >= 0 && absolute >= 0, "isclose: tolerances must be >= 0, got {} and {}",
+            relative, absolute);
     const auto close = [=](auto of_a, auto of_b) {
         const auto p = static_cast<double>(of_a), q = static_cast<double>(of_b);
         if (std::isnan(p) || std::isnan(q)) return equal_nan && std::isnan(p) && std::isnan(q);

@@ -37,7 +37,8 @@ Tensor logical_xor(const Tensor& a, const Tensor& b);
 // ---- nearly equal -------------------------------------------------------------------------------
 
 /// |a - b| <= absolute + relative |b|, for tensors of one dtype (any), in double. Equal infinities
-/// are close, NaN only to NaN, if `equal_nan`. Throws DTypeError and ShapeError.
+/// are close, NaN only to NaN, if `equal_nan`. Throws DTypeError, ShapeError, and ValueError for a
+/// tolerance below 0.
 Tensor isclose(const Tensor& a, const Tensor& b, double relative = 1e-5, double absolute = 1e-8,
                bool equal_nan = false);
 /// Whether all elements are. True for no elements.

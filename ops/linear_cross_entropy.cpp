@@ -34,7 +34,7 @@ constexpr std::int64_t kSliceBytes = std::int64_t{64} << 20;
 // A multiple of the rows that the kernels of products take at a time.
 constexpr std::int64_t kSliceRows = 64;
 
-// Depends on the sizes alone: the sums over slices are the same for any number of threads.
+// Depends only on the sizes: the sums over slices are the same for any number of threads.
 std::int64_t rows_per_slice(std::int64_t rows, std::int64_t classes, DType dtype) {
     const auto size = static_cast<std::int64_t>(size_of(dtype));
     const std::int64_t most = kSliceBytes / std::max<std::int64_t>(1, classes * size);
@@ -50,7 +50,7 @@ CrossEntropyOptions for_rows(const Options& o) {
 
 // ---- slices -------------------------------------------------------------------------------------
 
-// What the forward pass computes of x [R, C]. The gradients are undefined unless wanted.
+// The results of the forward pass for x [R, C]. The gradients are undefined unless wanted.
 struct Computed {
     Tensor losses;     // [R]
     Tensor to_x;       // [R, C], of x's dtype

@@ -298,10 +298,6 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
     return squeeze(pooled(average, unsqueeze(x, 2), plan), 2);
 }
 
-// ---- interpolate --------------------------------------------------------------------------------
-// Rows first, then columns, each selected by index or interpolated between two; gradients come from
-// index_select and mul.
-
 // ---- means of a given number of windows ---------------------------------------------------------
 
 namespace {
@@ -332,6 +328,10 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size) {
     const Tensor rows = window_means(h, size.rows, x.dtype());        // [P, H]
     return matmul(matmul(rows, x), transpose(columns, 0, 1));
 }
+
+// ---- interpolate --------------------------------------------------------------------------------
+// Rows first, then columns, each selected by index or interpolated between two; gradients come from
+// index_select and mul.
 
 namespace {
 

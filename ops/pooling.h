@@ -45,7 +45,8 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 
 /// Means of windows whose number is given: [N, C, H, W] to [N, C, P, Q] with `size` P x Q. Window
 /// (p, q) has rows floor(p H / P) to ceil((p + 1) H / P) - 1 and columns likewise, so neighbours
-/// may share some. Gradient: g divided equally among the window's pixels. Throws ShapeError for
+/// may share some. Unless the sizes divide H and W, an inf or NaN spoils all windows of its row and
+/// column. Gradient: g divided equally among the window's pixels. Throws ShapeError for
 /// another rank, an image without pixels, or a size that is not positive.
 Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size);
 

@@ -25,7 +25,7 @@ double weighted_difference(const std::vector<double>& w, const std::vector<doubl
 /// Whether all outputs with a nonzero weight are finite.
 bool all_finite(const std::vector<double>& w, const std::vector<double>& y);
 
-/// What a quotient needs to know of f at two points, `above` and `below`, and at x, `base`.
+/// The facts that a quotient needs of f at two points, `above` and `below`, and at x, `base`.
 struct Difference {
     bool is_finite = true;    ///< where the weights are not 0
     bool moved = false;       ///< there they differ
@@ -36,7 +36,8 @@ struct Difference {
 Difference difference_of(const std::vector<double>& w, const std::vector<double>& above,
                          const std::vector<double>& below, const std::vector<double>& base);
 
-/// What a claim and the same with bits shaken say along u, without entries that are not finite.
+/// The difference along u between a claim and the same with bits shaken, without entries that are
+/// not finite.
 struct Shaken {
     double change = 0;   ///< <shaken - gradient, u>
     double squares = 0;  ///< of the terms of this sum

@@ -60,7 +60,7 @@ struct WantedImages {
 ///   .csv, .tsv         a label and the pixels of a grey image in each row, 0 to 255, row by row. A
 ///                      first line may name the columns, the label's "label". Images are square, or
 ///                      as `wanted` says.
-///   an IDX file        the format of MNIST, images of 8 bits; the labels are in a file beside it,
+///   an IDX file        the format of MNIST, images of 8 bits; the labels are in a file next to it,
 ///                      whose name has "labels" for "images" and "idx1" for "idx3"
 /// Files and folders whose names begin with a dot are skipped. Values of PGM and PPM are scaled
 /// from their maximum to 255.

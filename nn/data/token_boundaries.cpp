@@ -1,7 +1,5 @@
 #include <tapestry/nn/data/token_boundaries.h>
 
-#include <utility>
-
 namespace tapestry {
 namespace {
 
@@ -43,7 +41,7 @@ void TokenBoundaries::add(std::string_view token) {
     for (std::size_t at = 1; at < token.size(); ++at) {
         if (!is_candidate(token, at)) continue;
         if (const std::uint64_t pair = pair_at(token, at)) {
-            insert(pair);
+            pairs_.insert(pair);
         } else {
             bytes_.set(bytes_at(token, at));
         }
@@ -54,31 +52,9 @@ std::size_t TokenBoundaries::next(std::string_view word, std::size_t from) const
     for (std::size_t at = from + 1; at < word.size(); ++at) {
         if (!is_candidate(word, at) || bytes_[bytes_at(word, at)]) continue;
         const std::uint64_t pair = pair_at(word, at);
-        if (pair != 0 && !contains(pair)) return at;
+        if (pair != 0 && !pairs_.contains(pair)) return at;
     }
     return word.size();
-}
-
-std::size_t TokenBoundaries::place_of(std::uint64_t pair) const {
-    const std::size_t mask = pairs_.size() - 1;
-    // The golden ratio spreads pairs over the upper bits (Knuth, volume 3, section 6.4).
-    std::size_t at = (pair * 0x9E3779B97F4A7C15U) >> 32 & mask;
-    while (pairs_[at] != 0 && pairs_[at] != pair) at = (at + 1) & mask;
-    return at;
-}
-
-bool TokenBoundaries::contains(std::uint64_t pair) const { return pairs_[place_of(pair)] != 0; }
-
-void TokenBoundaries::insert(std::uint64_t pair) {
-    if (2 * (size_ + 1) > pairs_.size()) {
-        const auto before = std::exchange(pairs_, std::vector<std::uint64_t>(2 * pairs_.size()));
-        for (const std::uint64_t old : before) {
-            if (old != 0) pairs_[place_of(old)] = old;
-        }
-    }
-    std::uint64_t& place = pairs_[place_of(pair)];
-    size_ += place == 0 ? 1 : 0;
-    place = pair;
 }
 
 }  // namespace tapestry

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
+#include <unordered_set>
 
 namespace tapestry {
 
@@ -25,13 +25,7 @@ public:
     std::size_t next(std::string_view word, std::size_t from) const;
 
 private:
-    bool contains(std::uint64_t pair) const;
-    std::size_t place_of(std::uint64_t pair) const;
-    void insert(std::uint64_t pair);
-
-    // Pairs of whole characters, an open table; 0 is free.
-    std::vector<std::uint64_t> pairs_ = std::vector<std::uint64_t>(64);
-    std::size_t size_ = 0;
+    std::unordered_set<std::uint64_t> pairs_;  // of whole characters
     // A token may begin or end within a character: then the two bytes that meet are what counts.
     std::bitset<1 << 16> bytes_;
 };

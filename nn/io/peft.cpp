@@ -254,6 +254,7 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     const std::string file = path.string();
     std::map<std::string, Tensor> stored;
     for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
+    require(lora_updates(model).empty(), "{}: the model has updates already", file);
     const ModelConfig kind = model.model_config();
     require(has_peft_names(kind),
             "{}: adapters of a {} are not read: only of GPT-2, Llama and Qwen3", file,
@@ -273,6 +274,10 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
                      "{}: tensor \"{}\" belongs to no matrix of the model that can have an update",
                      file, stored.empty() ? "" : utf8::printable(stored.begin()->first));
     require<IoError>(!found.empty(), "{}: has no updates", file);
+    for (const auto& one : found) {  // before the model changes
+        const LoraSite& site = std::get<0>(one);
+        check_low_rank(config, site.layer->weight.size(1), site.rows);
+    }
     model.freeze();
     for (auto& [site, a, b] : found) {
         add_update(site, config, default_generator());

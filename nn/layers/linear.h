@@ -63,7 +63,7 @@ public:
     void keep_int8();
 
     /// Adds a low-rank update to rows [first, first + rows) of the output, as the module `name`.
-    /// Its parameters have the weight's dtype, or f32 beside a narrow one. Throws ValueError for
+    /// Its parameters have the weight's dtype, or f32 for a narrow one. Throws ValueError for
     /// rows that another update has, and as LowRank does. Read next: nn/models/lora.h.
     LowRank& add_update(const std::string& name, std::int64_t first, std::int64_t rows,
                         const LowRankConfig& config, Generator& generator);

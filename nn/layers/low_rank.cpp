@@ -16,14 +16,18 @@ double low_rank_scale(const LowRankConfig& config) {
     return config.alpha / (config.rank_stabilized ? std::sqrt(rank) : rank);
 }
 
-LowRank::LowRank(std::int64_t in, std::int64_t first, std::int64_t out, const LowRankConfig& config,
-                 DType dtype, Generator& generator)
-    : Module("LowRank"), config_(config), first_(first), dropout_(config.dropout, generator) {
+void check_low_rank(const LowRankConfig& config, std::int64_t in, std::int64_t out) {
     require(config.rank >= 1 && config.rank <= std::min(in, out),
             "LoRA: the rank must be in [1, {}] for a matrix [{}, {}], got {}", std::min(in, out),
             out, in, config.rank);
     require(config.alpha > 0 && std::isfinite(config.alpha),
             "LoRA: alpha must be positive and finite, got {}", config.alpha);
+}
+
+LowRank::LowRank(std::int64_t in, std::int64_t first, std::int64_t out, const LowRankConfig& config,
+                 DType dtype, Generator& generator)
+    : Module("LowRank"), config_(config), first_(first), dropout_(config.dropout, generator) {
+    check_low_rank(config, in, out);
     const double bound = 1 / std::sqrt(static_cast<double>(in));
     a = tapestry::to(uniform({config.rank, in}, -bound, bound, generator), dtype);
     b = zeros({out, config.rank}, dtype);

@@ -16,6 +16,8 @@ struct LowRankConfig {
 
 /// The update's factor: alpha / r, or alpha / sqrt(r).
 double low_rank_scale(const LowRankConfig& config);
+/// Throws ValueError unless a matrix [out, in] can have such an update: see LowRank.
+void check_low_rank(const LowRankConfig& config, std::int64_t in, std::int64_t out);
 
 /// x [..., in] -> scale (dropout(x) A^T) B^T [..., out]. A is uniform in +-1/sqrt(in), B is 0, so
 /// that training begins with the model as it was. Sources: Hu et al. 2021, "LoRA: Low-Rank

@@ -38,7 +38,8 @@ protected:
         double softcap = 0;            ///< as in LinearCrossEntropyOptions
     };
 
-    /// Its last layer.
+    /// Its last layer, from which a loss in slices computes the logits. A class that changes the
+    /// logits in operator() must return none.
     virtual LastLayer last_layer() const { return {}; }
     /// ids i64 [B, T] -> [B, T, C], what the last layer's head reads; undefined if it has none.
     /// Throws as operator() does.

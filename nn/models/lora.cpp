@@ -169,10 +169,12 @@ void add_lora(LanguageModel& model, const LoraConfig& config, Generator& generat
     require(lora_updates(model).empty(), "LoRA: the model has updates already");
     std::vector<LoraSite> sites = lora_sites(model);
     const std::set<std::string> targets = chosen(model, sites, config.targets);
-    model.freeze();
-    for (LoraSite& site : sites) {
-        if (targets.contains(site.target)) add_update(site, config.update, generator);
+    std::erase_if(sites, [&](const LoraSite& site) { return !targets.contains(site.target); });
+    for (const LoraSite& site : sites) {  // before the model changes
+        check_low_rank(config.update, site.layer->weight.size(1), site.rows);
     }
+    model.freeze();
+    for (LoraSite& site : sites) add_update(site, config.update, generator);
 }
 
 std::string lora_text(const Module& model) {

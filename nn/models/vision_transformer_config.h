@@ -71,8 +71,8 @@ struct FieldsOf<VisionTransformerConfig> {
     }
 };
 
-/// The side of the patches if nobody chose one: the largest number up to 16 that divides both sides
-/// and leaves at least 16 patches, or else 1.
+/// The default side of the patches: the largest number up to 16 that divides both sides and leaves
+/// at least 16 patches; 1 if there is none.
 std::int64_t default_patch(std::int64_t height, std::int64_t width);
 
 }  // namespace tapestry

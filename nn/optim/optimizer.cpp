@@ -120,8 +120,10 @@ void Optimizer::check_parameters() const {
     }
     const auto has_gradient = [](const Slot& slot) { return slot.parameter.grad().defined(); };
     if (std::none_of(slots_.begin(), slots_.end(), has_gradient)) [[unlikely]] {
-        fail("optimizer: none of its {} has a gradient: there was no backward pass since zero_grad",
-             pluralize(static_cast<std::int64_t>(slots_.size()), "parameter"));
+        fail(
+            "optimizer: none of its {} has a gradient: no backward pass since zero_grad reached "
+            "them",
+            pluralize(static_cast<std::int64_t>(slots_.size()), "parameter"));
     }
 }
 

@@ -109,7 +109,8 @@ public:
     /// (clipping in the same pass over memory). Parameters without a gradient stay as they are.
     ///
     /// Throws ValueError, before anything has changed, if the optimiser has no parameters; if none
-    /// has a gradient, because there was no backward pass since zero_grad(); if one has been replaced since the optimiser was made (by an assignment or Module::to); or if a
+    /// has a gradient, because no backward pass since zero_grad() reached them; if a parameter has
+    /// been replaced since the optimiser was made (by an assignment or Module::to); or if a
     /// module's parameter that no living optimiser holds got a gradient: it was forgotten, should
     /// be frozen, or its module was never registered.
     void step(double grad_scale = 1);

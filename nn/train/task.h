@@ -167,4 +167,13 @@ std::unique_ptr<Task> task_on_examples(const std::filesystem::path& directory,
 /// Writes the model's directory in one Commit. Throws IoError; BusyError if a run is using it.
 void save_task(const std::filesystem::path& directory, const Task& task);
 
+/// Of the configuration of a model to begin with, a run sets the types of numbers, which are not
+/// the saved model's, and the dropout, if one was given.
+template <class Config, class Wanted>
+void keep_run_settings(Config& model, const Wanted& wanted, const TrainingConfig& run) {
+    model.compute = wanted.compute;
+    model.weights = wanted.weights;
+    model.dropout = run.start_dropout.value_or(model.dropout);
+}
+
 }  // namespace tapestry

@@ -76,11 +76,7 @@ void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t v
     }
     const CommonSettings wanted = common_settings(config.model_config());
     config.set_model(start->model_config());
-    config.visit_model([&](auto& model) {
-        model.compute = wanted.compute;  // a run's setting, not the saved model's
-        model.weights = wanted.weights;
-        model.dropout = config.start_dropout.value_or(model.dropout);
-    });
+    config.visit_model([&](auto& model) { keep_run_settings(model, wanted, config); });
 }
 
 // A new model also for known weights: its dropout follows the seed of this run.

@@ -105,6 +105,8 @@ OpCase isclose_row() {
         {[] { isclose(ones({2}), ones({2}, DType::f64)); },
          "isclose: element types differ: f32 and f64"},
         {[] { isclose(ones({2}), ones({3})); }, "isclose: shapes do not broadcast: [2] and [3]"},
+        {[] { isclose(ones({2}), ones({2}), -1); },
+         "isclose: tolerances must be >= 0, got -1 and 1e-08"},
         {[] { allclose(ones({2}), ones({3})); }, "isclose: shapes do not broadcast: [2] and [3]"}};
     return row;
 }

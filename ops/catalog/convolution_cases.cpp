@@ -198,6 +198,9 @@ std::vector<ErrorCase> transposed_errors() {
                 "stride and dilation must be positive and padding 0 or more, got 0, 1 and 0"),
             transpose_refused(x, w, {.output_padding = 1},
                               "output_padding must be less than the stride, got 1"),
+            transpose_refused(x, w, {.output_padding = 1, .dilation = 2},
+                              "output_padding must be less than the stride, got 1"),
+            transpose_refused({1, 6, 8, 0}, w, {}, "input and kernel need elements, got 0 and 3"),
             transpose_refused(
                 {1, 6, 1, 8}, w, {.padding = {2, 0}},
                 "input [1, 6, 1, 8] with kernel 3 x 3, padding 2 x 0 gives an output of -1 x 10"),
@@ -241,6 +244,10 @@ std::vector<OpCase> transposed_rows() {
                        conv_transpose1d(ones({1, 1, 7}), ones({1, 3}));
                    },
                    "conv_transpose1d: the weight must be [in, out / groups, length], got [1, 3]"},
+                  {[] {
+                       conv_transpose1d(ones({1, 1, 0}), ones({1, 1, 3}));
+                   },
+                   "conv_transpose1d: input and kernel need elements, got 0 and 3"},
                   {[] {
                        conv_transpose1d(ones({1, 1, 1}), ones({1, 1, 2}), {}, {.padding = 1});
                    },

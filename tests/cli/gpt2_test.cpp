@@ -208,8 +208,9 @@ TEST_CASE("cli export: where it cannot go") {
     check_refused(place.run({"export", "--out", "e"}), "--model is required");
     // Exporting onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
-    check_refused(place.run({"export", "--model", "g", "--out", "g"}),
-                  "'g': already contains a model in Hugging Face's format; --overwrite replaces it");
+    check_refused(
+        place.run({"export", "--model", "g", "--out", "g"}),
+        "'g': already contains a model in Hugging Face's format; --overwrite replaces it");
     CHECK(slurp(place / "g/model.safetensors") == before);
     check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
     CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix

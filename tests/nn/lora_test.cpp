@@ -183,6 +183,13 @@ TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match not
                               "key, value, output, gate, up, down");
     check_message<ValueError>([&] { add_lora(tied, {.update = {.rank = 17}}, generator); },
                               "LoRA: the rank must be in [1, 16] for a matrix [16, 16], got 17");
+    // Eight rows of values, sixteen of queries: refused before the model is changed.
+    Llama grouped({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .kv_heads = 1, .dim = 16},
+                  generator);
+    check_message<ValueError>([&] { add_lora(grouped, {.update = {.rank = 9}}, generator); },
+                              "LoRA: the rank must be in [1, 8] for a matrix [8, 16], got 9");
+    CHECK(lora_updates(grouped).empty());
+    CHECK(grouped.parameters().front().requires_grad());
     GPT gpt({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16, .tied_head = false},
             generator);
     CHECK(updates_of(gpt, {"c_attn", "head"}) == Paths{"blocks.0.attention.qkv.lora", "head.lora"});

@@ -60,8 +60,8 @@ TEST_CASE("optimizer errors: no gradient") {
     const Two model;
     AdamW optimizer(model, {});
     const char* const words =
-        "optimizer: none of its 4 parameters has a gradient: there was no backward pass since "
-        "zero_grad";
+        "optimizer: none of its 4 parameters has a gradient: no backward pass since zero_grad "
+        "reached them";
     check_throws<ValueError>([&] { optimizer.step(); }, words);
     walk_back(model);
     optimizer.step();

@@ -40,7 +40,7 @@ struct MoreWidth {
     }
 };
 
-// Of a block: its biases, and the other numbers that a GPT of the same sizes lacks.
+// A block's biases, and the other numbers that a GPT of the same sizes lacks.
 double more_parameters(const LlamaConfig& config) {
     const auto dim = static_cast<double>(config.dim);
     const MoreWidth more(config);

@@ -79,9 +79,7 @@ std::unique_ptr<Task> ClassifyTask::begin(TrainingConfig& config, TaskStart star
     if (from.model) {
         const BagConfig wanted = bag;
         bag = from.model->config();
-        bag.compute = wanted.compute;  // a run's setting, not the saved model's
-        bag.weights = wanted.weights;
-        bag.dropout = config.start_dropout.value_or(bag.dropout);
+        keep_run_settings(bag, wanted, config);
     } else if (!start.is_continued) {
         bag.classes = std::ssize(texts.labels);
     }

@@ -67,9 +67,7 @@ VisionTransformerConfig completed(const TrainingConfig& config, const LoadedImag
     if (from.model) {
         const VisionTransformerConfig wanted = vit;
         vit = from.model->config();
-        vit.compute = wanted.compute;  // a run's setting, not the saved model's
-        vit.weights = wanted.weights;
-        vit.dropout = config.start_dropout.value_or(vit.dropout);
+        keep_run_settings(vit, wanted, config);
     } else if (!is_continued) {
         vit.classes = std::ssize(data.labels);
         vit.height = data.images.size.height;

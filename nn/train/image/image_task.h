@@ -36,7 +36,7 @@ public:
     ImageTask(std::unique_ptr<VisionTransformer> model, ImageClasses classes);
 
     const std::vector<std::string>& labels() const { return classes_.labels; }  ///< by id
-    /// Of the images that the model sees.
+    /// The size of the images that the model sees.
     ImageSize size() const {
         return {model_->config().height, model_->config().width, model_->config().channels};
     }

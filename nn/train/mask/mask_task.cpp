@@ -45,9 +45,7 @@ MaskedLanguageModelConfig completed(const TrainingConfig& config, const LoadedMa
     if (from.model) {
         const MaskedLanguageModelConfig wanted = model;
         model = from.model->config();
-        model.compute = wanted.compute;  // a run's setting, not the saved model's
-        model.weights = wanted.weights;
-        model.dropout = config.start_dropout.value_or(model.dropout);
+        keep_run_settings(model, wanted, config);
     } else if (!is_continued) {
         model.vocab = tokenizer.vocab_size() + 1;  // and the mask
     }

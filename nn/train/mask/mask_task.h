@@ -24,7 +24,7 @@ inline constexpr std::string_view kMaskText = "[MASK]";
 /// A text whose masks are filled in.
 struct FilledText {
     std::string text;  ///< with the likeliest token at each mask
-    /// Of each mask the likeliest tokens and their probabilities, the likeliest first.
+    /// For each mask the likeliest tokens and their probabilities, the likeliest first.
     std::vector<std::vector<std::pair<std::string, double>>> found;
 };
 

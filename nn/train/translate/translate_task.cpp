@@ -65,9 +65,7 @@ TransformerConfig completed(const TrainingConfig& config, const TransformerStart
     if (from.model) {
         const TransformerConfig wanted = model;
         model = from.model->config();
-        model.compute = wanted.compute;  // a run's setting, not the saved model's
-        model.weights = wanted.weights;
-        model.dropout = config.start_dropout.value_or(model.dropout);
+        keep_run_settings(model, wanted, config);
     } else if (!is_continued) {
         model.source_vocab = model.target_vocab = from.vocabulary.size();
         model.padding_id = 0;
