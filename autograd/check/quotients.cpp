@@ -105,11 +105,13 @@ double Quotients::noise(const Sample& above, const Sample& below,
                         const Difference& difference) const {
     const auto& base = around_.base.values;
     if (!of_all_) {
-        of_all_.emplace().size = size_of(w_, base);
+        OfAll found;
+        found.size = size_of(w_, base);
         for (const auto& shaken : around_.shaken) {
-            of_all_->shakes.push_back(weighted_difference(w_, shaken, base));
-            of_all_->shake = std::max(of_all_->shake, std::abs(of_all_->shakes.back()));
+            found.shakes.push_back(weighted_difference(w_, shaken, base));
+            found.shake = std::max(found.shake, std::abs(found.shakes.back()));
         }
+        of_all_ = std::move(found);
     }
     // An output that does not move may still have moved by less than its last bit. Next to 0, the
     // last bit is not relative to the number any more.
