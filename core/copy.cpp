@@ -78,9 +78,7 @@ void fill_elements(Tensor& to, double value) {
         T* target = to.mutable_data<T>();
         const T element = convert_element<T>(value);
         loop.for_each_row([&](const auto& offsets, std::int64_t n) {
-            for (std::int64_t i = 0; i < n; ++i) {
-                target[offsets[0] + i * loop.inner_stride(0)] = element;
-            }
+            copy_row(&element, 0, target + offsets[0], loop.inner_stride(0), n);
         });
     });
 }
