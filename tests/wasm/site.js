@@ -1,7 +1,8 @@
 // The site, opened as files and from a server, at two widths and in both colour schemes: every kind
 // of page renders with an empty console and without requests outside the site; axe-core finds
 // nothing; a program of the course runs, with other numbers, and by keyboard; the page of a step
-// takes another prompt.
+// takes another prompt. Every chapter opens within 1.5 s, times slowness(), and 3 MB, and its live
+// figures answer.
 //
 //     node site.js CHROMIUM SITE [SCREENSHOTS]
 const assert = require('node:assert');
@@ -10,14 +11,15 @@ const http = require('node:http');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { checkAccessible, watch } = require('../npm/browser.js');
+const { checkAccessible, slowness, watch } = require('../npm/browser.js');
 const { until } = require('./open_playground.js');
 
 const [,, program, folder, screenshots] = process.argv;
 const site = path.resolve(folder);
 
 const PAGES = ['index', 'README', 'README.zh', 'docs/ops', 'docs/experiments', 'docs/architecture',
-  'docs/course/README', 'docs/course/9-attention', 'docs/course/12-from-attention-to-the-transformer.zh',
+  'docs/course/README', 'docs/course/1-a-tape-in-ten-minutes', 'docs/course/7-softmax-and-cross-entropy.zh',
+  'docs/course/9-attention', 'docs/course/11-positions', 'docs/course/12-from-attention-to-the-transformer.zh',
   'inspect', 'inspect_dates', 'inspect_masked_words', 'inspect_shapes', 'report', 'playground'];
 const CHAPTER = 'docs/course/3-a-line-a-neuron-a-hidden-layer';
 
@@ -28,9 +30,11 @@ function serve() {
   const server = http.createServer((request, response) => {
     const file = path.join(site, decodeURIComponent(new URL(request.url, 'http://x').pathname));
     if (!file.startsWith(site) || !fs.existsSync(file)) return response.writeHead(404).end();
+    server.bytes += fs.statSync(file).size;
     response.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'text/plain' });
     fs.createReadStream(file).pipe(response);
   });
+  server.bytes = 0;
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
@@ -131,6 +135,37 @@ async function checkTyping(page, base, shoot) {
   assert.doesNotMatch(await page.getAttribute('meta[http-equiv]', 'content'), /wasm|blob/);
 }
 
+const MOST_SECONDS = 1.5, MOST_BYTES = 3e6;
+
+// Every chapter in both languages, each with an empty cache: how long until it has loaded, how much
+// was sent, and that pictures with a live figure have it. A page that takes too long is opened twice
+// more, in case the machine was busy.
+async function checkOpening(browser, server, base) {
+  const chapters = fs.readdirSync(path.join(site, 'docs/course')).filter((name) => /^\d.*\.html$/.test(name));
+  assert.equal(chapters.length % 2, 0);
+  const limit = MOST_SECONDS * slowness();
+  let slowest = 0, largest = 0, figures = 0;
+  for (const name of chapters) {
+    let seconds = Infinity;
+    for (let tries = 0; tries < 3 && seconds > limit; ++tries) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+      const page = await context.newPage();
+      server.bytes = 0;
+      const began = performance.now();
+      await page.goto(`${base}/docs/course/${name}`, { waitUntil: 'load' });
+      seconds = (performance.now() - began) / 1000;
+      assert.ok(server.bytes < MOST_BYTES, `${name}: ${server.bytes} bytes`);
+      largest = Math.max(largest, server.bytes);
+      if (tries === 0) figures += await page.locator('.live .statement:not(:empty)').count();
+      await context.close();
+    }
+    assert.ok(seconds < limit, `${name}: ${seconds} s`);
+    slowest = Math.max(slowest, seconds);
+  }
+  assert.equal(figures, 2 * 5);
+  console.log(`${chapters.length} chapters: at most ${slowest.toFixed(2)} s and ${(largest / 1e6).toFixed(2)} MB, ${figures} live figures`);
+}
+
 async function check(browser, base, place, width, scheme) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
   await context.setOffline(place === 'file');
@@ -155,6 +190,7 @@ async function check(browser, base, place, width, scheme) {
   const server = await serve();
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   const served = `http://127.0.0.1:${server.address().port}`;
+  await checkOpening(browser, server, served);
   await check(browser, `file://${site}`, 'file', 1280, 'light');
   await check(browser, served, 'server', 390, 'dark');
   await browser.close();
