@@ -1,5 +1,6 @@
-// The parts of a figure: elements, sliders, choices, bars and numbers. FIGURES has a title and a
-// function for each picture of the course that becomes live; the function fills an element.
+// The parts of a figure: elements, sliders, choices, bars and numbers. FIGURES has an object for each
+// picture of the course with a live figure: its title, fill(element), and keeps: true if the picture
+// stays above it.
 // Read next: place.js; softmax.js, the shortest figure.
 
 const FIGURES = {};

@@ -1,5 +1,5 @@
 // Chapter 9: one head over "the robot hit the ball". A word asks; scores, weights and its result.
-FIGURES['one-head'] = [say('One head: what a word gets from the others', '一个头：一个词从别的词那里得到什么'), (root) => {
+function fillHead(root) {
   const words = ['the', 'robot', 'hit', 'the', 'ball'];
   const x = [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0]];
   const wQ = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 2, 0, 1], [1, 0, 0, 0]];
@@ -35,4 +35,6 @@ FIGURES['one-head'] = [say('One head: what a word gets from the others', '一个
       `“${words[i]}”从“${words[largest]}”那里取得最多。它的结果是值的加权平均：y = (${y})。`);
   }
   update();
-}];
+}
+FIGURES['one-head'] = { title: say('The same for any word: choose the one that asks', '换一个词来提问'), keeps: true,
+  fill: fillHead };

@@ -1,5 +1,5 @@
 // Chapter 11: a position as the hands of a clock, and the dot product of two positions.
-FIGURES.clock = [say('Positions as the hands of a clock', '位置：钟上的针'), (root) => {
+function fillPositions(root) {
   const LEFT = 18; // of the plot
   const upTo = (n) => Array.from({ length: n + 1 }, (_, i) => i);
   const place = slider(say('position', '位置'), upTo(100), 0, update);
@@ -54,4 +54,6 @@ FIGURES.clock = [say('Positions as the hands of a clock', '位置：钟上的针
       `P(${t}) · P(${t + k}) = ${shown(product(k), 4)}。移动位置：针在转，这个数和曲线都不变。`);
   }
   update();
-}];
+}
+FIGURES.clock = { title: say('Positions as the hands of a clock', '位置：钟上的针'),
+  fill: fillPositions };

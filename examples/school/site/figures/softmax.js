@@ -1,5 +1,5 @@
 // Chapter 7: scores and a temperature become probabilities, a loss and a gradient.
-FIGURES.softmax = [say('From scores to a loss, and back', '从得分到损失，再回来'), (root) => {
+function fillSoftmax(root) {
   const scores = [1, 2, 4];
   const range = Array.from({ length: 33 }, (_, i) => i / 2 - 8);
   const name = (i) => say(`score ${i + 1}`, `得分 ${i + 1}`);
@@ -27,4 +27,6 @@ FIGURES.softmax = [say('From scores to a loss, and back', '从得分到损失，
       `真值的概率是 ${shown(found.p[target.value])}：L = \u2212log p = ${shown(found.loss, 2)}。梯度是（p \u2212 真值）/ 温度，各份之和为 0。`);
   }
   update();
-}];
+}
+FIGURES.softmax = { title: say('From scores to a loss, and back', '从得分到损失，再回来'),
+  fill: fillSoftmax };

@@ -1,5 +1,5 @@
 // Chapter 1: the walk forward and the walk back over L = sum of tanh(x w)^2, a row at a time.
-FIGURES.tape = [say('One walk forward, one walk back', '往前走一趟，往回走一趟'), (root) => {
+function fillWalk(root) {
   const range = Array.from({ length: 33 }, (_, i) => i / 4 - 4);
   const sliders = (name, values) => values.map((value, i) =>
     slider(`${name}${'\u2081\u2082\u2083'[i]}`, range, value, update, (x) => x.toFixed(2)));
@@ -49,4 +49,6 @@ FIGURES.tape = [say('One walk forward, one walk back', '往前走一趟，往回
           `往回走，过了第 ${row} 行${row === 3 ? '，起点是 dL/dL = 1' : row === 0 ? '：所有梯度都有了' : ''}。`);
   }
   update();
-}];
+}
+FIGURES.tape = { title: say('One walk forward, one walk back', '往前走一趟，往回走一趟'),
+  fill: fillWalk };

@@ -1,6 +1,6 @@
 // Chapter 9: a query and eight keys of +1 and -1. How large are the scores, and what does softmax
 // make of them, with and without the division by sqrt(d_k)?
-FIGURES.pipeline = [say('How large scores are, and what softmax makes of them', '得分有多大，softmax 把它们变成什么'), (root) => {
+function fillWidths(root) {
   const KEYS = 8;
   const width = slider('d_k', [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], 64, update);
   const divided = checkbox(say('divide by √d_k', '除以 √d_k'), true, update);
@@ -34,4 +34,6 @@ FIGURES.pipeline = [say('How large scores are, and what softmax makes of them', 
       `${divided.value ? '得分在 1 左右' : '得分也是'}。最大的权重是 ${largest}。`);
   }
   update();
-}];
+}
+FIGURES['sqrt_dk-gradient'] = { title: say('How large scores are, and what softmax makes of them', '得分有多大，softmax 把它们变成什么'), keeps: true,
+  fill: fillWidths };
