@@ -57,8 +57,9 @@ function(tapestry_order_tests)
   set(cost 100)
   foreach(name inspect_pages cli nn nn_a_to_g hostile python documents ops mpirun failing_calls ops_odd_rows
           experiments install mpirun_killed examples survival judge bits mutations_templates commands
-          torch_gradcheck mutations mpirun_machines isa_reach core reference emulate planned_bits
-          tokenizer_json frame instruction_counts examples_page judge_causes compile_errors)
+          course_figures course_command torch_gradcheck mutations mpirun_machines isa_reach core
+          reference emulate planned_bits tokenizer_json frame instruction_counts examples_page
+          judge_causes compile_errors)
     if(TEST ${name})
       set_tests_properties(${name} PROPERTIES COST ${cost})
     endif()
