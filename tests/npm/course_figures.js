@@ -35,12 +35,22 @@ function checkNumbers() {
       }
     }
   }
+  // The products of chapter 6's race, of whole numbers, against the definition.
+  const { PRODUCTS } = require(path.join(site, 'figures/products.js'));
+  const n = 48, [a, b] = [3, 7].map((by) => Float32Array.from({ length: n * n }, (_, i) => i * by % 11 - 5));
+  const wanted = Array.from({ length: n * n }, (_, i) =>
+    Array.from({ length: n }, (_, k) => a[Math.floor(i / n) * n + k] * b[k * n + i % n]).reduce((sum, x) => sum + x, 0));
+  for (const [name, multiply] of Object.entries(PRODUCTS)) {
+    const c = new Float32Array(n * n);
+    multiply(a, b, c, n);
+    assert.deepEqual([...c], wanted, name);
+  }
   assert.ok(count > 200, `${count} numbers`);
   return count;
 }
 
-const NAMES = ['tape', 'softmax', 'one-head', 'sqrt_dk-gradient', 'clock'];
-const KEPT = 2; // pictures that stay above their figure
+const NAMES = ['tape', 'product', 'softmax', 'one-head', 'sqrt_dk-gradient', 'clock'];
+const KEPT = 3; // pictures that stay above their figure
 
 // A page for each language with the five pictures, as pandoc writes them, and the site's policy.
 function writePages() {
@@ -72,6 +82,7 @@ async function press(page, name, label, ...keys) {
 }
 
 async function useEach(page) {
+  const { until } = require('./browser.js');
   // The numbers that chapters 1, 7 and 9 print.
   assert.match((await texts(page, 'tape', 'td.back'))[0], /x: 0\.363 {2}0\.136 {2}0\.189\nw: 0\.727 {2}\u22120\.272 {2}2\.274/);
   assert.deepEqual(await texts(page, 'softmax', '.bar .readout'), ['0.042', '0.042', '0.114', '\u22120.886', '0.844', '0.844']);
@@ -89,6 +100,12 @@ async function useEach(page) {
   assert.match(await statementOf(page, 'tape'), /every gradient is known/);
   await press(page, 'tape', 'x\u2081', 'Home');
   assert.match((await texts(page, 'tape', 'td.back'))[0], /^x: \u2212/);
+
+  await page.locator('[data-figure=product] button').focus();
+  await page.keyboard.press('Enter');
+  await until(page, () => /times as fast/.test(document.querySelector('[data-figure=product] .statement').textContent));
+  const speeds = await texts(page, 'product', '.bar .readout');
+  assert.ok(speeds.length === 3 && speeds.every((text) => Number(text) > 0), speeds.join());
 
   await press(page, 'softmax', 'temperature', 'End');
   assert.deepEqual((await texts(page, 'softmax', '.bar .readout')).filter((_, i) => i % 2 === 0), ['0.289', '0.320', '0.391']);

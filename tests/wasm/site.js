@@ -162,7 +162,7 @@ async function checkOpening(browser, server, base) {
     assert.ok(seconds < limit, `${name}: ${seconds} s`);
     slowest = Math.max(slowest, seconds);
   }
-  assert.equal(figures, 2 * 5);
+  assert.equal(figures, 2 * 6);
   console.log(`${chapters.length} chapters: at most ${slowest.toFixed(2)} s and ${(largest / 1e6).toFixed(2)} MB, ${figures} live figures`);
 }
 

@@ -7,7 +7,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
-const SCRIPTS = ['numbers', 'figure', 'walk', 'softmax', 'head', 'widths', 'positions', 'place'];
+const SCRIPTS = ['numbers', 'products', 'figure', 'walk', 'race', 'softmax', 'head', 'widths', 'positions', 'place'];
 const STYLES = ['../../../nn/pages/web/colours.css', 'web/site.css', 'figures/figures.css'];
 
 const read = (name) => fs.readFileSync(path.join(__dirname, name), 'utf8');
