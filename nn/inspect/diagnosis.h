@@ -70,6 +70,8 @@ public:
     RunWatch(std::int64_t steps, double clip, double guessing);
     /// Call after each step, in order.
     void add(const StepMetrics& metrics);
+    /// The run shall take so many steps.
+    void plan(std::int64_t steps) { facts_.planned = steps; }
     /// All except the facts that steps do not tell: these have their defaults.
     const RunFacts& facts() const { return facts_; }
 

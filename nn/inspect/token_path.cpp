@@ -25,22 +25,26 @@ Tensor rows_of_first(const Tensor& y) {
     return views::transpose(heads, 0, 1);  // [T, H, D], made contiguous by to_vector
 }
 
+// The length of each of the rows of `width` numbers.
+std::vector<float> lengths_of(const std::vector<float>& rows, std::int64_t width) {
+    std::vector<float> lengths;
+    double squares = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        squares += static_cast<double>(rows[i]) * static_cast<double>(rows[i]);
+        if ((i + 1) % static_cast<std::size_t>(width) != 0) continue;
+        lengths.push_back(static_cast<float>(std::sqrt(squares)));
+        squares = 0;
+    }
+    return lengths;
+}
+
 }  // namespace
 
 void add_token_gradient(TokenPath& path, int entry, const Tensor& gradient) {
     const auto found = std::find_if(path.entries.begin(), path.entries.end(),
                                     [entry](const FollowedEntry& e) { return e.entry == entry; });
     if (found == path.entries.end() || !gradient.defined()) return;
-    const std::vector<float> all = rows_of_first(gradient).to_vector<float>();
-    found->gradients.clear();
-    for (const std::int64_t place : found->whole ? even_places(1, 1) : path.places) {
-        double squares = 0;
-        for (std::int64_t d = 0; d < found->width; ++d) {
-            const double x = all[static_cast<std::size_t>(place * found->width + d)];
-            squares += x * x;
-        }
-        found->gradients.push_back(static_cast<float>(std::sqrt(squares)));
-    }
+    found->gradients = lengths_of(rows_of_first(gradient).to_vector<float>(), found->width);
 }
 
 std::vector<std::int64_t> even_places(std::int64_t tokens, std::int64_t count) {
@@ -84,6 +88,7 @@ void TokenPaths::recorded(const Op& op, const Tensors& inputs, const Tensors& ou
         // PredictionTrace.
         if (whole || width <= 8 * dim_) {
             const std::vector<float> all = rows_of_first(y).to_vector<float>();
+            seen.kept.lengths = lengths_of(all, width);
             const auto places =
                 whole ? even_places(1, 1) : even_places(seen.tokens, places_of(seen.tokens));
             for (const std::int64_t place : places) {

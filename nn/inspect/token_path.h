@@ -16,7 +16,9 @@ struct FollowedEntry {
     std::int64_t width = 0;      ///< C, or H D for separate heads
     bool whole = false;          ///< one vector for the whole sequence: an image's class
     std::vector<float> numbers;  ///< [places, C]; [1, C] if whole
-    /// Lengths of its gradient at these places; empty if backward did not reach it.
+    /// Lengths of all its tokens' vectors; one if whole; empty if there are no numbers.
+    std::vector<float> lengths = {};
+    /// Lengths of their gradients; empty if backward did not reach it.
     std::vector<float> gradients = {};
 };
 

@@ -43,6 +43,31 @@ std::string base64(std::span<const std::byte> bytes) {
     return text;
 }
 
+std::string base91(std::span<const std::byte> bytes) {
+    constexpr unsigned kBits = 13;
+    const auto digit = [](unsigned d) {
+        const auto c = static_cast<char>('#' + d);
+        return c == '<' ? '!' : c == '\\' ? '~' : c;
+    };
+    std::string text;
+    text.reserve((8 * bytes.size() + kBits - 1) / kBits * 2);
+    unsigned waiting = 0, count = 0;  // bits that are not yet written
+    const auto write = [&](unsigned pair) {
+        text += digit(pair / 91);
+        text += digit(pair % 91);
+    };
+    for (const std::byte b : bytes) {
+        waiting = waiting << 8 | std::to_integer<unsigned>(b);
+        count += 8;
+        if (count < kBits) continue;
+        count -= kBits;
+        write(waiting >> count);
+        waiting &= (1U << count) - 1;
+    }
+    if (count > 0) write(waiting << (kBits - count));
+    return text;
+}
+
 std::uint16_t half_bits(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
@@ -97,7 +122,7 @@ PackedRows pack_rows(std::span<const float> numbers, std::size_t width) {
             bytes.push_back(static_cast<std::byte>(both >> shift & 0xFFU));
         }
     }
-    return {base64(bytes), base64(units)};
+    return {base91(bytes), base64(units)};
 }
 
 void write(JsonWriter& json, const Log2Histogram& h) {

@@ -70,6 +70,11 @@ void TrainingReport::add(const StepMetrics& m) {
     latest_ = m;
 }
 
+void TrainingReport::plan(std::int64_t steps) {
+    recipe_.steps = steps;
+    watch_.plan(steps);
+}
+
 // Keeps evaluations whose index is a multiple of the stride, followed by the latest.
 void TrainingReport::add(ReportedEvaluation evaluation) {
     const bool latest_stays = evaluated_ == 0 || (evaluated_ - 1) % stride_ == 0;
@@ -177,6 +182,7 @@ std::string bytes_of(const std::vector<float>& weights) {
 
 void write(JsonWriter& json, const AttentionTrace& a) {
     json.object([&] {
+        json.member("entry", a.entry);
         json.member("module", a.module);
         json.member("causal", a.causal);
         json.member("heads", a.heads);
@@ -187,10 +193,23 @@ void write(JsonWriter& json, const AttentionTrace& a) {
     });
 }
 
+void write(JsonWriter& json, const StreamLengths& s) {
+    json.object([&] {
+        json.member("entry", s.entry);
+        json.member("op", s.op);
+        json.member("module", s.module);
+        json.list("lengths", s.lengths, [&](float x) { json.value(six_digits(x)); });
+        if (s.gradients.empty()) return;
+        json.list("gradients", s.gradients, [&](float x) { json.value(six_digits(x)); });
+    });
+}
+
 // Rows: [loss, rank, id, probability] of the likeliest class.
 void write(JsonWriter& json, const SentenceProbe& look) {
     json.object([&] {
         json.list("attention", look.attention, [&](const AttentionTrace& a) { write(json, a); });
+        json.member("places", look.places);
+        json.list("stream", look.stream, [&](const StreamLengths& s) { write(json, s); });
         json.list("rows", look.rows, [&](const Prediction& row) {
             json.value([&] {
                 json.array([&] {

@@ -90,6 +90,8 @@ public:
     void add(const StepMetrics& metrics);
     /// All evaluations have the same parameters, or none.
     void add(ReportedEvaluation evaluation);
+    /// The run shall take so many steps, instead of the recipe's.
+    void plan(std::int64_t steps);
     /// The work of each process so far, by rank; shown if there are several.
     void set_processes(std::vector<ProcessAccount> processes) { processes_ = std::move(processes); }
 

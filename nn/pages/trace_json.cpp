@@ -45,7 +45,7 @@ void write_values(JsonWriter& json, const AttentionTrace& a, bool exact) {
 
 // Whether queries and keys leave no space for more.
 bool is_full(const Inspector& inspector) {
-    constexpr std::size_t kMostNumbers = std::size_t{1} << 23;
+    constexpr std::size_t kMostNumbers = 10'000'000;  // 18.5 MB
     std::size_t count = 0;
     for (const AttentionTrace& a : inspector.attention()) count += a.q.size() + a.k.size();
     return count > kMostNumbers;
@@ -65,7 +65,15 @@ std::vector<std::size_t> written_places(const TokenPath& path, bool exact) {
     return written;
 }
 
-void write_path(JsonWriter& json, const TokenPath& path, bool exact) {
+// The lengths of the residual stream and of its gradients, which the picture draws for every token.
+void write_stream(JsonWriter& json, const FollowedEntry& e, const std::string& op) {
+    if (op != "add" && op != "embedding") return;
+    if (!e.lengths.empty()) json.member("lengths", float_base64(e.lengths));
+    if (!e.gradients.empty()) json.member("gradients", float_base64(e.gradients));
+}
+
+void write_path(JsonWriter& json, const Inspector& inspector, bool exact) {
+    const TokenPath& path = inspector.token_path();
     if (path.entries.empty()) return json.value(nullptr);
     const std::vector<std::size_t> rows = written_places(path, exact);
     json.object([&] {
@@ -83,10 +91,7 @@ void write_path(JsonWriter& json, const TokenPath& path, bool exact) {
                 json.member("width", e.width);
                 if (e.whole) json.member("whole", true);
                 if (!numbers.empty()) write_rows(json, "numbers", numbers, e.width, exact);
-                if (e.gradients.empty()) return;
-                json.list("gradients", rows, [&](std::size_t i) {
-                    json.value(six_digits(e.gradients[e.whole ? 0 : i]));
-                });
+                write_stream(json, e, inspector.entries()[static_cast<std::size_t>(e.entry)].name);
             });
         });
     });
@@ -150,7 +155,7 @@ void write_attention(JsonWriter& json, const Inspector& inspector, const PageOpt
               [&](const AttentionTrace& a) { write(json, a, options, exact, values); });
     json.member("path", [&] {
         const bool none = !exact && is_full(inspector);
-        none ? json.value(nullptr) : write_path(json, inspector.token_path(), exact);
+        none ? json.value(nullptr) : write_path(json, inspector, exact);
     });
 }
 

@@ -321,10 +321,16 @@ TEST_CASE("inspect: numbers and bytes in few characters") {
     CHECK_EQ(bytes("fo"), "Zm8=");
     CHECK_EQ(bytes("foobar"), "Zm9vYmFy");
     CHECK_EQ(float_base64(std::array{1.0F}), "AACAPw==");  // 00 00 80 3F
+    const auto in91 = [](std::string_view text) {
+        return base91(std::as_bytes(std::span(text.data(), text.size())));
+    };
+    CHECK_EQ(in91(""), "");
+    CHECK_EQ(in91("foobar"), "G$v_SCd(");  // 0CCD 1DBD 1130 1720
+    CHECK_EQ(in91("\xFF\xFF\xFF"), "}$||");
     const PackedRows rows = pack_rows(std::array{2047.0F, -1.0F, 0.5F, -0.25F, 0.0F, 0.0F,
                                                  std::numeric_limits<float>::infinity(), 1.0F},
                                       2);
-    CHECK_EQ(rows.numbers, "f///QA4AAAAAAAAA");  // 7FF FFF, 400 E00: 1024 and -512 times 2^-11, 0s
+    CHECK_EQ(rows.numbers, "P#|}#*##########");  // 7FF FFF, 400 E00: 1024 and -512 times 2^-11, 0s
     CHECK_EQ(rows.units, "f3R//w==");            // 2^0, 2^-11, 2^0 (of nothing but 0), not finite
     CHECK_EQ(half_bits(1), 0x3C00);
     CHECK_EQ(half_bits(-2), 0xC000);

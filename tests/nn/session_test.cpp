@@ -100,6 +100,16 @@ TEST_CASE("session: a sentence of the validation text is looked at, and nothing 
         double loss = 0;
         for (const Prediction& row : look.rows) loss += row.loss / 8;
         if (first == 0) first = loss;
+        // The embedding, positions, and what the layer adds: all tokens, forward and back.
+        REQUIRE_GE(look.stream.size(), 3);
+        CHECK_EQ(look.places.size(), 8);
+        for (const StreamLengths& at : look.stream) {
+            CHECK_EQ(at.lengths.size(), 8);
+            CHECK_EQ(at.gradients.size(), 8);
+            CHECK_GT(at.lengths.front(), 0);
+            CHECK_GT(at.gradients.front(), 0);
+        }
+        CHECK_LT(look.attention[0].entry, look.stream.back().entry);
         CHECK_EQ(first, doctest::Approx(std::log(session.config().model.vocab)).epsilon(0.1));
         CHECK_EQ(session.take_step().loss, other.take_step().loss);
     }

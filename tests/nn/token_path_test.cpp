@@ -74,7 +74,19 @@ TEST_CASE(
         CHECK_EQ(path.entries.back().gradients[place],
                  doctest::Approx(std::sqrt(squares)).epsilon(1e-4));
     }
-    for (const FollowedEntry& e : path.entries) CHECK_EQ(e.gradients.size(), 6);
+    for (const FollowedEntry& e : path.entries) {
+        CHECK_EQ(e.gradients.size(), 6);
+        REQUIRE_EQ(e.lengths.size(), 6);
+        for (std::size_t place = 0; place < 6; ++place) {
+            double squares = 0;
+            for (std::int64_t d = 0; d < e.width; ++d) {
+                const double x = e.numbers[place * static_cast<std::size_t>(e.width) +
+                                           static_cast<std::size_t>(d)];
+                squares += x * x;
+            }
+            CHECK_EQ(e.lengths[place], doctest::Approx(std::sqrt(squares)).epsilon(1e-5));
+        }
+    }
     // The heads' output after the output projection is the next entry.
     const AttentionTrace& attention = inspector.attention().front();
     CHECK_EQ(attention.output, model.blocks.layers[0]->attention.output.weight.to_vector<float>());

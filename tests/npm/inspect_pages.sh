@@ -30,5 +30,6 @@ check inspect_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
 check hostile_pages
 check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
 check page_keys
+check story_pages
 check page_states "$directory/pictures" "$all"
 wait $!

@@ -216,11 +216,18 @@ async function flow(page) {
   assert.equal(await page.locator('[data-parameter]:visible').count(), 1);
 }
 
+async function run(page) {
+  await tabTo(page, '[data-control=scrubber]');
+  await changes(page, '[data-readout=picture]', () => page.keyboard.press('Home'));
+  await press(page, '[data-control=play-picture]', 'Enter');
+  await until(page, () => /^After step 300/.test(document.querySelector('[data-readout=picture]').textContent));
+}
+
 const nothing = async () => {};
 const PAGES = {
   gpt: { picture, predictions, attention, token, tape, memory, gradients },
   vision: { attention: image },
-  report_running: { curves, samples: nothing, sentence, flow, processes: nothing, recipe: nothing },
+  report_running: { picture: run, curves, samples: nothing, sentence, flow, processes: nothing, recipe: nothing },
 };
 
 (async () => {

@@ -53,7 +53,10 @@ const otherRun = (page) =>
 
 // By page, [name, action]: a state begins where the previous one ended.
 const PICTURE = [['picture', tab('picture')], ['picture_head', click('[data-loom]')],
-  ['picture_back', click('[data-control=way-back]')]];
+  ['picture_back', click('[data-control=way-back]')], ['picture_large', click('[data-control=projector]')], ['story', async (page) => {
+    await click('[data-control=projector]')(page);
+    await click('[data-control=story]')(page);
+  }], ['story_end', click('[data-control=story-end]')]];
 const PREDICTIONS = [['predictions', tab('predictions')], ['predictions_help', help('predictions')],
   ['predictions_next', async (page) => {
     await help('predictions')(page);
@@ -118,6 +121,12 @@ const IMAGE = [['image_pointed', async (page) => {
   await page.focus('[data-view=image]');
   await press('ArrowRight', 'ArrowDown')(page);
 }], ['image_class', click('[data-control=class-token]')]];
+const RUN = [['picture', tab('picture')], ['picture_before', slide('scrubber', ['Home'])], ['picture_back', click('[data-control=way-back]')],
+  ['story', click('[data-control=story]')], ['story_next', click('[data-control=story-next]')],
+  ['story_large', click('[data-control=projector]')], ['story_end', async (page) => {
+    await click('[data-control=projector]')(page);
+    await click('[data-control=story-end]')(page);
+  }]];
 const CURVES = [['curves', tab('curves')], ['curves_help', help('curves')], ['curves_pointed', async (page) => {
   await help('curves')(page);
   await pointAt('[data-chart=loss]', 0.6, 0.4)(page);
@@ -149,7 +158,7 @@ const PAGES = {
   large: [...ATTENTION, ['token', tab('token')]],
   dead: [['gradients', tab('gradients')]],
   finding: [['gradients', tab('gradients')], ['tape', tab('tape')], ['predictions', tab('predictions')]],
-  report_running: [...CURVES, ...REST],
+  report_running: [...RUN, ...CURVES, ...REST],
   report_newer: [['spikes', tab('curves')]],
   report_diverged: [['curves', tab('curves')], ['samples', tab('samples')], ['flow', tab('flow')]],
   report_long: [['curves', tab('curves')]],

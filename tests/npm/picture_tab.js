@@ -31,13 +31,14 @@ async function checkLengths(page, { plain, step }) {
     const dim = x.length / tokens;
     return Math.hypot(...x.subarray((tokens - 1) * dim, tokens * dim));
   };
-  await key(page, 'Home');
+  await key(page, 'Home', ...Array(tokens).fill('ArrowDown')); // the last token
   const names = ['embedded', 'blocks.0.middle', 'blocks.0.out', 'blocks.1.middle', 'blocks.1.out'];
   const ends = await checkRibbons(page, tokens, names.length);
   const lengths = names.map(lengthAt);
   for (const [i, length] of lengths.entries()) {
     const text = await cardOf(page);
-    if (i === 0) expectShown(/length ([\d.]+)/.exec(text)[1], length, 'the embedding');
+    if (i === names.length - 1) expectShown(/\u2212ln p = ([\d.]+)/.exec(text)[1], plain.losses[tokens - 1], 'the loss');
+    else if (i === 0) expectShown(/length ([\d.]+)/.exec(text)[1], length, 'the embedding');
     else {
       const [, before, after] = /\|([\d.]+) long \+ [\d.]+ long\| = ([\d.]+) long/.exec(text);
       expectShown(before, lengths[i - 1], `before ${names[i]}`);
@@ -59,12 +60,15 @@ async function checkBack(page) {
   // Together the tokens' gradients have the size that the tape's statistics give.
   const { mean, std, count } = adds[adds.length - 1].outputs[0].grad;
   await page.focus('[data-view=picture]');
-  await key(page, 'End');
+  await key(page, 'End', ...Array(data.path.tokens).fill('ArrowDown'));
   let squares = 0;
   for (let i = 0; i < data.path.tokens; ++i) {
     squares += toNumber(/length of the gradient ([\d.e\u2212-]+)/.exec(await cardOf(page))[1]) ** 2;
     await key(page, 'ArrowUp');
   }
+  const says = await page.textContent('[data-readout=way-back]');
+  const [, last] = /neither vanishes nor explodes: (\S+) at layer 1, \S+ at the embedding\.$/.exec(says) ?? assert.fail(says);
+  assert.ok(Math.abs(toNumber(last) / Math.sqrt(squares) - 1) < 6e-3, `${says}: not ${Math.sqrt(squares)}`);
   near(Math.sqrt(squares), Math.sqrt(count) * Math.hypot(mean, std), 'the gradient of all tokens');
   await page.click('[data-control=way-back]');
 }
@@ -94,12 +98,15 @@ exports.picture = async (page, { model, known }) => {
   const { path } = await dataOf(page);
   const columns = await page.locator('.ribbon.chosen').count();
   assert.ok(columns >= 2, `${columns} columns`);
-  const shown = Math.min(32, path.places.length);
+  const shown = Math.min(32, path.tokens);
   await checkRibbons(page, shown, columns);
   await page.focus('[data-view=picture]');
   const before = await cardOf(page);
+  assert.ok((await page.$$eval('[data-view=card] .fact', (all) => all.map((each) => each.textContent)))
+    .join(' ').match(/[\d.]+/g).length <= 5, `more than five numbers: ${before}`);
   await key(page, 'ArrowLeft');
   assert.notEqual(await cardOf(page), before, 'the arrow key goes nowhere');
+  if (model === 'finding') assert.match(await page.textContent('[data-readout=way-back]'), /is not finite from layer 1 on\.$/);
   if (model === 'finding') assert.ok(await page.locator('.ribbon.lost').count() > 0, 'NaN is not marked');
   if (model === 'gpt') {
     if (known) await checkLengths(page, known);

@@ -32,6 +32,37 @@ async function opened(browser, file, width, scheme) {
 const openTab = (page, name) => page.click(`#tab-${name}`);
 const readout = (page, name) => page.textContent(`[data-readout=${name}]`);
 
+// The step on the sentence at every evaluation, and the track below it.
+async function checkPicture(page) {
+  const scrubber = page.locator('[data-control=scrubber]');
+  const thickness = () => page.$$eval('.ribbon', (all) => {
+    const [, from, to] = /([\d.]+)V([\d.]+)C/.exec(all[7].getAttribute('d')); // the third token, after attention
+    return Number(to) - Number(from);
+  });
+  assert.equal(await page.locator('.ribbon').count(), 9);
+  assert.equal(await scrubber.getAttribute('aria-valuetext'), 'step 300, loss 2.100');
+  assert.match(await readout(page, 'way-back'), /neither vanishes nor explodes: 0\.374 at layer 0, 0\.00374 at the embedding\.$/);
+  assert.match(await page.textContent('[data-view=card]'), /After \u201c.*\u201d the model predicts .*Head 0 of layer 0 reads mostly/s);
+  const late = await thickness();
+  await scrubber.focus();
+  await page.keyboard.press('Home');
+  assert.match(await readout(page, 'picture'), /^After step 100: loss [\d.]+ on this sentence\.$/);
+  near((await thickness() - 1.2) / (late - 1.2), 1 / 3, 'the ribbon follows the step'); // lengths 1 and 3; 1.2 pixels are for 0
+  await until(page, () => window.location.hash.includes('step=100'));
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await scrubber.getAttribute('aria-valuenow'), '1');
+  await page.click('[data-control=play-picture]');
+  await until(page, () => /^After step 300/.test(document.querySelector('[data-readout=picture]').textContent));
+  const box = await scrubber.boundingBox();
+  await page.mouse.click(box.x + box.width * 0.66, box.y + 20);
+  assert.match(await readout(page, 'picture'), /^After step 200/);
+  await page.click('[data-control=way-back]');
+  assert.equal(await page.locator('.ribbon.back').count(), 9);
+  await page.click('[data-control=way-back]');
+  await scrubber.focus();
+  await page.keyboard.press('End'); // the address has the step for other tabs
+}
+
 // Compares the number in a readout "step N: ..." with f(N); returns N.
 async function checkReadout(page, name, pattern, f) {
   const text = await readout(page, name);
@@ -265,7 +296,7 @@ async function checkTabs(browser, file, width, scheme) {
   assert.equal(await page.textContent('h1'), 'Training on \u732b</script>.txt');
   assert.match(await readout(page, 'status'),
     /^Running: step 300 of 2000, 0:30 so far, about 2:50 left\. Loss 2\.100, validation 2\.503\./);
-  const checks = { curves: checkCurves, samples: checkSamples, sentence: checkSentence, flow: checkFlow,
+  const checks = { picture: checkPicture, curves: checkCurves, samples: checkSamples, sentence: checkSentence, flow: checkFlow,
     processes: checkProcesses, recipe: checkRecipe };
   for (const [name, check] of Object.entries(checks)) {
     await openTab(page, name);
@@ -293,6 +324,7 @@ async function checkFollowing(browser, { running, newer, finished }) {
   };
   replace(running);
   const { page, own, wrong } = await opened(browser, file, 1280, 'light');
+  await openTab(page, 'curves');
   await page.fill('[data-control=from]', '50');
   await page.press('[data-control=from]', 'Enter');
   await page.focus('[data-chart=loss]');
@@ -345,10 +377,12 @@ async function checkOthers(browser, { diverged, old, long, newer }) {
   assert.deepEqual(late.wrong, []);
   await late.page.close();
   const narrow = await opened(browser, newer, 390, 'dark');
+  await openTab(narrow.page, 'curves');
   assert.equal(await narrow.page.locator('.level span:visible').count(), 3);
   await checkLevels(narrow.page);
   await narrow.page.close();
   const { page, wrong } = await opened(browser, long, 1280, 'light');
+  await openTab(page, 'curves');
   const text = await readout(page, 'loss');
   assert.match(text, /^steps \d+ to 100000: loss 2\.000; validation 2\.500 after step 100000$/);
   assert.match(await readout(page, 'status'), / Loss 2\.000, validation 2\.500\./);

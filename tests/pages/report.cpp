@@ -60,6 +60,7 @@ SentenceProbe look_at_step(std::int64_t step) {
     const float found = step < 200 ? 0 : 0.8F;
     SentenceProbe look;
     AttentionTrace seen;
+    seen.entry = 4;
     seen.module = "blocks.0.attention";
     seen.causal = true;
     seen.heads = 2;
@@ -74,6 +75,13 @@ SentenceProbe look_at_step(std::int64_t step) {
         seen.entropy.push_back(share > 0 ? 0.4 : (std::log(2) + std::log(3)) / 3);
     }
     look.attention.push_back(seen);
+    // The stream grows by a layer's two additions; the gradient shrinks tenfold at each on its way
+    // back.
+    const auto s = static_cast<float>(step);
+    look.places = {0, 1, 2};
+    look.stream = {{0, "embedding", "token_embedding", {1, 1, 1}, {1e-3F, 2e-3F, 3e-3F}},
+                   {6, "add", "blocks.0", {2, 2, s / 100}, {1e-2F, 2e-2F, 3e-2F}},
+                   {9, "add", "blocks.0", {4, 4, 4}, {0.1F, 0.2F, 0.3F}}};
     const double p = 1 - 10.0 / static_cast<double>(step);
     look.rows.push_back({.right = 1, .loss = -std::log(p), .rank = 1, .likeliest = {{1, p}}});
     look.rows.push_back({.right = 2, .loss = std::log(4), .rank = 2, .likeliest = {{9, 0.5}}});

@@ -152,7 +152,7 @@ function modelView(layers, choose) {
   element.append(h('p', { class: 'quiet legend' },
     'Rows are queries, columns are keys. Stronger colour means a larger weight (square-root scale).'),
   colourScale());
-  onTheme(drawInTurn(cells, size));
+  onTheme(element, drawInTurn(cells, size, () => { document.documentElement.dataset.maps = 'drawn'; }));
   return { element, mark: (state) => markCell(cells, state) };
 }
 

@@ -28,7 +28,7 @@ export class LinesView {
     this.element.addEventListener('click', (event) => this.click(event));
     this.element.addEventListener('keydown', (event) => this.keydown(event));
     new ResizeObserver(this.draw).observe(this.element);
-    onTheme(this.draw);
+    onTheme(this.element, this.draw);
   }
 
   show(state) {

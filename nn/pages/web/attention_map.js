@@ -86,7 +86,7 @@ export class MapView {
     });
     this.scroller.addEventListener('keydown', (event) => this.keydown(event));
     new ResizeObserver(this.draw).observe(this.scroller);
-    onTheme(() => {
+    onTheme(this.scroller, () => {
       this.image = null;
       this.draw();
     });

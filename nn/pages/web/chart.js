@@ -20,7 +20,7 @@ export function bytesChart(values, marks, pointed) {
     drawBytes(element, { values, marks, pointed, width });
   };
   new ResizeObserver(() => element.clientWidth !== drawn && draw()).observe(element);
-  onTheme(draw);
+  onTheme(element, draw);
   const line = { name: 'bytes', steps: values.map((_, t) => t), values, colour: 'activation' };
   const buttons = [saveButton('CSV', 'memory.csv', 'text/csv', () => csvOfLines([line], 'event')),
     saveButton('SVG', 'memory.svg', 'image/svg+xml', () => chartSvg({ title: 'Bytes in live tensors', unit: 'event',

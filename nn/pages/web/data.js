@@ -21,9 +21,29 @@ export function decodeHalf(text) {
   return numbers;
 }
 
+// The bytes of base91 (encoding.h): 13 bits in two characters. Those of an odd half byte at the end remain.
+function bytesIn91(text) {
+  const bytes = new Uint8Array(Math.floor(text.length / 2 * 13 / 8));
+  const digitAt = (i) => {
+    const code = text.charCodeAt(i);
+    return code === 33 ? 25 : code === 126 ? 57 : code - 35;
+  };
+  let [waiting, count] = [0, 0];
+  for (let i = 0, at = 0; at < bytes.length; i += 2) {
+    waiting = waiting << 13 | 91 * digitAt(i) + digitAt(i + 1);
+    count += 13;
+    for (; count >= 8 && at < bytes.length; ++at) {
+      count -= 8;
+      bytes[at] = waiting >> count;
+      waiting &= (1 << count) - 1;
+    }
+  }
+  return bytes;
+}
+
 // Rows of `width` numbers from pack_rows (encoding.h) -> Float32Array
 export function unpackRows(text, units, width) {
-  const bytes = bytesIn(text);
+  const bytes = bytesIn91(text);
   const unit = Float64Array.from(bytesIn(units), (power) => (power === 255 ? NaN : 2 ** (power - 127)));
   const numbers = new Float32Array(unit.length * width);
   for (let row = 0, i = 0, at = 0; row < unit.length; ++row) {

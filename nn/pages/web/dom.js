@@ -97,7 +97,13 @@ export function barCell(share) {
 // The current value of a custom property of colours.css, light or dark. Cached, because canvases
 // read hundreds while drawing.
 const themeColours = new Map();
-onTheme(() => themeColours.clear()); // before any other callback
+const onThemeOf = new WeakMap(); // by element
+for (const query of ['(prefers-color-scheme: dark)', 'print']) {
+  window.matchMedia(query).addEventListener('change', () => {
+    themeColours.clear();
+    for (const element of document.querySelectorAll('[data-themed]')) onThemeOf.get(element).forEach((f) => f());
+  });
+}
 export function colour(name) {
   if (!themeColours.has(name)) {
     themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
@@ -138,11 +144,11 @@ export function textWidth(text, size) {
 }
 const measuring = document.createElement('canvas').getContext('2d');
 
-// Calls f when the colours change, also before and after printing.
-export function onTheme(f) {
-  for (const query of ['(prefers-color-scheme: dark)', 'print']) {
-    window.matchMedia(query).addEventListener('change', f);
-  }
+// Calls f when the colours change, also before and after printing, while the element is in the page:
+// nothing else holds f, so a tab that another replaces is freed.
+export function onTheme(element, f) {
+  element.setAttribute('data-themed', '');
+  onThemeOf.set(element, [...(onThemeOf.get(element) ?? []), f]);
 }
 
 // At most once per frame.

@@ -101,13 +101,19 @@ const HELP = {
     bad: 'a loss at \u201ccounting tokens\u201d: the model does not use its context.' },
 };
 
-// The "?" of a tab. A page next to the course gives its location in the root's data-course.
+// Where the course explains something, as a link if the page is next to the course: it gives its
+// location in the root's data-course.
+export function chapterOf(number) {
+  const [file, title] = CHAPTERS[number];
+  const course = document.documentElement.dataset.course;
+  const chapter = `chapter ${number}, ${title}`;
+  return ['In the course: ', course ? h('a', { href: `${course}${file}.html` }, chapter) : `${chapter} (docs/course/${file}.md)`];
+}
+
+// The "?" of a tab.
 export function helpFor(name) {
   const help = HELP[name];
   if (!help) return '';
-  const [file, title] = CHAPTERS[help.chapter];
-  const course = document.documentElement.dataset.course;
-  const chapter = `chapter ${help.chapter}, ${title}`;
   const line = (kind, text) => h('p', {}, h('b', {}, `${kind}: `), text);
   const details = h('details', { class: 'help', 'data-help': name, onkeydown: (event) => {
     if (event.key !== 'Escape' || !details.open) return;
@@ -116,8 +122,7 @@ export function helpFor(name) {
   } },
     h('summary', { 'aria-label': 'What this shows' }, '?'),
     h('div', {}, h('p', {}, help.shows), line('Good', help.good), line('Bad', help.bad),
-      h('p', { class: 'quiet' }, 'In the course: ', course ? h('a', { href: `${course}${file}.html` }, chapter)
-        : `${chapter} (docs/course/${file}.md)`)));
+      h('p', { class: 'quiet' }, ...chapterOf(help.chapter))));
   return details;
 }
 

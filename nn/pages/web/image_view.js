@@ -39,7 +39,7 @@ export class ImageView {
         'to the largest weight on any patch.'));
     this.draw = perFrame(() => this.drawNow());
     new ResizeObserver(this.draw).observe(this.element);
-    onTheme(this.draw);
+    onTheme(this.element, this.draw);
   }
 
   show(state) {

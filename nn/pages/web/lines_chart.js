@@ -43,7 +43,7 @@ export class LinesChart {
           x: this.view.range(), ...this.contents() })))), this.area, this.readout);
     const draw = () => this.draw();
     new ResizeObserver(perFrame(draw)).observe(this.area);
-    onTheme(draw);
+    onTheme(this.area, draw);
   }
 
   // ---- drawing ----------------------------------------------------------------------------------

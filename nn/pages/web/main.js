@@ -6,10 +6,12 @@ import { h } from './dom.js';
 import { gradientsTab } from './gradients.js';
 import { headline } from './headline.js';
 import { helpFor } from './help.js';
+import { inspectStory } from './inspect_story.js';
 import { liveBar } from './live.js';
 import { memoryTab } from './memory.js';
 import { pictureTab } from './picture.js';
 import { predictionsTab } from './predictions.js';
+import { storyBar } from './story.js';
 import { tabbed } from './tabs.js';
 import { tapeTab } from './tape.js';
 import { tokenTab } from './token_tab.js';
@@ -47,8 +49,10 @@ function start() {
     tabs.begin(open);
   }
   const bar = liveBar(first.prompt ?? '', show);
+  const story = storyBar(inspectStory(TABS.map(([name]) => name).filter((name) => name !== 'picture' || first.path)));
   document.getElementById('page').replaceChildren(
-    h('header', {}, h('h1', {}, first.title), subtitle, head.element), ...(bar ? [bar] : []), views);
+    h('header', {}, h('div', { class: 'row spread' }, h('h1', {}, first.title), story.buttons), subtitle, head.element),
+    story.card, ...(bar ? [bar] : []), views);
   show(first);
   followAddress(() => {
     open = usual;

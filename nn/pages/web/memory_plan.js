@@ -147,7 +147,7 @@ function planPicture(blocks, plan, last, choose) {
   canvas.addEventListener('pointermove', pointAt);
   canvas.addEventListener('click', pointAt); // by finger
   new ResizeObserver(draw).observe(element);
-  onTheme(draw);
+  onTheme(element, draw);
   return { element, show: (time) => {
     now = time;
     draw();

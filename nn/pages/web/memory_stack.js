@@ -100,7 +100,7 @@ export function stackView(lives, last, describe, choose) {
   pointed = undefined;
   point(null);
   new ResizeObserver(draw).observe(element);
-  onTheme(draw);
+  onTheme(element, draw);
   return { element: h('div', {}, element, readout), show: (time) => {
     now = time;
     draw();

@@ -1,17 +1,20 @@
 // The columns of the picture of a step (picture.js): the embedding, what each layer adds to the
 // residual stream, and the end. Layers fold: 48 of them are a few narrow columns.
+import { fontPixels } from './dom.js';
 
 const [OPEN, NARROW] = [150, 40]; // pixels
 const MOST_OPEN = 3; // layers that are all open
 const GROUP = 8; // layers in a folded column, if there are many
 const MANY = 16;
-const FIRST = 100; // pixels before the first column
+const MOST_ASKED = 64; // tokens whose reading is looked at
+const FIRST = 100; // pixels before the first column, for text of the usual size
 const MOST_WIDE = 1.6; // times as wide as needed
 
 export class PictureColumns {
-  constructor(path) {
-    Object.assign(this, { path, opened: new Set(), all: [] });
-    const { stages, attention } = path;
+  // `opened`: layers that the reader has opened.
+  constructor(path, opened = new Set()) {
+    Object.assign(this, { path, opened, all: [] });
+    const { stages } = path;
     this.layers = Array.from(new Set(stages.map(({ layer }) => layer).filter(Boolean)));
     const inside = stages.filter(({ layer }) => layer);
     const first = stages.indexOf(inside[0]);
@@ -28,17 +31,15 @@ export class PictureColumns {
           entries: made.map(({ entry }) => entry) }];
       });
     });
-    const text = attention.find((each) => each.queries === path.tokens && each.queryTexts);
-    this.texts = text?.queryTexts ?? path.data.predictions?.read ?? [];
     this.mostTelling = this.mostTellingHead();
-    const sizes = [this.begin, ...this.adds.flat().map(({ stage }) => stage)].flatMap(({ gradients }) => gradients ?? []);
-    this.largestGradient = Math.max(1e-300, ...sizes.filter((x) => x > 0));
+    const sizes = [this.begin, ...this.adds.flat().map(({ stage }) => stage)].flatMap(({ gradients }) => Array.from(gradients ?? []));
+    this.largestGradient = sizes.reduce((most, x) => (Number.isFinite(x) && x > most ? x : most), 1e-300);
   }
 
   // The length of the gradient of a stage's vector: null if there is none, NaN if it is not finite.
   gradientAt({ gradients, whole }, place) {
     if (!gradients) return null;
-    return gradients[whole ? 0 : this.path.places.indexOf(place)] ?? NaN;
+    return gradients[whole ? 0 : this.path.rows.indexOf(place)] ?? NaN;
   }
 
   // The head furthest from uniform attention.
@@ -52,6 +53,23 @@ export class PictureColumns {
       }
     });
     return best;
+  }
+
+  // The token whose reading through a head shows most: the one with the heaviest weight on another token
+  // that is not the first; without such a head, the last token.
+  tellingPlace(layer, head, predictions) {
+    const { path } = this;
+    const attention = this.attentionOf(layer);
+    const last = path.rows[path.rows.length - 1];
+    if (!attention || attention.cross || attention.queries !== path.tokens || attention.keys !== path.tokens) return last;
+    let best = { place: last, weight: 0.05 };
+    for (const place of path.rows.slice(-MOST_ASKED)) {
+      if (predictions && (predictions.rows[place]?.right ?? null) === null) continue;
+      path.weightsOf(attention, head, place).forEach((weight, key) => {
+        if (key > 0 && key !== place && weight > best.weight) best = { place, weight };
+      });
+    }
+    return best.place;
   }
 
   attentionOf(layer) {
@@ -81,8 +99,9 @@ export class PictureColumns {
     const group = this.layers.length > MANY ? GROUP : 1;
     for (let layer = 0; layer < this.layers.length;) {
       if (this.isOpen(layer, chosen)) {
-        this.adds[layer].forEach((add) => {
-          const what = add.attention ? (add.attention.cross ? 'cross-attention' : 'attention') : 'feed-forward';
+        this.adds[layer].forEach((add, i, own) => {
+          const isAttention = add.attention || i < own.length - 1; // a report omits the maps of some
+          const what = add.attention?.cross ? 'cross-attention' : isAttention ? 'attention' : 'feed-forward';
           all.push(this.column(add, { layer, layers: [layer], label: `${layer} ${what}`, name: `layer ${layer}, after ${what}`,
             width: add.attention ? OPEN : OPEN / 1.5 }));
         });
@@ -99,9 +118,9 @@ export class PictureColumns {
         label: folded.length > 1 ? `${folded[0]}\u2013${folded[folded.length - 1]}` : `${folded[0]}`,
         entries: folded.flatMap((each) => this.adds[each].flatMap(({ entries }) => entries)), width: NARROW }));
     }
-    const wide = all.reduce((sum, { width }) => sum + width, FIRST);
+    const wide = all.reduce((sum, { width }) => sum + width, fontPixels(FIRST));
     const by = Math.max(1, Math.min(MOST_WIDE, room / wide));
-    let x = FIRST;
+    let x = fontPixels(FIRST);
     for (const column of all) {
       column.width *= by;
       column.x = x += column.width;

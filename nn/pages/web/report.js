@@ -11,13 +11,17 @@ import { helpFor } from './help.js';
 import { nameOfRun } from './other_runs.js';
 import { processesTab } from './processes.js';
 import { recipeTab } from './recipe.js';
+import { reportStory } from './report_story.js';
+import { hasPicture, isDrawn, runPictureTab } from './run_picture.js';
 import { samplesTab } from './samples.js';
 import { hasSentence, sentenceTab } from './sentence.js';
 import { spikeList } from './spikes.js';
 import { speak } from './speak.js';
+import { storyBar } from './story.js';
 import { tabbed } from './tabs.js';
 
 const VIEWS = [
+  ['picture', 'One picture', runPictureTab],
   ['curves', 'Curves', curvesAndSpikes],
   ['samples', 'Samples', samplesTab],
   ['sentence', 'One sentence', sentenceTab],
@@ -117,7 +121,7 @@ function showReport() {
   const state = h('div', { class: 'standing' });
   const head = headline(data.diagnosis);
   const views = VIEWS.filter(([name]) => (name !== 'processes' || data.processes.length > 1) &&
-    (name !== 'sentence' || hasSentence(data)));
+    (name !== 'sentence' || hasSentence(data)) && (name !== 'picture' || hasPicture(data)));
   const body = h('div', {});
   function showTabs() {
     renewals = [];
@@ -127,11 +131,12 @@ function showReport() {
         renewals.push(fill(panel, data));
       }]));
     body.replaceChildren(...tabs.elements);
-    tabs.begin('curves');
+    tabs.begin(isDrawn(data) ? 'picture' : 'curves');
   }
+  const story = storyBar(reportStory(data, views.map(([name]) => name)));
   document.getElementById('page').replaceChildren(
-    h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), head.element, state),
-    body);
+    h('header', {}, h('div', { class: 'row spread' }, h('h1', {}, data.title), story.buttons), h('p', { class: 'quiet' }, data.subtitle), head.element, state),
+    story.card, body);
   const renewState = standing(state, data);
   showTabs();
   followAddress(showTabs);

@@ -6,44 +6,12 @@ import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
 import { roving } from './roving.js';
+import { SeenAttention } from './seen_step.js';
 import { drawSmall } from './small_maps.js';
 import { speak } from './speak.js';
 
 const SENTENCE_PACE = 700; // milliseconds per evaluation during playback
 const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
-
-// Weights at one time, in the form that attention_map.js and head_roles.js expect.
-class SeenAttention {
-  constructor({ weights, ...data }, texts) {
-    Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false,
-      places: 2 }); // the resolution is 1/254
-    const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
-    this.all = Float32Array.from(bytes, (x) => (x === 255 ? NaN : x / 254));
-  }
-
-  weights(head) {
-    const size = this.queries * this.keys;
-    return this.all.subarray(head * size, (head + 1) * size);
-  }
-
-  rowOf(head, i) {
-    return this.weights(head).subarray(i * this.keys, (i + 1) * this.keys);
-  }
-
-  seen(i) {
-    return this.causal ? i + 1 : this.keys;
-  }
-
-  masked() {
-    return 0;
-  }
-
-  mostEntropy() {
-    let sum = 0;
-    for (let i = 0; i < this.queries; ++i) sum += Math.log(this.seen(i)) / this.queries;
-    return sum;
-  }
-}
 
 const looksOf = ({ evaluations }) => evaluations.filter(({ look }) => look);
 
@@ -152,7 +120,7 @@ export function sentenceTab(panel, data) {
       'Rows of the maps are queries, columns are keys, as in tapestry inspect.'),
     h('div', { class: 'split look' }, maps, h('div', {}, title, says, large.element)));
   renew(data);
-  onTheme(() => looks.length > 0 && drawHeads());
+  onTheme(panel, () => looks.length > 0 && drawHeads());
   panel.addEventListener('shown', () => looks.length > 0 && drawHeads());
   return renew;
 }

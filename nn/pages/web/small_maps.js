@@ -56,9 +56,9 @@ function inSlices(f) {
 }
 
 // Draws the maps of `cells`, { canvas, attention, head }, one after another, and calls a cell's
-// `drawn`, if it has one, after its map. Returns a function
-// that redraws them, stopping any drawing in progress.
-export function drawInTurn(cells, size) {
+// `drawn`, if it has one, after its map; done() after all. Returns a function that redraws them,
+// stopping any drawing in progress.
+export function drawInTurn(cells, size, done = () => {}) {
   let turn = 0;
   const draw = () => {
     const own = ++turn;
@@ -67,14 +67,14 @@ export function drawInTurn(cells, size) {
     inSlices(() => {
       for (const until = performance.now() + SLICE; own === turn && performance.now() < until;) {
         if (next === cells.length) {
-          document.documentElement.dataset.maps = 'drawn';
+          done();
           return false;
         }
         const { canvas, attention, head, drawn } = cells[next];
         if (!canvas.isConnected) return false; // the page shows another step
         drawing ??= smallImage(attention, head, size);
-        const { done, value } = drawing.next();
-        if (!done) continue;
+        const { done: complete, value } = drawing.next();
+        if (!complete) continue;
         paint(canvas, value, size);
         drawn?.();
         drawing = null;

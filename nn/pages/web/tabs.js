@@ -56,3 +56,9 @@ export function tabbed(tabs, shown = () => {}) {
   const begin = (usual) => open(buttons.has(valueInAddress('tab')) ? valueInAddress('tab') : usual);
   return { elements: [list, ...panels.values()], open, begin };
 }
+
+// A button that opens a tab at this state.
+export const openTab = (name, text, changes) => h('button', { class: 'step-button', 'data-control': `all-${name}`, onclick: () => {
+  keepState({ tab: name, ...changes }, true);
+  window.dispatchEvent(new Event('hashchange'));
+} }, text);

@@ -2,6 +2,7 @@
 // embedding to the logits, and the work of each stage. Read next: token_tab.js, which plays it.
 import { decodeFloats, unpackRows } from './data.js';
 import { Attention } from './heads.js';
+import { layerName, lengthOf } from './layers.js';
 
 const ACTIVATIONS = ['relu', 'gelu', 'silu', 'softplus', 'tanh', 'sigmoid', 'relu_squared'];
 
@@ -10,7 +11,11 @@ export class TokenPath {
     const { tokens, places, entries } = data.path;
     Object.assign(this, { data, tokens, places, exact: data.exact });
     this.attention = data.attention.map((each) => new Attention(each, data.exact, data.image));
-    this.stages = entries.map((each) => ({ ...each, ...data.entries[each.entry] }));
+    this.texts = this.attention.find((each) => each.queries === tokens && each.queryTexts)?.queryTexts ??
+      data.predictions?.read ?? [];
+    this.stages = entries.map(({ lengths, gradients, ...each }) => ({ ...each, ...data.entries[each.entry],
+      lengths: lengths && decodeFloats(lengths), gradients: gradients && decodeFloats(gradients) }));
+    this.rows = Array.from({ length: tokens }, (_, place) => place); // of the picture
     this.byEntry = new Map(this.stages.map((stage) => [stage.entry, stage]));
     this.stages.forEach((stage, i) => {
       stage.from = (stage.op === 'attention' ? stage.inputs.slice(0, 1) : stage.inputs)
@@ -25,12 +30,8 @@ export class TokenPath {
     });
   }
 
-  // "blocks.3.attention.qkv" -> "blocks.3", if that has an attention; otherwise empty: other parts
-  // are numbered as well, such as the tables of earlier tokens.
   layerOf(module) {
-    const found = /^(.*?\.)?\d+(?=\.|$)/.exec(module || '');
-    const isLayer = found && this.attention.some((each) => (each.module || '').startsWith(`${found[0]}.`));
-    return isLayer ? found[0] : '';
+    return layerName(module, this.attention);
   }
 
   // The stage that computed a tensor, skipping those that only reshape it.
@@ -74,9 +75,20 @@ export class TokenPath {
     return stage.numbers.subarray(row * stage.width, (row + 1) * stage.width);
   }
 
+  // The length of a vector of the stream; null if it was not kept.
+  lengthAt({ lengths, whole }, place) {
+    return lengths ? lengths[whole ? 0 : place] : null;
+  }
+
+  // The length of what was added between two stages; null if a vector was not kept.
+  addedAt(before, after, place) {
+    if (!this.places.includes(place)) return null;
+    const [x, y] = [this.vector(before, place), this.vector(after, place)];
+    return x && y ? lengthOf(y.map((value, d) => value - x[d])) : null;
+  }
+
   weightsOf(attention, head, place) {
-    const first = place * attention.keys;
-    return attention.weights(head).subarray(first, first + attention.keys);
+    return attention.rowOf(head, place);
   }
 
   // One head's attention output, sum over j of weight(j) v(j), or null.
@@ -111,5 +123,3 @@ export class TokenPath {
     });
   }
 }
-
-export const lengthOf = (x) => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));

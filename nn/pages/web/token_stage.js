@@ -4,7 +4,7 @@ import { barCell, fixed, h, number, sharePercent, tokenText } from './dom.js';
 import { saveable } from './export.js';
 import { roving } from './roving.js';
 import { scrolling } from './table.js';
-import { lengthOf } from './token_path.js';
+import { lengthOf } from './layers.js';
 
 const MOST_ROWS = 256; // per table
 const MOST_KEYS = 10;

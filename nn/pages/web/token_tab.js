@@ -4,7 +4,8 @@ import { colour, fixed, h, onTheme, perFrame, rgb, sized, tokenText } from './do
 import { Predictions } from './guesses.js';
 import { playButton } from './play.js';
 import { speak } from './speak.js';
-import { lengthOf, TokenPath } from './token_path.js';
+import { lengthOf } from './layers.js';
+import { TokenPath } from './token_path.js';
 import { stageDetail, stageName } from './token_stage.js';
 
 const PACE = 1200; // milliseconds per stage during playback
@@ -166,7 +167,7 @@ function wayList(path, show) {
   const draw = perFrame(() => rows.forEach(({ canvas, stage }) =>
     drawStrip(canvas, path.vector(stage, place))));
   new ResizeObserver(draw).observe(element);
-  onTheme(draw);
+  onTheme(element, draw);
   return {
     element,
     renew: (to) => {

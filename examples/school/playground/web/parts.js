@@ -143,7 +143,7 @@ export function partsView({ ask, askLosses, takeAway }) {
     }
   }
 
-  onTheme(draw);
+  onTheme(grid, draw);
   return {
     fill(to) {
       panel = to;
