@@ -62,7 +62,9 @@ TEST_CASE("playground: unchanged, it is the run of its configuration") {
         CHECK_EQ(here.loss, there.loss);
         CHECK_EQ(here.val_loss, there.val_loss);
         // Inspecting and sampling change nothing.
-        CHECK(playground.look("Once upon a time").find("\"attention\"") != std::string::npos);
+        const std::string look = playground.look("Once upon a time");
+        CHECK(look.find("\"attention\"") != std::string::npos);
+        CHECK(look.find("\"names\"") != std::string::npos);  // of what it predicts
         CHECK_FALSE(playground.sample("Tom", 5, 0.5).empty());
     }
     CHECK(playground.is_finished());
@@ -95,6 +97,32 @@ TEST_CASE("playground: changed on the way") {
     CHECK_THROWS_AS(other.change(1e-3, 1.5), Error);
     CHECK_EQ(other.digest(), before);
     CHECK_EQ(other.step().step, 8);
+}
+
+TEST_CASE("playground: more steps than it was to take") {
+    const test::Scratch scratch;
+    const std::string text = examples::write_stories(3, 20'000).text;
+    Playground playground(text, config_in(scratch));
+    const std::int64_t planned = playground.session().config().steps;
+    while (!playground.is_finished()) playground.step();
+    const std::string before = playground.digest();
+    CHECK_THROWS_AS(playground.take_more(0), ValueError);
+    CHECK(playground.is_finished());
+    playground.take_more(3);
+    CHECK_EQ(playground.digest(), before);
+    CHECK_FALSE(playground.is_finished());
+    CHECK(
+        playground.report(TrainingState::running).find(fmt::format("\"steps\":{}", planned + 3)) !=
+        std::string::npos);
+    CHECK_EQ(playground.step().step, planned + 1);
+    CHECK_NE(playground.digest(), before);
+    playground.step();
+    playground.step();
+    CHECK(playground.is_finished());
+    const auto saved = scratch / "saved";
+    playground.save(saved);
+    CHECK_EQ(Playground(examples::open_run(saved, scratch / "text.txt")).digest(),
+             playground.digest());
 }
 
 TEST_CASE("playground: what it cannot read") {

@@ -62,12 +62,15 @@ const textHas = (page, selector, pattern) => until(page, ([at, source]) =>
   new RegExp(source).test(document.querySelector(at).textContent), [selector, pattern]);
 
 async function goThroughTabs(page) {
-  await openTab(page, 'samples');
-  await tabTo(page, '[data-control="prompt"]');
+  await tabTo(page, '[data-control="prompt"]', 'Shift+Tab');
   await page.keyboard.press('Control+A');
   await page.keyboard.type('Tom and');
   await press(page, '[data-control="write"]');
   await textHas(page, '[data-view="sample"]', '^Tom and');
+  await press(page, '[data-control="scrubber"]', 'Home');
+  await textHas(page, '[data-readout="stage"]', 'after step 0, looking back');
+  await press(page, '[data-control="more"]');
+  await textHas(page, '[data-readout="status"]', 'of 6000');
   await openTab(page, 'parts');
   await tabTo(page, '.part');
   while (!await page.evaluate(() => document.activeElement.matches('[data-part="head 1"]'))) {
@@ -84,6 +87,7 @@ async function goThroughTabs(page) {
   await openTab(page, 'attention');
   await page.waitForSelector('#panel-attention [data-map]');
   await openTab(page, 'tape');
+  await page.waitForSelector('#panel-tape [data-control="next"]');
   await press(page, '#panel-tape [data-control="next"]');
   await textHas(page, '#panel-tape [data-readout="walk"]', '^Step 1 of');
   await openTab(page, 'rules');

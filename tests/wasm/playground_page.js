@@ -43,10 +43,32 @@ async function checkSteps(page) {
   await until(page, () => document.body.dataset.playing === 'false');
 }
 
+// The picture of the step, which follows the run; its track, and the way back.
+async function checkPicture(page) {
+  const step = await stepOf(page);
+  await until(page, (at) => document.querySelector('[data-readout=stage]').textContent === `The picture: after step ${at}`, step);
+  const columns = await page.locator('.ribbon.chosen').count();
+  assert.equal(columns, 5); // the embedding, and what two layers add
+  assert.equal(await page.locator('.ribbon').count(), 5 * 19);
+  assert.match(await page.textContent('[data-view=card]'), /After \u201c.\u201d the model predicts \u201c.*\u201d/);
+  const drawing = () => page.$eval('.ribbon.chosen:last-of-type, .ribbon.chosen', (each) => each.getAttribute('d'));
+  const late = await drawing();
+  await page.focus('[data-control=scrubber]');
+  await page.keyboard.press('Home');
+  assert.match(await page.textContent('[data-readout=stage]'), /^The picture: after step 0, looking back$/);
+  assert.notEqual(await drawing(), late);
+  await page.keyboard.press('End');
+  await page.click('[data-control=way-back]');
+  assert.ok(await page.locator('.ribbon.back').count() > 0);
+  await page.click('[data-control=way-back]');
+  await page.fill('[data-control=stage-sentence]', 'The');
+  await page.press('[data-control=stage-sentence]', 'Enter');
+  await until(page, () => document.querySelectorAll('.ribbon').length === 10);
+}
+
 async function checkTabs(page, shoot) {
   assert.match(await readout(page, 'loss'), /loss \d/);
   await shoot('curves');
-  await page.click('#tab-samples');
   await until(page, () =>
     document.querySelector('[data-view="sample"]').textContent.length > 100);
   const first = await page.textContent('[data-view="sample"]');
@@ -57,6 +79,7 @@ async function checkTabs(page, shoot) {
     return text !== before && text.startsWith('Tom and');
   }, first);
   await shoot('samples');
+  await checkPicture(page);
   await page.click('#tab-attention');
   await page.waitForSelector('#panel-attention [data-map]');
   assert.equal(await page.locator('#panel-attention [data-map]').count(), 4); // 2 layers of 2 heads
@@ -92,6 +115,12 @@ async function checkMistakes(page) {
   await waitForStep(page, 5);
   assert.match(await readout(page, 'status'), /^Finished: step 5 of 5/);
   assert.ok(await page.isDisabled('[data-control="run"]'));
+  // More steps than it was to take, of the same run.
+  await page.click('[data-control=more]');
+  await until(page, () => / 5 of 1005\./.test(document.querySelector('[data-readout=status]').textContent) ||
+    /step 5 of 1005/.test(document.querySelector('[data-readout=status]').textContent));
+  await page.click('[data-control="step"]');
+  await waitForStep(page, 6);
   assert.ok(await page.isHidden('[data-readout="failed"]'));
 }
 

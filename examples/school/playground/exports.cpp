@@ -147,6 +147,10 @@ EMSCRIPTEN_KEEPALIVE int playground_change(double lr, double dropout) {
     return succeeds([&] { started().change(lr, dropout); });
 }
 
+EMSCRIPTEN_KEEPALIVE int playground_more(int steps) {
+    return succeeds([&] { started().take_more(steps); });
+}
+
 EMSCRIPTEN_KEEPALIVE const char* playground_sample(const char* prompt, int tokens,
                                                    double temperature) {
     return text_of([&] { return without_nul(started().sample(prompt, tokens, temperature)); });

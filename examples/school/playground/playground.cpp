@@ -18,6 +18,7 @@
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/step_on_text.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -150,6 +151,19 @@ void Playground::change(double lr, double dropout) {
     config.lr = lr;
     config.min_lr = decay * lr;
     config.model.dropout = dropout;
+    continue_with(config, {"lr", "min_lr", "dropout"});
+}
+
+void Playground::take_more(std::int64_t steps) {
+    require(steps > 0, "steps: {} more; at least 1 is needed", steps);
+    TrainingConfig config = session_->config();
+    config.steps += steps;
+    continue_with(config, {"steps"});
+    report_.plan(config.steps);
+}
+
+void Playground::continue_with(const TrainingConfig& config,
+                               const std::vector<std::string>& changed) {
     // A character tokenizer is rebuilt from the text, identically.
     auto next =
         session_->continued(config, directory_.empty() ? nullptr : load_tokenizer(directory_));
@@ -158,17 +172,22 @@ void Playground::change(double lr, double dropout) {
     session_ = std::move(next);
     if (parts_.any()) taken_away_.emplace(as<GPT>(session_->model()), parts_);
     watch();
-    note_change();
+    note_change(changed);
 }
 
 // Records in the run which steps used which settings.
-void Playground::note_change() {
+void Playground::note_change(const std::vector<std::string>& changed) {
     std::vector<RunSegment>& segments = run_.state.segments;
     const std::string config = to_json(session_->config());
     if (segments.back().first_step == session_->steps() + 1) {
         segments.back().config = config;
+        for (const std::string& name : changed) {
+            if (segments.size() == 1) break;  // nothing was taken before it
+            auto& known = segments.back().overrides;
+            if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+        }
     } else {
-        segments.push_back({session_->steps() + 1, config, {"lr", "min_lr", "dropout"}});
+        segments.push_back({session_->steps() + 1, config, changed});
     }
 }
 
@@ -226,7 +245,10 @@ std::string Playground::look(const std::string& sentence) {
     model.train();
     const auto read = std::span(ids).first(ids.size() - 1);
     return to_json(inspector, {.title = "One step",
-                               .texts = {{.queries = token_texts(session_->tokenizer(), read)}}});
+                               .texts = {{.queries = token_texts(session_->tokenizer(), read)}},
+                               .name_of = [&names = session_->tokenizer()](std::int64_t id) {
+                                   return token_texts(names, {&id, 1}).front();
+                               }});
 }
 
 Ids Playground::ids_of(const std::string& sentence, std::int64_t least, std::int64_t most) const {

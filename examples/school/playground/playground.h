@@ -73,6 +73,11 @@ public:
     /// Throws ValueError for numbers out of range, leaving everything unchanged.
     void change(double lr, double dropout);
 
+    /// The run shall take so many more steps than it was to take; a learning rate that falls until
+    /// the end then falls until the new one. Throws ValueError for less than one, and as change()
+    /// does.
+    void take_more(std::int64_t steps);
+
     /// Removes these parts of the model, until the next call; empty restores the whole model.
     /// Throws as TakenAway does, leaving everything unchanged.
     void take_away(const Parts& parts);
@@ -116,7 +121,8 @@ public:
 private:
     void note(const StepMetrics& metrics);
     void watch();
-    void note_change();
+    void continue_with(const TrainingConfig& config, const std::vector<std::string>& changed);
+    void note_change(const std::vector<std::string>& changed);
     std::vector<std::int64_t> ids_of(const std::string& sentence, std::int64_t least,
                                      std::int64_t most) const;
 

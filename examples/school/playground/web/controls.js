@@ -7,7 +7,7 @@ const SIZES = {
 };
 const STORY_BYTES = 300000;
 const LEAST_TEXT = 1000; // characters
-const WORTH_ASKING = 20; // steps of a run
+export const WORTH_ASKING = 20; // steps of a run
 
 const choice = (name, label, options, onchange) => h('label', {}, `${label} `,
   h('select', { 'data-control': name, onchange },
@@ -150,8 +150,7 @@ export function whileItRuns(changed, temperatureChanged) {
     (x) => `${Math.round(100 * x)}%`, changed);
   const temperature = slider('temperature', 'Temperature of samples', [0, 15, 8], (i) => i / 10,
     (x) => x.toFixed(1), temperatureChanged);
-  return { element: h('div', { class: 'row sliders' }, lr.element, dropout.element,
-    temperature.element), lr: lr.value, dropout: dropout.value, temperature: temperature.value,
+  return { element: h('div', { class: 'row sliders' }, lr.element, dropout.element), ofSamples: temperature.element, lr: lr.value, dropout: dropout.value, temperature: temperature.value,
     // Sets the run's values: an opened run's may lie between positions.
     set(settings) {
       const far = (x) => Math.abs(Math.log(x / settings.lr));

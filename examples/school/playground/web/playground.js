@@ -2,7 +2,7 @@
 // `tapestry train` and `tapestry inspect` are shown live. Read next: worker.js; controls.js;
 // views.js.
 import { asOpened, followAddress, valueInAddress } from './address.js';
-import { beginning, whileItRuns } from './controls.js';
+import { beginning, whileItRuns, WORTH_ASKING } from './controls.js';
 import { h, number } from './dom.js';
 import { headline } from './headline.js';
 import { helpFor } from './help.js';
@@ -11,6 +11,7 @@ import { partsView } from './parts.js';
 import { rulesView } from './rules.js';
 import { shareView } from './share.js';
 import { speak } from './speak.js';
+import { stageView } from './stage.js';
 import { tabbed } from './tabs.js';
 import { bitsView, lookView, samplesView, waitingView } from './views.js';
 import { curvesTab } from './curves.js';
@@ -35,6 +36,8 @@ function standingOf({ status, recipe, curves }, playing) {
   return `${word}: step ${step} of ${recipe.steps}${losses}.`;
 }
 
+const MORE_STEPS = 1000;
+
 function showPlayground() {
   document.title = 'Playground \u2013 Tapestry';
   const say = (kind, more) => worker.postMessage({ kind, ...more });
@@ -48,14 +51,21 @@ function showPlayground() {
     onclick: () => say(playing ? 'pause' : 'play') }, 'Play');
   const one = h('button', { class: 'step-button', 'data-control': 'step', disabled: true,
     onclick: () => say('step') }, 'One step');
+  const more = h('button', { class: 'step-button', 'data-control': 'more', disabled: true,
+    onclick: () => say('more', { steps: MORE_STEPS }) }, `${MORE_STEPS} more steps`);
   let playing = false;
+  let begun = valueInAddress('play') === null; // otherwise it plays by itself
+  let saved = 0; // the step that was saved
   let latest = null; // report
   let spokenStep = 0; // when its status was last read aloud
 
   const before = beginning(restart);
   const during = whileItRuns(change, () => samples.ask());
   const samples = samplesView((prompt) => say('sample', { prompt, tokens: 160,
-    temperature: during.temperature() }));
+    temperature: during.temperature() }), during.ofSamples);
+  const written = h('section', { class: 'written', 'aria-label': 'What the model writes' });
+  samples.fill(written);
+  const stage = stageView((sentence) => say('look', { sentence, of: 'stage' }), written);
   const looks = lookView((sentence) => say('look', { sentence }));
   const share = shareView(() => say('save'));
   const bits = bitsView(() => say('digest'), share.element);
@@ -74,7 +84,6 @@ function showPlayground() {
   const reports = [waitingView(curvesTab), waitingView(flowTab)];
   const views = [
     ['curves', 'Curves', reports[0].fill],
-    ['samples', 'Samples', samples.fill],
     ['parts', 'Parts', parts.fill],
     ['operations', 'One operation', operations.fill],
     ['attention', 'Attention', looks.fill('attention')],
@@ -119,6 +128,8 @@ function showPlayground() {
       samples.clear();
       bits.clear();
       looks.begin(text, settings.context);
+      stage.begin(text, settings.context);
+      saved = 0;
       during.set(settings);
       operations.clear();
       share.clear();
@@ -142,6 +153,7 @@ function showPlayground() {
       playing = answer.playing;
       run.textContent = playing ? 'Pause' : 'Play';
       run.disabled = one.disabled = state === 'finished' || state === 'diverged';
+      more.disabled = state === 'diverged';
       status.textContent = stands;
       status.className = state === 'diverged' ? 'warn' : '';
       document.body.dataset.step = step;
@@ -154,20 +166,32 @@ function showPlayground() {
       parts.stands(step);
       looks.stands(step, playing);
       bits.stands(step, latest.recipe.steps);
+      stage.stands(latest, playing);
+      if (begun) return;
+      begun = true;
+      say('play');
     },
     sample: ({ text }) => samples.show(text),
-    look: ({ data }) => asOpened(() => looks.show(data)),
+    look: ({ of, step, data }) => {
+      if (failed.dataset.of === 'look') failed.hidden = true;
+      asOpened(() => (of === 'stage' ? stage.show(step, data) : looks.show(data)));
+    },
     digest: ({ digest }) => bits.show(digest),
     heads: (answer) => parts.show(answer),
     losses: (answer) => parts.losses(answer),
     taken: () => parts.taken(),
     checked: ({ text }) => rules.show(text),
     operations: ({ all, step }) => operations.show(all, step),
-    saved: (answer) => share.save(answer),
-    failed({ message }) {
+    saved: (answer) => {
+      saved = answer.step;
+      share.save(answer);
+    },
+    failed({ of, message }) {
       parts.failed();
       rules.failed();
+      stage.failed();
       failed.hidden = false;
+      failed.dataset.of = of;
       failed.textContent = message;
     },
   };
@@ -175,12 +199,14 @@ function showPlayground() {
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, 'Playground'), h('p', {}, 'A small GPT learns to write, in this ' +
       'page: the library\u2019s own code, compiled to WebAssembly. Nothing leaves your computer.')),
-    before.element,
-    h('div', { class: 'walk' }, h('div', { class: 'row' }, run, one, during.element), bar, status,
-      head.element, subtitle, other, failed),
+    h('div', { class: 'walk' }, h('div', { class: 'row' }, run, one, more, during.element), bar, status,
+      other, failed), stage.element, head.element, subtitle, before.element,
     ...tabs.elements);
   tabs.begin('curves');
   followAddress(() => tabs.open(valueInAddress('tab') ?? 'curves'));
+  window.addEventListener('beforeunload', (event) => {
+    if (latest && latest.status.step >= saved + WORTH_ASKING) event.preventDefault();
+  });
   const worker = startWorker((answer) => answers[answer.kind](answer));
 }
 

@@ -62,7 +62,8 @@ class Asking {
   }
 }
 
-export function samplesView(ask) {
+// `slider`: the temperature's.
+export function samplesView(ask, slider) {
   const prompt = h('input', { type: 'search', 'data-control': 'prompt', size: 40,
     'aria-label': 'Text to continue', placeholder: 'text to continue',
     onchange: () => write() });
@@ -77,9 +78,9 @@ export function samplesView(ask) {
     fill(panel) {
       panel.append(h('div', { class: 'row' }, h('label', {}, 'Begin with ', prompt),
         h('button', { class: 'step-button', 'data-control': 'write',
-          onclick: () => write() }, 'Write')),
-      h('p', { class: 'quiet legend' }, 'The random numbers are the same every time: only the model and the ' +
-        'temperature change.'), text);
+          onclick: () => write() }, 'Write')), slider,
+      text, h('p', { class: 'quiet legend' }, 'The random numbers are the same every time: only the model and the ' +
+        'temperature change.'));
       asking.fill(panel);
     },
     ask: () => asking.panel && asking.now(),
@@ -90,6 +91,7 @@ export function samplesView(ask) {
     },
     clear: () => {
       text.textContent = '';
+      prompt.value = ''; // another text may not have its characters
       asking.step = -1;
     },
     stands: (step, playing) => asking.stands(step, playing),

@@ -18,7 +18,7 @@ function functionsOf(module) {
   const list = {
     error: [text], stories: [text, number, number],
     start: [number, 'array', ...Array(11).fill(number)], is_finished: [number], step: [number],
-    change: [number, number, number], sample: [text, text, number, number],
+    change: [number, number, number], more: [number, number], sample: [text, text, number, number],
     report: [text, number, text], look: [text, text], digest: [text], operations: [text],
     heads: [number, text], heads_size: [number], flow: [text], losses: [number],
     take_away: [number, number, number, number, text, text], rules: [text],
@@ -215,8 +215,15 @@ const ANSWERS = {
     const text = checked(library.sample(withoutNul(prompt), tokens, temperature));
     postMessage({ kind: 'sample', text });
   },
-  look({ sentence }) {
-    postMessage({ kind: 'look', data: JSON.parse(checked(library.look(withoutNul(sentence)))) });
+  // `of`: who asks.
+  look({ sentence, of }) {
+    const data = JSON.parse(checked(library.look(withoutNul(sentence))));
+    postMessage({ kind: 'look', of, step: reportData().status.step, data });
+  },
+  // The run shall take so many steps more.
+  more({ steps }) {
+    checked(library.more(steps));
+    report(playing ? 'running' : 'interrupted');
   },
   digest() {
     postMessage({ kind: 'digest', digest: checked(library.digest()) });
