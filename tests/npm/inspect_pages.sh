@@ -7,7 +7,8 @@
 #
 # Every page is opened and every tab and control is used at least once, in one of both colour
 # schemes and widths. `all` (`.ci/long pages`): every state in both colour schemes and widths, with
-# axe-core in each, and pictures of them in BUILD_DIR/npm_pages/pictures.
+# axe-core in each, and pictures of them in BUILD_DIR/npm_pages/pictures; and the picture of a step on
+# models of every kind, timed (drawings.js).
 set -euo pipefail
 source=$1 build=$2 all=${3:-}
 directory=$build/npm_pages
@@ -32,4 +33,5 @@ check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
 check page_keys
 check story_pages
 check page_states "$directory/pictures" "$all"
+[[ -z $all ]] || check drawings "$directory/drawings"
 wait $!

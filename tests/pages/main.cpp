@@ -13,6 +13,7 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/nn/plain.h>
 #include <tapestry/tests/pages/expected.h>
 #include <tapestry/tests/pages/hostile.h>
@@ -95,19 +96,28 @@ void write_step(const std::filesystem::path& to, const GPT& model, const Tensor&
     write_file_atomically(fmt::format("{}.step.json", to.string()), json.text());
 }
 
-void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::int64_t count) {
+// Hebrew, Arabic, vowel signs of their own, a mark that turns the direction.
+const std::vector<std::string> kRightToLeft{
+    "\u05e9\u05dc",       "\u05d5\u05dd", "\u0633\u0644", "\u0627\u0645", " ",
+    "\u05d1\u05b0\u05bc", "\u202e",       "abc"};
+
+// `plain`: the model is one that the independent passes know.
+void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::int64_t count,
+               const std::vector<std::string>& words = kWords, bool plain = true) {
     Generator generator(7);
     const GPT model(config, generator);
     const Tensor ids = randint(0, config.vocab, {1, count}, generator);
     const Tensor targets = randint(0, config.vocab, {1, count}, generator);
-    write_page(
-        to, model,
-        {.title = "GPT </script><script>alert(1)</script>",
-         .subtitle = fmt::format("{}; random weights", model.settings()),
-         .texts = {{.queries = tokens(kWords, count)}},
-         .name_of = [](std::int64_t id) { return kWords[static_cast<std::size_t>(id) % 16]; }},
-        [&] { return model.loss(ids, targets); });
-    if (count > 32) return write_predictions(to, predictions_of(model(ids), targets));
+    write_page(to, model,
+               {.title = "GPT </script><script>alert(1)</script>",
+                .subtitle = fmt::format("{}; random weights", model.settings()),
+                .texts = {{.queries = tokens(words, count)}},
+                .name_of =
+                    [&words](std::int64_t id) {
+                        return words[static_cast<std::size_t>(id) % words.size()];
+                    }},
+               [&] { return model.loss(ids, targets); });
+    if (count > 32 || !plain) return write_predictions(to, predictions_of(model(ids), targets));
     write_step(to, model, ids, targets);
     // In doubles and plain loops, layer by layer.
     const std::vector<std::int64_t> right = targets.to_vector<std::int64_t>();
@@ -248,6 +258,19 @@ int main(int argc, char** argv) {
                .hidden = 32,
                .deviation = 0.05},
               512);
+    // What the picture of a step must draw (tests/npm/drawings.js): one of everything, 48 layers,
+    // words from right to left, and the fast recipe's model.
+    write_gpt(directory / "one",
+              {.vocab = 20, .context = 4, .layers = 1, .heads = 1, .dim = 8, .deviation = 0.3}, 1);
+    write_gpt(directory / "deep",
+              {.vocab = 60, .context = 32, .layers = 48, .heads = 4, .dim = 32, .deviation = 0.1},
+              24);
+    write_gpt(directory / "rtl",
+              {.vocab = 60, .context = 32, .layers = 3, .heads = 2, .dim = 32, .deviation = 0.3},
+              20, kRightToLeft);
+    GPTConfig fast = settings_of(Recipe::fast).model;
+    fast.vocab = 60, fast.context = 32, fast.layers = 4, fast.heads = 4, fast.dim = 64;
+    write_gpt(directory / "fast", fast, 24, kWords, false);
     write_dead(directory / "dead");
     write_finding(directory / "finding");
     write_transformer(directory / "encoder_decoder");

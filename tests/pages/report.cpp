@@ -131,6 +131,49 @@ TrainingReport training(std::int64_t steps, std::int64_t planned, std::int64_t e
     return report;
 }
 
+// A run of 12 layers of 8 heads on 24 tokens: as much as a report draws.
+TrainingReport deep_run() {
+    constexpr std::int64_t kTokens = 24, kLayers = 12, kHeads = 8;
+    TrainingRecipe of = recipe(2000);
+    of.sentence.assign(kTokens + 1, "word");
+    TrainingReport report(of);
+    for (std::int64_t step = 1; step <= 2000; ++step) {
+        const auto s = static_cast<double>(step);
+        StepMetrics m{
+            .step = step, .loss = 1 + 3 * std::exp(-s / 300), .lr = 1e-3, .seconds = s / 10};
+        if (step % 100 == 0) m.val_loss = m.loss;
+        report.add(m);
+        if (!m.val_loss) continue;
+        SentenceProbe look;
+        for (std::int64_t i = 0; i < kTokens; ++i) {
+            look.places.push_back(i);
+            look.rows.push_back({.right = 1, .loss = m.loss, .rank = 2, .likeliest = {{i, 0.5}}});
+        }
+        const auto add = [&](int entry, const char* op, const std::string& module) {
+            const auto size = static_cast<float>(1 + entry * s / 2e4);
+            look.stream.push_back({entry, op, module, std::vector<float>(kTokens, size),
+                                   std::vector<float>(kTokens, 1 / size)});
+        };
+        add(0, "embedding", "token_embedding");
+        for (int layer = 0; layer < kLayers; ++layer) {
+            AttentionTrace seen;
+            seen.entry = 10 * layer + 2;
+            seen.module = fmt::format("blocks.{}.attention", layer);
+            seen.causal = true;
+            seen.heads = kHeads, seen.queries = seen.keys = kTokens;
+            for (std::int64_t i = 0; i < kHeads * kTokens * kTokens; ++i) {
+                seen.weights.push_back(i % (kTokens + 1) == 0 ? 0.5F : 0.01F);
+            }
+            seen.entropy.assign(kHeads, 1.5);
+            look.attention.push_back(seen);
+            add(10 * layer + 4, "add", fmt::format("blocks.{}", layer));
+            add(10 * layer + 8, "add", fmt::format("blocks.{}", layer));
+        }
+        report.add({.step = step, .val_loss = m.val_loss, .look = look});
+    }
+    return report;
+}
+
 }  // namespace
 
 void write_reports(const std::filesystem::path& directory) {
@@ -150,6 +193,7 @@ void write_reports(const std::filesystem::path& directory) {
     write("report_old.html", training(300, 2000, 100), {.written = now - 7200});
     write("report_long.html", training(100000, 100000, 250),
           {.state = TrainingState::finished, .written = now});
+    write("report_deep.html", deep_run(), {.state = TrainingState::finished, .written = now});
 }
 
 }  // namespace tapestry

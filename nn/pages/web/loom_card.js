@@ -8,7 +8,8 @@ const VANISHED = 1e-3; // the embedding's share of the last layer's gradient, or
 
 const fact = (name, value) => h('span', { class: 'fact' }, name ? h('span', { class: 'quiet' }, `${name} `) : '', h('b', {}, value));
 
-const quotedText = (text) => `\u201c${text}\u201d`;
+// A token inside of a sentence, whatever its direction of writing.
+const quotedText = (text) => `\u201c\u2068${text}\u2069\u201d`;
 
 // What the chosen token reads most: "“t” (0.93)"; null if there is none of this text.
 function mostRead({ path, state, place, columns }) {
@@ -26,8 +27,9 @@ function predictionSays(drawing, text) {
   const { predictions, state, place } = drawing;
   const own = predictions.rows[place];
   const [likeliest, p] = own.likeliest[0];
-  const guess = `${predictions.quoted(likeliest)} (${sharePercent(p)})`;
-  const right = own.right === null ? '' : own.rank === 1 ? ', which is right' : `, not ${predictions.quoted(own.right)}, which is right`;
+  const named = (id) => (predictions.quoted(id) === predictions.nameOf(id) ? predictions.nameOf(id) : quotedText(predictions.nameOf(id)));
+  const guess = `${named(likeliest)} (${sharePercent(p)})`;
+  const right = own.right === null ? '' : own.rank === 1 ? ', which is right' : `, not ${named(own.right)}, which is right`;
   const says = [`${predictions.next ? `After ${quotedText(text)}` : 'Here'} the model predicts ${guess}${right}.`];
   const rows = own.right === null || predictions.layers.length < 2 ? [] : layerRows(predictions, place);
   const gains = rows.slice(1).map(({ loss }, i) => rows[i].loss - loss);
@@ -50,7 +52,7 @@ function cardParts(drawing, nonFinite) {
   const own = predictions?.rows[place];
   const isAnswer = !state.back && state.column === columns.all.length - 1 && own && !own.lost;
   if (state.back) {
-    facts.push(fact('length of the gradient', number(columns.gradientAt(column.stage, place), 4)), fact('largest in the picture', number(columns.largestGradient, 3)));
+    facts.push(fact('length of the gradient', number(columns.gradientAt(column.stage, place), 4)), fact('largest in the picture', columns.largestGradient > 0 ? number(columns.largestGradient, 3) : '\u2013'));
   } else if (isAnswer) {
     if (own.right !== null) facts.push(fact('p', sharePercent(Math.exp(-own.loss))), fact('loss', `\u2212ln p = ${number(own.loss)}`));
     says.push(...predictionSays(drawing, text));

@@ -95,8 +95,8 @@ export class Drawing {
     const likeliest = this.predictions.nameOf(own.likeliest[0][0]);
     return svg('g', {}, svg('rect', { class: 'chance', x, y: y - 5, width: 60, height: 10 }),
       svg('rect', { class: 'chance-of', x, y: y - 5, width: 60 * p, height: 10 }),
-      svg('text', { x: x + 66, y: y + 4 }, `${sharePercent(p)} ${this.predictions.nameOf(own.right)}` +
-        `${own.rank === 1 ? ' \u2713' : `, not ${likeliest}`}`.slice(0, 20)));
+      svg('text', { x: x + 66, y: y + 4 }, `${sharePercent(p)} \u2068${this.predictions.nameOf(own.right)}\u2069` +
+        `${own.rank === 1 ? ' \u2713' : `, not \u2068${likeliest}`}`.slice(0, 20)));
   }
 
   element(choose, open) {

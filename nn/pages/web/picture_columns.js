@@ -33,7 +33,7 @@ export class PictureColumns {
     });
     this.mostTelling = this.mostTellingHead();
     const sizes = [this.begin, ...this.adds.flat().map(({ stage }) => stage)].flatMap(({ gradients }) => Array.from(gradients ?? []));
-    this.largestGradient = sizes.reduce((most, x) => (Number.isFinite(x) && x > most ? x : most), 1e-300);
+    this.largestGradient = sizes.reduce((most, x) => (Number.isFinite(x) && x > most ? x : most), 0);
   }
 
   // The length of the gradient of a stage's vector: null if there is none, NaN if it is not finite.
