@@ -4,6 +4,7 @@
 
 #include <tapestry/core/tensor.h>
 
+#include <concepts>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,10 @@ inline constexpr bool kAreWhole = (std::is_integral_v<T> && ...);
 
 Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype);
 Tensor real_range(double start, double stop, double step, DType dtype);
+
+// A size written as an argument; bool is more likely a mistake.
+template <class T>
+concept Size = std::integral<T> && !std::same_as<T, bool>;
 }  // namespace detail
 
 /// Tensors of a shape and any dtype: uninitialised, all `value`, all 0, all 1. Throws ShapeError
@@ -28,6 +33,20 @@ Tensor empty(const Shape& shape, DType dtype = DType::f32);
 Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);
 Tensor ones(const Shape& shape, DType dtype = DType::f32);
+
+/// The same with the sizes as arguments, f32: zeros(2, 3) is zeros({2, 3}).
+template <detail::Size... Sizes>
+requires(sizeof...(Sizes) > 0) Tensor empty(Sizes... sizes) {
+    return empty(Shape{static_cast<std::int64_t>(sizes)...});
+}
+template <detail::Size... Sizes>
+requires(sizeof...(Sizes) > 0) Tensor zeros(Sizes... sizes) {
+    return zeros(Shape{static_cast<std::int64_t>(sizes)...});
+}
+template <detail::Size... Sizes>
+requires(sizeof...(Sizes) > 0) Tensor ones(Sizes... sizes) {
+    return ones(Shape{static_cast<std::int64_t>(sizes)...});
+}
 
 /// With the shape and dtype of x.
 Tensor empty_like(const Tensor& x);

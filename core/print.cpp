@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <ostream>
 #include <string_view>
 
 namespace tapestry {
@@ -327,6 +328,9 @@ std::string to_string(const Tensor& x) {
     if (x.rank() > 0) return Layout(x).text();
     return visit_dtype(x.dtype(), [&x](auto zero) { return alone(*x.data<decltype(zero)>()); });
 }
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << to_string(x); }
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
 
 }  // namespace tapestry
 

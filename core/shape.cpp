@@ -3,6 +3,7 @@
 #include <tapestry/core/size_2d.h>
 
 #include <algorithm>
+#include <ostream>
 
 namespace tapestry {
 
@@ -83,6 +84,10 @@ int normalize_axis(std::string_view op, int axis, int rank) {
     require<ShapeError>(axis >= -rank && axis < rank, "{}: axis {} is outside a tensor of rank {}",
                         op, axis, rank);
     return axis < 0 ? axis + rank : axis;
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+    return out << fmt::format("{}", shape);
 }
 
 }  // namespace tapestry

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string_view>
 
@@ -74,6 +75,9 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
 
 /// `axis` as 0 <= result < rank; negative axes count from the end (-1 is the last).
 int normalize_axis(std::string_view op, int axis, int rank);
+
+/// Writes "[4, 3]".
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 }  // namespace tapestry
 

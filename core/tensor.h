@@ -3,7 +3,8 @@
 // Copying a tensor copies the description, not the numbers; views (core/views.h) share memory in
 // the same way. Core knows nothing of gradients. It only keeps two fields for the layer above: the
 // tensor's place on a tape (TapeRef, a plain number, never an owning pointer) and, for a leaf that
-// requires a gradient, the place where its gradient is stored (Leaf).
+// requires a gradient, the place where its gradient is stored (Leaf). Some ops are members as well;
+// core only declares them (see "ops as members").
 #pragma once
 
 #include <tapestry/core/dtype.h>
@@ -11,8 +12,11 @@
 #include <tapestry/core/shape.h>
 #include <tapestry/core/storage.h>
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +27,7 @@ namespace tapestry {
 class Index;
 struct Leaf;
 struct ParameterPlace;
+class RowIterator;
 
 /// Slot `slot` of the tape numbered `tape`; 0: no tape. Tape numbers are never reused, so a tensor
 /// that outlives its tape is a constant again.
@@ -107,6 +112,97 @@ public:
     Tensor operator[](const Tensor& chosen) const;
     Tensor operator[](std::initializer_list<Index> where) const;
 
+    // ---- ops as members -------------------------------------------------------------------------
+    // x.sum() is sum(x): recorded alike, with the same errors. docs/ops.md has each; a member must
+    // be declared in its class, so they are here and their definitions in ops/methods.cpp. The
+    // members are the ops that are usually called on one tensor in the middle of an expression.
+    // There is no conversion to bool: `if (a == b)` does not compile; use allclose(a, b) or
+    // (a == b).all().item<bool>().
+
+    // Reductions over `axes`, {} meaning all (ops/reduction.h).
+    /// The sum over `axes`.
+    Tensor sum(const std::vector<int>& axes = {}, bool keepdim = false) const;
+    /// The mean over `axes`.
+    Tensor mean(const std::vector<int>& axes = {}, bool keepdim = false) const;
+    /// The largest over `axes`.
+    Tensor max(const std::vector<int>& axes = {}, bool keepdim = false) const;
+    /// The smallest over `axes`.
+    Tensor min(const std::vector<int>& axes = {}, bool keepdim = false) const;
+    /// x.sum(0) is x.sum({0}).
+    template <std::same_as<int> Axis>
+    Tensor sum(Axis axis, bool keepdim = false) const {
+        return sum(std::vector<int>{axis}, keepdim);
+    }
+    /// x.mean(0) is x.mean({0}).
+    template <std::same_as<int> Axis>
+    Tensor mean(Axis axis, bool keepdim = false) const {
+        return mean(std::vector<int>{axis}, keepdim);
+    }
+    /// x.max(0) is x.max({0}).
+    template <std::same_as<int> Axis>
+    Tensor max(Axis axis, bool keepdim = false) const {
+        return max(std::vector<int>{axis}, keepdim);
+    }
+    /// x.min(0) is x.min({0}).
+    template <std::same_as<int> Axis>
+    Tensor min(Axis axis, bool keepdim = false) const {
+        return min(std::vector<int>{axis}, keepdim);
+    }
+    /// The variance over `axes`.
+    Tensor var(const std::vector<int>& axes = {}, int correction = 1, bool keepdim = false) const;
+    /// The standard deviation over `axes`.
+    Tensor stddev(const std::vector<int>& axes = {}, int correction = 1,
+                  bool keepdim = false) const;
+    /// The p-norm over `axes`.
+    Tensor norm(double p = 2, const std::vector<int>& axes = {}, bool keepdim = false) const;
+    /// Whether any is nonzero over `axes`.
+    Tensor any(const std::vector<int>& axes = {}, bool keepdim = false) const;
+    /// Whether all are nonzero over `axes`.
+    Tensor all(const std::vector<int>& axes = {}, bool keepdim = false) const;
+    Tensor argmax(int axis = -1, bool keepdim = false) const;  ///< index of the largest
+    Tensor argmin(int axis = -1, bool keepdim = false) const;  ///< index of the smallest
+
+    // Another shape, order of axes or dtype (ops/view.h, ops/cast.h).
+    /// The elements in another shape; one size may be -1.
+    Tensor reshape(const Shape& shape) const;
+    /// x.reshape(2, -1) is x.reshape({2, -1}).
+    template <std::integral... Sizes>
+    requires(sizeof...(Sizes) > 0) Tensor reshape(Sizes... sizes)
+    const { return reshape(Shape{static_cast<std::int64_t>(sizes)...}); }
+    Tensor transpose(int axis0, int axis1) const;         ///< two axes exchanged
+    Tensor permute(const std::vector<int>& order) const;  ///< axes in this order
+    Tensor flatten(int first = 0, int last = -1) const;   ///< these axes merged into one
+    Tensor squeeze(int axis) const;                       ///< without this axis of size 1
+    Tensor unsqueeze(int axis) const;                     ///< with a new axis of size 1
+    Tensor expand(const Shape& shape) const;              ///< repeated, without a copy
+    Tensor contiguous() const;                            ///< in row-major order without gaps
+    Tensor to(DType dtype) const;                         ///< converted
+    /// The transposed matrix. Throws ShapeError unless there are two axes; transpose(-2, -1) is the
+    /// one of every matrix in a batch.
+    Tensor T() const;
+
+    // Functions of each element (ops/elementwise.h, ops/arithmetic.h, ops/activation.h).
+    Tensor abs() const;                           ///< |x|
+    Tensor square() const;                        ///< x^2
+    Tensor sqrt() const;                          ///< square root
+    Tensor exp() const;                           ///< e^x
+    Tensor log() const;                           ///< natural logarithm
+    Tensor pow(double exponent) const;            ///< x^exponent
+    Tensor clamp(double low, double high) const;  ///< min(max(x, low), high)
+    Tensor tanh() const;                          ///< hyperbolic tangent
+    Tensor sigmoid() const;                       ///< 1 / (1 + e^-x)
+    Tensor relu() const;                          ///< max(x, 0)
+
+    Tensor softmax(int axis = -1) const;      ///< along one axis (ops/softmax.h)
+    Tensor log_softmax(int axis = -1) const;  ///< its logarithm
+    Tensor cumsum(int axis) const;            ///< running sums (ops/scan.h)
+    Tensor matmul(const Tensor& b) const;     ///< matrix product (ops/matmul.h)
+
+    /// `for (const Tensor& row : x)` runs through x[0], x[1], ... along the first axis: views, with
+    /// one gradient for all, as unbind (ops/join.h). Throws ShapeError for a scalar.
+    RowIterator begin() const;
+    std::default_sentinel_t end() const { return {}; }  ///< beyond the last row
+
     /// All elements in row-major order, converted to T.
     template <class T>
     std::vector<T> to_vector() const;
@@ -172,6 +268,26 @@ private:
 
 /// A list of tensors, whose memory is reused (core/recycling.h).
 using Tensors = RecycledVector<Tensor>;
+
+/// The parts of a tensor along its first axis, one after the other. Made by Tensor::begin().
+class RowIterator {
+public:
+    /// Starts at the first of `rows`.
+    explicit RowIterator(Tensors rows) : rows_(std::move(rows)) {}
+
+    const Tensor& operator*() const { return rows_[at_]; }  ///< this part
+    /// Moves to the next one.
+    RowIterator& operator++() {
+        ++at_;
+        return *this;
+    }
+    /// Whether it is beyond the last.
+    bool operator==(std::default_sentinel_t) const { return at_ == rows_.size(); }
+
+private:
+    Tensors rows_;
+    std::size_t at_ = 0;
+};
 
 /// References to several tensors. A parameter type: the tensors of an argument written {x, weight}
 /// are not copied for the call, and must not be kept beyond it.
@@ -244,6 +360,9 @@ std::vector<T> Tensor::to_vector() const {
 /// elements. A tensor of rank 0 is a bare number with all its digits. An undefined tensor is
 /// "undefined".
 std::string to_string(const Tensor& x);
+/// std::cout << x: writes to_string(x), or a dtype's name.
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
+std::ostream& operator<<(std::ostream& out, DType dtype);
 
 }  // namespace tapestry
 

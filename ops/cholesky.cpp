@@ -18,7 +18,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::int64_t kWork = 1 << 16;  // multiplications worth a thread
+constexpr std::int64_t kCholeskyWork = 1 << 16;  // multiplications worth a thread
 
 // The lower triangle of a [N, N] becomes L, row by row. Returns the first column whose pivot is not
 // positive, or -1.
@@ -69,7 +69,7 @@ Tensor cholesky(const Tensor& a) {
     visit_floating("cholesky", a.dtype(), [&](auto zero) {
         auto* const to = l.mutable_data<decltype(zero)>();
         std::vector<std::int64_t> flaws(static_cast<std::size_t>(numel(batch)), -1);
-        parallel_for(numel(batch), kWork / std::max<std::int64_t>(1, n * n * n),
+        parallel_for(numel(batch), kCholeskyWork / std::max<std::int64_t>(1, n * n * n),
                      [&](auto begin, auto end) {
                          for (std::int64_t i = begin; i < end; ++i) {
                              flaws[static_cast<std::size_t>(i)] = cholesky_one(to + i * n * n, n);

@@ -32,6 +32,16 @@ std::size_t end_of_declaration(const std::string& code) {
     return std::string::npos;
 }
 
+/// One past the parenthesis that closes the first one.
+std::size_t end_of_condition(const std::string& code) {
+    int open = 0;
+    for (std::size_t i = code.find('('); i < code.size(); ++i) {
+        if (code[i] == '(') ++open;
+        if (code[i] == ')' && --open == 0) return i + 1;
+    }
+    return code.size();
+}
+
 /// "exp" for "Tensor exp(const Tensor& x)", "operator+" for "Tensor operator+(...)", "Gelu" for
 /// "enum class Gelu { tanh, erf };".
 std::string declared_name(const std::string& code) {
@@ -99,7 +109,12 @@ private:
         std::string code;
         for (; line().starts_with("template "); ++at_) code += line() + "\n";
         const bool type = is_type(line());
-        const std::string end = type ? type_here() : function_here();
+        std::string end = type ? type_here() : function_here();
+        if (end.starts_with("requires(")) {  // a condition is part of the template
+            const std::size_t last = end_of_condition(end);
+            code += end.substr(0, last) + "\n";
+            end.erase(0, last + 1);
+        }
         const std::string name = declared_name(end);
         const bool forward = type && end.find('{') == std::string::npos;
         const bool shown = !forward && code != "template <>\n";  // for example fmt's formatters
