@@ -6,6 +6,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/convolution_loops.h>
+#include <tapestry/ops/join.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
@@ -142,6 +143,16 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                         "conv1d: the weight must be [out, in / groups, length], got {}",
                         weight.shape());
     check_channels("conv1d", x, weight, bias, options.groups);
+    if (options.causal) {
+        require(options.padding == 0,
+                "conv1d: causal has its own padding; padding must be 0, got {}", options.padding);
+        const WindowAxis axis{x.size(2), weight.size(2), options.stride, 0, options.dilation};
+        check_window_settings("conv1d", {.columns = axis, .axes = 1});
+        Conv1dOptions plain = options;
+        plain.causal = false;
+        const std::int64_t before = options.dilation * (weight.size(2) - 1);
+        return conv1d(pad(x, {{}, {}, {before, 0}}), weight, bias, plain);
+    }
     const Windows windows{
         .columns = {x.size(2), weight.size(2), options.stride, options.padding, options.dilation},
         .axes = 1};

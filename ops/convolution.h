@@ -18,6 +18,9 @@ struct Conv1dOptions {
     /// Number of groups of channels, which are convolved independently: output o reads the inputs
     /// of group floor(o groups / O). With as many groups as channels it is a depthwise convolution.
     std::int64_t groups = 1;
+    /// Output p reads inputs up to p stride only: dilation (l - 1) zeros before the sequence and
+    /// none after. `padding` must be 0.
+    bool causal = false;
 };
 
 /// Options of conv2d(), in pixels; as Conv1dOptions, vertically and horizontally.

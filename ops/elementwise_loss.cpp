@@ -40,6 +40,15 @@ Tensor l1_loss(const Tensor& x, const Tensor& y, Reduction reduction) {
     return reduced(abs(sub(x, y)), reduction);
 }
 
+// ---- quantile_loss ------------------------------------------------------------------------------
+
+Tensor quantile_loss(const Tensor& x, const Tensor& y, double q, Reduction reduction) {
+    check_pair("quantile_loss", x, y);
+    require(q > 0 && q < 1, "quantile_loss: q must be between 0 and 1, got {}", q);
+    const Tensor d = sub(y, x);
+    return reduced(maximum(mul(d, q), mul(d, q - 1)), reduction);
+}
+
 // ---- huber_loss, smooth_l1_loss -----------------------------------------------------------------
 
 namespace {

@@ -191,6 +191,14 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
     return record<EmbeddingOp>({weight}, y, chosen);
 }
 
+Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_idx) {
+    const Tensor y = embedding(weight, ids);
+    require<IndexError>(padding_idx >= 0 && padding_idx < weight.size(0),
+                        "embedding: padding_idx {} is not an index from 0 to {}", padding_idx,
+                        weight.size(0) - 1);
+    return where(unsqueeze(ne(ids, static_cast<double>(padding_idx)), -1), y, y.detach());
+}
+
 // ---- elements: gather and scatter_add -----------------------------------------------------------
 
 namespace {

@@ -12,8 +12,9 @@
 namespace tapestry {
 
 /// y[..., :] = weight[ids[...], :] for weight [V, C] (floating-point) and ids of any shape.
-/// Gradient: zeros [V, C] with g added to the rows that were read.
+/// Gradient: zeros [V, C] with g added to the rows that were read, except row `padding_idx`.
 Tensor embedding(const Tensor& weight, const Tensor& ids);
+Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_idx);
 
 /// The entries of x at ids [n] along `axis`, a copy; any dtype. Gradient: zeros with g added at
 /// these positions.

@@ -30,6 +30,52 @@ Tensor det(const Tensor& a);
 /// Cholesky decomposition".
 Tensor cholesky(const Tensor& a);
 
+// ---- orthogonal factors -------------------------------------------------------------------------
+// Computed in double by reflections and rotations, which keep small values accurate. Matrices of
+// any shape [..., M, N] for qr and svd. Results are unique, so signs may differ from LAPACK's.
+
+/// The result of qr(), with K = min(M, N).
+struct QrFactors {
+    Tensor q;  ///< [..., M, K], orthonormal columns
+    Tensor r;  ///< [..., K, N], upper triangular, no diagonal entry below 0
+};
+
+/// a = q r. Gradient of M >= N: (g_q + q S(r g_r^T - g_q^T q)) r^-T, where S mirrors the lower
+/// triangle; throws ValueError if the columns are linearly dependent. For M < N the same of the
+/// first M columns. Source: Walter and Lehmann 2010, "Algorithmic Differentiation of Linear Algebra
+/// Functions".
+QrFactors qr(const Tensor& a);
+
+/// The result of eigh().
+struct EighFactors {
+    Tensor values;  ///< [..., N], ascending
+    Tensor
+        vectors;  ///< [..., N, N], in columns, orthonormal; the largest entry of each is positive
+};
+
+/// Eigenvalues and eigenvectors of symmetric matrices, a = v diag(w) v^T; of another matrix the
+/// symmetric part counts. Gradient: v (diag(g_w) + F * v^T g_v) v^T, symmetric, with F_ij =
+/// 1 / (w_j - w_i). That of the vectors exists for distinct eigenvalues only (else ValueError),
+/// that of the values always: of equal ones, it follows the vectors that were chosen. Throws
+/// ValueError for numbers that are not finite. Source: Jacobi 1846; gradient: Giles 2008,
+/// "Collected Matrix Derivative Results".
+EighFactors eigh(const Tensor& a);
+
+/// The result of svd(), with K = min(M, N).
+struct SvdFactors {
+    Tensor u;   ///< [..., M, K], orthonormal columns; the largest entry of each is positive
+    Tensor s;   ///< [..., K], descending, not negative
+    Tensor vh;  ///< [..., K, N], orthonormal rows
+};
+
+/// Singular values and vectors, a = u diag(s) vh. Gradient: u (E * (u^T g_u - g_u^T u) s + s E *
+/// (v^T g_v - g_v^T v) + diag(g_s)) vh with E_ij = 1 / (s_j^2 - s_i^2), and for M != N the part of
+/// g_u or g_v outside, divided by s. That of u and vh exists for distinct values, and for M != N
+/// positive ones (else ValueError); that of s always. Throws ValueError for numbers that are not
+/// finite. Source: Hestenes 1958, "Inversion of Matrices by Biorthogonalization"; gradient: as for
+/// eigh.
+SvdFactors svd(const Tensor& a);
+
 /// log det a, without overflow of the determinant; -inf for a singular a, NaN if the determinant is
 /// negative. Gradient: g a^-T, which throws ValueError for a singular a.
 Tensor logdet(const Tensor& a);

@@ -198,12 +198,16 @@ Tensor plain_cross_entropy(const Tensor& x, const Tensor& targets,
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options) {
+    const bool soft = logits.defined() && targets.defined() && is_floating(targets.dtype()) &&
+                      logits.rank() > 0 && targets.shape() == logits.shape();
+    if (soft) return soft_cross_entropy(logits, targets, options);
     check_classes("cross_entropy", logits, targets);
     check_smoothing("cross_entropy", options.label_smoothing);
     const Tensor x = dense(logits);
     const Tensor classes = dense(targets);
     const std::int64_t counted =
         count_targets("cross_entropy", classes, x.shape().back(), options.ignore_index);
+    if (options.weight.defined()) return weighted_cross_entropy(logits, classes, options);
     if (!fusion_enabled() && x.numel() > 0) {
         return plain_cross_entropy(to(logits, compute_dtype(x.dtype())), classes, options, counted);
     }

@@ -22,6 +22,9 @@ struct CrossEntropyOptions {
     /// included.
     double label_smoothing = 0;
     Reduction reduction = Reduction::mean;  ///< over the rows that are not ignored
+    /// Factor of each class [V], of the logits' dtype or f32; undefined for 1. The mean over rows
+    /// is then weighted by their targets' factors, as in PyTorch.
+    Tensor weight = {};
 };
 
 /// -sum_j q_j log softmax(logits)_j over the last axis, where q is 1 at the target class, or under
@@ -31,6 +34,11 @@ struct CrossEntropyOptions {
 /// ignored ones, is NaN, as in PyTorch. Gradient: (softmax(logits) - q) g, over N under mean. Saves
 /// the logits and one number per row. Throws ShapeError, DTypeError, IndexError for a target
 /// outside [0, V) (with its position), ValueError unless 0 <= label_smoothing <= 1.
+///
+/// Targets of the logits' shape and dtype are probabilities q themselves, smoothed likewise; they
+/// have gradients, and the mean is over all rows. With `weight` term j has the factor weight[j].
+/// These two are composed of log_softmax and sums. Throws ShapeError and DTypeError for a weight
+/// that does not fit.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
@@ -69,6 +77,13 @@ Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduct
 /// beta = 0. Throws ValueError unless beta >= 0. Source: Girshick 2015, "Fast R-CNN".
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                       double beta = 1);
+
+/// With d = y - x: q d where d >= 0, else (q - 1) d: smallest where x is the q-quantile of y; for
+/// q = 1/2 half of l1_loss. Also called the pinball loss. Gradient: -q g where d > 0, (1 - q) g
+/// where d < 0, (1/2 - q) g at 0, and its negative for y. Throws ValueError unless 0 < q < 1.
+/// Source: Koenker and Bassett 1978, "Regression Quantiles".
+Tensor quantile_loss(const Tensor& x, const Tensor& y, double q,
+                     Reduction reduction = Reduction::mean);
 
 /// Options of binary_cross_entropy_with_logits().
 struct BceOptions {
@@ -111,5 +126,27 @@ struct KlDivOptions {
 /// order of PyTorch. Gradient: -g q, and g (log y + 1 - x) for y; with log_target g q (y + 1 - x).
 /// Source: Kullback and Leibler 1951, "On Information and Sufficiency".
 Tensor kl_div(const Tensor& x, const Tensor& y, const KlDivOptions& options = {});
+
+// ---- sequences without alignment ----------------------------------------------------------------
+
+/// Options of ctc_loss().
+struct CtcOptions {
+    std::int64_t blank = 0;  ///< the class that stands for no label
+    /// `mean` divides each loss by its number of labels, at least 1, first, as in PyTorch.
+    Reduction reduction = Reduction::mean;
+    bool zero_infinity = false;  ///< an impossible sequence has loss and gradient 0
+};
+
+/// -log of the probability of the labels, summed over all alignments: paths of one class per step
+/// that give the labels when repeated classes are merged and blanks then removed. log_p [B, T, V]
+/// floating-point (the log_softmax of a model's outputs), targets [B, S] i64, of which the first
+/// target_lengths[b] count, at the first input_lengths[b] steps; both lengths are [B] i64. (PyTorch
+/// has T before B.) The loss is inf where the labels do not fit into the steps. In f32 for bf16 and
+/// f16. Gradient: -g times the probability, given the labels, that step t has class v. Throws
+/// ShapeError, DTypeError, IndexError for a label outside [0, V) or equal to blank, ValueError for
+/// a length outside its axis and for a blank outside [0, V). Source: Graves et al. 2006,
+/// "Connectionist Temporal Classification".
+Tensor ctc_loss(const Tensor& log_p, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CtcOptions& options = {});
 
 }  // namespace tapestry

@@ -31,6 +31,13 @@ Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted);
 Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const Tensor& grad,
                               const CrossEntropyOptions& options, std::int64_t counted);
 
+/// cross_entropy with class weights, of targets that count_targets() has checked.
+Tensor weighted_cross_entropy(const Tensor& logits, const Tensor& targets,
+                              const CrossEntropyOptions& options);
+/// cross_entropy with probabilities as targets.
+Tensor soft_cross_entropy(const Tensor& logits, const Tensor& targets,
+                          const CrossEntropyOptions& options);
+
 /// Rows worth a thread. An exponential costs about as much as eight additions.
 inline std::int64_t rows_per_chunk(std::int64_t classes) {
     return kGrain / 8 / std::max<std::int64_t>(classes, 1);

@@ -1,6 +1,6 @@
 // Max pooling reads one pixel of each window, and its gradient writes to that pixel: gather and
 // scatter_add. Average pooling is linear: it and the op that spreads its gradient are each other's
-// rule. Interpolation is composed of recorded ops.
+// rule. Interpolation is in interpolation.cpp.
 #include <tapestry/ops/pooling.h>
 
 #include <tapestry/autograd/tape.h>
@@ -38,8 +38,10 @@ struct Pooling {
 struct Reach {
     Reach(const WindowAxis& axis, std::int64_t p)
         : begin(std::max<std::int64_t>(0, p * axis.stride - axis.padding)),
-          end(std::min(axis.size, p * axis.stride - axis.padding + axis.kernel)) {}
+          end(std::min(axis.size, p * axis.stride - axis.padding + axis.kernel)),
+          padded(std::min(axis.kernel, axis.size + 2 * axis.padding - p * axis.stride)) {}
     std::int64_t begin, end;
+    std::int64_t padded;  // its length with the padding
 };
 
 // Calls f(plane, place, rows, columns) for each window; planes are shared among threads.
@@ -66,9 +68,9 @@ struct PoolOp : Op {
         : Op(name, saved), plan(p) {}
     std::string attributes() const override {
         const WindowAxis &rows = plan.windows.rows, &columns = plan.windows.columns;
-        return fmt::format("kernel={} x {}, stride={}, padding={}{}", rows.kernel, columns.kernel,
+        return fmt::format("kernel={} x {}, stride={}, padding={}{}{}", rows.kernel, columns.kernel,
                            Size2d(rows.stride, columns.stride),
-                           Size2d(rows.padding, columns.padding),
+                           Size2d(rows.padding, columns.padding), columns.ceil ? ", ceil" : "",
                            plan.count_padding ? "" : ", padding does not count");
     }
     double flops() const override {
@@ -151,8 +153,7 @@ namespace {
 
 double share(const Pooling& plan, const Reach& rows, const Reach& columns) {
     const std::int64_t inside = (rows.end - rows.begin) * (columns.end - columns.begin);
-    const std::int64_t all = plan.windows.rows.kernel * plan.windows.columns.kernel;
-    return 1 / static_cast<double>(plan.count_padding ? all : inside);
+    return 1 / static_cast<double>(plan.count_padding ? rows.padded * columns.padded : inside);
 }
 
 template <class T>
@@ -222,15 +223,6 @@ Tensor spread(const Tensor& g, const Pooling& plan) {
 
 namespace {
 
-void check_resize(std::string_view op, const Tensor& x, const Size2d& size) {
-    check_floating(op, x);
-    require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", op, x.shape());
-    require<ShapeError>(x.size(2) > 0 && x.size(3) > 0, "{}: images {} have no pixels", op,
-                        x.shape());
-    require<ShapeError>(size.rows > 0 && size.columns > 0,
-                        "{}: the size must be positive, got {} x {}", op, size.rows, size.columns);
-}
-
 std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) {
     return stride == 0 ? kernel : stride;
 }
@@ -253,9 +245,9 @@ Pooling plan_2d(std::string_view op, const Tensor& x, const Size2d& kernel,
     require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", op, x.shape());
     const Windows windows{
         .rows = {x.size(2), kernel.rows, or_kernel(options.stride.rows, kernel.rows),
-                 options.padding.rows},
+                 options.padding.rows, 1, options.ceil_mode},
         .columns = {x.size(3), kernel.columns, or_kernel(options.stride.columns, kernel.columns),
-                    options.padding.columns}};
+                    options.padding.columns, 1, options.ceil_mode}};
     return checked(op, x, windows, count_padding);
 }
 
@@ -263,9 +255,9 @@ Pooling plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
                 const Pool1dOptions& options, bool count_padding) {
     check_floating(op, x);
     require<ShapeError>(x.rank() == 3, "{}: needs an input [N, C, L], got {}", op, x.shape());
-    const Windows windows{
-        .columns = {x.size(2), kernel, or_kernel(options.stride, kernel), options.padding},
-        .axes = 1};
+    const Windows windows{.columns = {x.size(2), kernel, or_kernel(options.stride, kernel),
+                                      options.padding, 1, options.ceil_mode},
+                          .axes = 1};
     return checked(op, x, windows, count_padding);
 }
 
@@ -327,48 +319,6 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size) {
     const Tensor columns = window_means(w, size.columns, x.dtype());  // [Q, W]
     const Tensor rows = window_means(h, size.rows, x.dtype());        // [P, H]
     return matmul(matmul(rows, x), transpose(columns, 0, 1));
-}
-
-// ---- interpolate --------------------------------------------------------------------------------
-// Rows first, then columns, each selected by index or interpolated between two; gradients come from
-// index_select and mul.
-
-namespace {
-
-Tensor nearest(const Tensor& x, int axis, std::int64_t size) {
-    std::vector<std::int64_t> chosen;
-    for (std::int64_t p = 0; p < size; ++p) chosen.push_back(p * x.size(axis) / size);
-    return index_select(x, axis, tensor(chosen, {size}));
-}
-
-// x[low] + (x[high] - x[low]) share, where share is the weight of x[high].
-Tensor linear_between(const Tensor& x, int axis, std::int64_t size) {
-    const std::int64_t last = x.size(axis) - 1;
-    const double step = static_cast<double>(x.size(axis)) / static_cast<double>(size);
-    std::vector<std::int64_t> low, high;
-    std::vector<double> shares;
-    for (std::int64_t p = 0; p < size; ++p) {
-        const double at = std::max(0.0, (static_cast<double>(p) + 0.5) * step - 0.5);
-        low.push_back(std::min(static_cast<std::int64_t>(at), last));
-        high.push_back(std::min(low.back() + 1, last));
-        shares.push_back(at - static_cast<double>(low.back()));
-    }
-    Shape along = Shape::filled(x.rank() - axis, 1);
-    along[0] = size;
-    Tensor share(along, x.dtype());
-    share.copy_(tensor(shares, along));
-    const Tensor from = index_select(x, axis, tensor(low, {size}));
-    const Tensor to = index_select(x, axis, tensor(high, {size}));
-    return add(from, mul(sub(to, from), share));
-}
-
-}  // namespace
-
-Tensor interpolate(const Tensor& x, const Size2d& size, Interpolation method) {
-    const FloatingPointGuard standard;
-    check_resize("interpolate", x, size);
-    const auto along = method == Interpolation::nearest ? nearest : linear_between;
-    return along(along(x, 2, size.rows), 3, size.columns);
 }
 
 }  // namespace tapestry

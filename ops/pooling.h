@@ -16,12 +16,15 @@ namespace tapestry {
 struct Pool1dOptions {
     std::int64_t stride = 0;   ///< from one window to the next; 0: the kernel's length
     std::int64_t padding = 0;  ///< on either side, at most half the kernel
+    /// One more window where the last ones would leave elements out, reaching beyond the padding.
+    bool ceil_mode = false;
 };
 
 /// Options of max_pool2d() and avg_pool2d(), in pixels.
 struct Pool2dOptions {
-    Size2d stride = 0;   ///< 0: the kernel's size
-    Size2d padding = 0;  ///< on all four sides, at most half the kernel
+    Size2d stride = 0;       ///< 0: the kernel's size
+    Size2d padding = 0;      ///< on all four sides, at most half the kernel
+    bool ceil_mode = false;  ///< as in Pool1dOptions, along both axes
 };
 
 /// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q), whose rows begin at p
@@ -35,7 +38,8 @@ Tensor max_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 
 /// y[n, c, p, q] = the mean of window (p, q), as above. Padding counts as zeros (PyTorch's
 /// count_include_pad) unless count_padding is false; then the mean is over the pixels inside the
-/// image. Gradient: g divided equally, by the same divisor, among the pixels inside.
+/// image. What reaches beyond the padding, with ceil_mode, never counts. Gradient: g divided
+/// equally, by the same divisor, among the pixels inside.
 Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options = {},
                   bool count_padding = true);
 
@@ -61,11 +65,12 @@ enum class Interpolation {
 /// Resizes images x [N, C, H, W] to [N, C, P, Q] with `size` P x Q. Row p of the result is at
 /// s = (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear interpolates
 /// linearly between the two rows around s, at the edge only the outermost; likewise columns.
-/// (PyTorch's interpolate with align_corners false; like PyTorch, bilinear does not average when
-/// shrinking.) Floating-point (DTypeError). Gradient: g to the pixels that were read, with the same
-/// weights. Throws ShapeError for another rank, an image without pixels, or a size that is not
-/// positive.
+/// With align_corners, for bilinear only (ValueError), the corners of both are the same points: s =
+/// p (H - 1) / (P - 1), and 0 if P is 1. (As PyTorch's interpolate; like PyTorch, bilinear does not
+/// average when shrinking.) Floating-point (DTypeError). Gradient: g to the pixels that were read,
+/// with the same weights. Throws ShapeError for another rank, an image without pixels, or a size
+/// that is not positive.
 Tensor interpolate(const Tensor& x, const Size2d& size,
-                   Interpolation method = Interpolation::nearest);
+                   Interpolation method = Interpolation::nearest, bool align_corners = false);
 
 }  // namespace tapestry

@@ -4,6 +4,7 @@
 
 #include <tapestry/core/size_2d.h>
 #include <tapestry/core/tensor.h>
+#include <tapestry/ops/check.h>
 
 #include <string_view>
 
@@ -13,12 +14,16 @@ namespace tapestry {
 struct WindowAxis {
     std::int64_t size = 1;  ///< of the image, without its padding
     std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+    bool ceil = false;  ///< the quotient below is rounded up
 
-    /// Number of windows: floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1.
+    /// Number of windows: floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1. If it
+    /// is rounded up, a window that would begin beyond the image is left out, as in PyTorch.
     std::int64_t count() const {
-        const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+        const std::int64_t more = ceil ? stride - 1 : 0;
+        const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1 + more;
         const std::int64_t below = room < 0 && room % stride != 0 ? 1 : 0;  // rounds down
-        return room / stride - below + 1;
+        const std::int64_t windows = room / stride - below + 1;
+        return ceil && (windows - 1) * stride >= size + padding ? windows - 1 : windows;
     }
 };
 
@@ -56,14 +61,20 @@ inline void check_member(std::string_view op, std::string_view what, const Windo
 
 }  // namespace detail
 
-/// Throws ShapeError if no window fits an image of this shape, ValueError for a kernel, stride or
-/// dilation that is not positive, a negative padding, or any setting above 2^31.
-inline void check_windows(std::string_view op, const Shape& shape, const Windows& windows) {
+/// Throws ValueError for a kernel, stride or dilation that is not positive, a negative padding, or
+/// any setting above 2^31.
+inline void check_window_settings(std::string_view op, const Windows& windows) {
     using namespace detail;
     check_member(op, "kernel", windows, &WindowAxis::kernel, 1);
     check_member(op, "stride", windows, &WindowAxis::stride, 1);
     check_member(op, "padding", windows, &WindowAxis::padding, 0);
     check_member(op, "dilation", windows, &WindowAxis::dilation, 1);
+}
+
+/// The same, and ShapeError if no window fits an image of this shape.
+inline void check_windows(std::string_view op, const Shape& shape, const Windows& windows) {
+    using namespace detail;
+    check_window_settings(op, windows);
     const std::int64_t rows = windows.rows.count(), columns = windows.columns.count();
     require<ShapeError>(rows > 0 && columns > 0,
                         "{}: input {} with kernel {}, padding {}, dilation {} gives an output of "
@@ -71,6 +82,16 @@ inline void check_windows(std::string_view op, const Shape& shape, const Windows
                         op, shape, both(windows, windows.rows.kernel, windows.columns.kernel),
                         either(windows, &WindowAxis::padding),
                         either(windows, &WindowAxis::dilation), both(windows, rows, columns));
+}
+
+/// Throws unless x holds images [N, C, H, W] with pixels and `size` is positive.
+inline void check_resize(std::string_view op, const Tensor& x, const Size2d& size) {
+    check_floating(op, x);
+    require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", op, x.shape());
+    require<ShapeError>(x.size(2) > 0 && x.size(3) > 0, "{}: images {} have no pixels", op,
+                        x.shape());
+    require<ShapeError>(size.rows > 0 && size.columns > 0,
+                        "{}: the size must be positive, got {} x {}", op, size.rows, size.columns);
 }
 
 }  // namespace tapestry

@@ -151,6 +151,41 @@ OpCase conv1d_row() {
     return row;
 }
 
+OpCase causal_row() {
+    OpCase row = op_case(
+        "conv1d", "causal, stride 2, dilation 3",
+        [](const Tensors& x) {
+            return conv1d(x[0], x[1], x[2], {.stride = 2, .dilation = 3, .causal = true});
+        },
+        [](const auto& x) {
+            // Padding on both sides gives more outputs; those that look ahead come last.
+            const std::int64_t before = 3 * (x[1].shape[2] - 1);
+            const reference::Steps across{.stride = 2, .padding = before, .dilation = 3};
+            const auto all = reference::conv2d(reference::as_image(x[0]), reference::as_image(x[1]),
+                                               &x[2], {.across = across}, 1);
+            auto y = all;
+            y.shape[3] = (x[0].shape[2] - 1) / 2 + 1;
+            y.data.resize(static_cast<std::size_t>(numel(y.shape)));
+            for (std::int64_t i = 0; i < y.size(); ++i) {
+                y[i] = all[i / y.shape[3] * all.shape[3] + i % y.shape[3]];
+            }
+            return reference::as_row(y);
+        },
+        {{{{2, 4, 9}}, {{6, 4, 3}}, {{6}}},
+         {{{1, 1, 1}}, {{1, 1, 1}}, {{1}}},
+         {{{0, 2, 9}}, {{2, 2, 3}}, {{2}}}});
+    row.errors = {{[] {
+                       conv1d(ones({1, 1, 8}), ones({4, 1, 3}), {}, {.padding = 1, .causal = true});
+                   },
+                   "conv1d: causal has its own padding; padding must be 0, got 1"},
+                  {[] {
+                       conv1d(ones({1, 1, 8}), ones({4, 1, 3}), {},
+                              {.dilation = std::int64_t{1} << 60, .causal = true});
+                   },
+                   "conv1d: dilation must be at most 2147483648"}};
+    return row;
+}
+
 // ---- transposed ---------------------------------------------------------------------------------
 
 // Error of conv_transpose2d with an input and a weight of these shapes.
@@ -259,7 +294,8 @@ std::vector<OpCase> transposed_rows() {
 }  // namespace
 
 std::vector<OpCase> convolution_cases() {
-    std::vector<OpCase> rows{plain_row(), stepping_row(), strips_row(), groups_row(), conv1d_row()};
+    std::vector<OpCase> rows{plain_row(),  stepping_row(), strips_row(),
+                             groups_row(), conv1d_row(),   causal_row()};
     for (OpCase& row : transposed_rows()) rows.push_back(std::move(row));
     return rows;
 }

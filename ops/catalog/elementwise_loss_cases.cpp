@@ -73,6 +73,21 @@ std::vector<OpCase> l1_rows() {
     });
 }
 
+std::vector<OpCase> quantile_rows() {
+    std::vector<OpCase> rows = pair_rows(
+        "quantile_loss",
+        [](const Tensor& x, const Tensor& y, Reduction r) { return quantile_loss(x, y, 0.8, r); },
+        [](auto x, auto y) {
+            using T = decltype(x);
+            return x < y ? T(0.8) * (y - x) : T(-0.2) * (y - x);
+        });
+    for (const double q : {0.0, 1.0}) {
+        rows.front().errors.push_back({[q] { quantile_loss(ones({2}), ones({2}), q); },
+                                       "quantile_loss: q must be between 0 and 1, got"});
+    }
+    return rows;
+}
+
 std::vector<OpCase> huber_rows() {
     std::vector<OpCase> rows = pair_rows(
         "huber_loss",
@@ -191,7 +206,7 @@ std::vector<OpCase> kl_div_rows() {
 
 std::vector<OpCase> elementwise_loss_cases() {
     std::vector<OpCase> rows{weighted_bce_row()};
-    for (auto* more : {mse_rows, l1_rows, huber_rows, smooth_l1_rows, bce_rows,
+    for (auto* more : {mse_rows, l1_rows, quantile_rows, huber_rows, smooth_l1_rows, bce_rows,
                        bce_with_logits_rows, kl_div_rows}) {
         for (OpCase& row : more()) rows.push_back(std::move(row));
     }

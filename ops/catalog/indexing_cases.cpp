@@ -42,6 +42,23 @@ OpCase embedding_row() {
     return row;
 }
 
+// The padding's row has no gradient although the result depends on it, which no difference
+// confirms: tests/nn/replaced_modules_test.cpp checks the gradient.
+OpCase padding_row() {
+    OpCase row = op_case(
+        "embedding", "padding_idx 1", [](const Tensors& x) { return embedding(x[0], x[1], 1); },
+        [](const auto& x) { return reference::embedding(x[0], x[1]); },
+        {{{{5, 3}}, indices({2, 4}, 5)},
+         {{{2, 1}}, indices({1}, 2)},
+         {{{3, 2}}, indices({0, 2}, 3)}});
+    row.differentiable = false;
+    row.errors = {{[] {
+                       embedding(ones({5, 3}), ids_of({0}), 5);
+                   },
+                   "embedding: padding_idx 5 is not an index from 0 to 4"}};
+    return row;
+}
+
 OpCase index_select_row() {
     OpCase row = op_case(
         "index_select", "", [](const Tensors& x) { return index_select(x[0], -2, x[1]); },
@@ -195,9 +212,9 @@ OpCase one_hot_row() {
 }  // namespace
 
 std::vector<OpCase> indexing_cases() {
-    return {embedding_row(),         index_select_row(), gather_row(0, "axis 0"),
-            gather_row(1, "axis 1"), scatter_row(0),     scatter_row(1),
-            scatter_value_row(),     scatter_add_row(),  one_hot_row()};
+    return {embedding_row(),         padding_row(),  index_select_row(), gather_row(0, "axis 0"),
+            gather_row(1, "axis 1"), scatter_row(0), scatter_row(1),     scatter_value_row(),
+            scatter_add_row(),       one_hot_row()};
 }
 
 }  // namespace tapestry::catalog

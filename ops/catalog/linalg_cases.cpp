@@ -1,12 +1,18 @@
 // Rows of the op table: systems, inverses, determinants. Random matrices may be nearly singular, so
 // rows add 4 times a permutation matrix: pivoting must exchange rows, and the matrices are well
 // conditioned.
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/linalg.h>
 #include <tapestry/ops/linalg.h>
+#include <tapestry/ops/reduction.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
 
 namespace tapestry::catalog {
 namespace {
@@ -188,13 +194,143 @@ OpCase cholesky_row() {
     return row;
 }
 
+// ---- qr, eigh, svd ------------------------------------------------------------------------------
+
+// 3 (i + 1) on the diagonal of 0.6 times a matrix: columns are independent, and eigenvalues and
+// singular values apart.
+Tensor apart(const Tensor& a) {
+    const std::int64_t m = a.size(-2), n = a.size(-1);
+    std::vector<double> added(static_cast<std::size_t>(m * n));
+    for (std::int64_t i = 0; i < std::min(m, n); ++i) {
+        added[static_cast<std::size_t>(i * n + i)] = 3.0 * static_cast<double>(i + 1);
+    }
+    const Tensor matrix = cast(tensor(added, {m, n}), a.dtype());
+    return add(mul(a, 0.6), matrix);
+}
+
+template <class T>
+reference::Array<T> apart(const reference::Array<T>& a) {
+    reference::Array<T> y = reference::map(a, [](const T& x) { return T(0.6) * x; });
+    const std::int64_t m = a.shape[a.shape.rank() - 2], n = a.shape.back();
+    for (std::int64_t at = 0; at < y.size(); at += m * n) {
+        for (std::int64_t i = 0; i < std::min(m, n); ++i) {
+            y[at + i * n + i] += T(3.0 * static_cast<double>(i + 1));
+        }
+    }
+    return y;
+}
+
+std::vector<Sample> any_samples() {
+    return {{matrices({4, 4})},
+            {matrices({2, 3, 5, 3})},
+            {matrices({2, 2, 4})},
+            {matrices({1, 1})},
+            {matrices({0, 3, 2})}};
+}
+
+std::vector<ErrorCase> matrix_errors(const std::string& name,
+                                     const std::function<void(const Tensor&)>& op) {
+    return {{[=] { op(ones({3})); }, name + ": needs matrices [..., M, N], got [3]"},
+            {[=] {
+                 op(zeros({2, 2}, DType::i64));
+             },
+             name + ": needs floating-point numbers, got i64"},
+            {[=] { op(Tensor()); }, name + ": got an undefined tensor"}};
+}
+
+// backward() of the sum of one of the results.
+std::function<void()> gradient_of(const Tensor& value,
+                                  const std::function<Tensor(const Tensor&)>& f) {
+    return [=] {
+        Tensor x = value.clone();
+        x.set_requires_grad();
+        Tape tape;
+        tape.backward(sum(f(x)));
+    };
+}
+
+ErrorCase not_finite(const std::string& name, const std::function<void(const Tensor&)>& op) {
+    return {[=] {
+                op(full({2, 2}, std::numeric_limits<double>::quiet_NaN()));
+            },
+            name + ": the matrix has numbers that are not finite"};
+}
+
+OpCase qr_row() {
+    OpCase row = op_case(
+        "qr", "",
+        [](const Tensors& x) {
+            const QrFactors f = qr(apart(x[0]));
+            return Tensors{f.q, f.r};
+        },
+        [](const auto& x) { return reference::qr(apart(x[0])); }, any_samples());
+    row.large = {matrices({70, 12, 8})};
+    row.no_half_gradient = "q is rounded before the rule multiplies it by r and its inverse";
+    row.errors = matrix_errors("qr", [](const Tensor& a) { qr(a); });
+    row.errors.push_back({gradient_of(ones({3, 2}), [](const Tensor& a) { return qr(a).q; }),
+                          "qr: the columns are linearly dependent, so there is no gradient"});
+    return row;
+}
+
+OpCase eigh_row() {
+    OpCase row = op_case(
+        "eigh", "",
+        [](const Tensors& x) {
+            const EighFactors f = eigh(apart(x[0]));
+            return Tensors{f.values, f.vectors};
+        },
+        [](const auto& x) {
+            auto a = apart(x[0]);
+            const std::int64_t n = a.shape.back();
+            for (std::int64_t at = 0; at < a.size(); at += n * n) {
+                for (std::int64_t i = 0; i < n; ++i) {
+                    for (std::int64_t j = 0; j < i; ++j) {
+                        const auto mean = (a[at + i * n + j] + a[at + j * n + i]) / 2.0;
+                        a[at + i * n + j] = mean;
+                        a[at + j * n + i] = mean;
+                    }
+                }
+            }
+            return reference::eigh(a);
+        },
+        square_samples());
+    row.large = large();
+    row.no_half_gradient = "gaps between rounded eigenvalues have few digits";
+    row.errors = square_errors("eigh", [](const Tensor& a) { eigh(a); });
+    row.errors.push_back(not_finite("eigh", [](const Tensor& a) { eigh(a); }));
+    row.errors.push_back({gradient_of(eye(2), [](const Tensor& a) { return eigh(a).vectors; }),
+                          "eigh: two eigenvalues are equal, so their vectors have no gradient"});
+    return row;
+}
+
+OpCase svd_row() {
+    OpCase row = op_case(
+        "svd", "",
+        [](const Tensors& x) {
+            const SvdFactors f = svd(apart(x[0]));
+            return Tensors{f.u, f.s, f.vh};
+        },
+        [](const auto& x) { return reference::svd(apart(x[0])); }, any_samples());
+    row.large = {matrices({70, 12, 8})};
+    row.no_half_gradient = "gaps between rounded singular values have few digits";
+    row.tolerance_f64 = 1e-11;  // of the definition, which squares the matrix
+    row.errors = matrix_errors("svd", [](const Tensor& a) { svd(a); });
+    row.errors.push_back(not_finite("svd", [](const Tensor& a) { svd(a); }));
+    row.errors.push_back({gradient_of(eye(2), [](const Tensor& a) { return svd(a).u; }),
+                          "svd: two singular values are equal, so their vectors have no gradient"});
+    row.errors.push_back({gradient_of(tensor<float>({{1, 0}, {0, 0}, {0, 0}}),
+                                      [](const Tensor& a) { return svd(a).u; }),
+                          "svd: a singular value is 0, so its vectors have no gradient"});
+    return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> linalg_cases() {
     OpCase straight = solve_row(0);
     straight.errors = solve_errors();
-    return {straight,  solve_row(1), solve_vector_row(), inverse_row(),
-            det_row(), logdet_row(), cholesky_row()};
+    return {straight,     solve_row(1),   solve_vector_row(), inverse_row(), det_row(),
+            logdet_row(), cholesky_row(), qr_row(),           eigh_row(),    svd_row()};
 }
 
 }  // namespace tapestry::catalog

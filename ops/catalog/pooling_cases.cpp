@@ -30,6 +30,13 @@ constexpr reference::Windows kHalves{.down = {.kernel = 2, .stride = 2},
                                      .across = {.kernel = 2, .stride = 2}};
 constexpr reference::Windows kAlong{.across = {.kernel = 3, .stride = 2, .padding = 1}};
 const Pool1dOptions kOptionsAlong{.stride = 2, .padding = 1};
+// Of 5 columns, 2 by 2, the last window has one; of 4 rows it would have none.
+constexpr reference::Windows kCeil{
+    .down = {.kernel = 3, .stride = 2, .padding = 1, .ceil = true},
+    .across = {.kernel = 2, .stride = 2, .padding = 0, .ceil = true}};
+const Pool2dOptions kOptionsCeil{.stride = 2, .padding = {1, 0}, .ceil_mode = true};
+const std::vector<Sample> kOdd{
+    {{{2, 3, 4, 5}}}, {{{1, 1, 7, 6}}}, {{{1, 2, 1, 1}}}, {{{0, 2, 4, 4}}}};
 
 std::vector<OpCase> max_rows() {
     std::vector<OpCase> rows{
@@ -40,6 +47,10 @@ std::vector<OpCase> max_rows() {
             "max_pool2d", "overlapping windows",
             [](const Tensor& x) { return max_pool2d(x, kKernel, kOptions); },
             [](const auto& x) { return reference::max_pool(x, kOverlapping); }),
+        pool_row(
+            "max_pool2d", "ceil_mode",
+            [](const Tensor& x) { return max_pool2d(x, kKernel, kOptionsCeil); },
+            [](const auto& x) { return reference::max_pool(x, kCeil); }, kOdd),
         pool_row(
             "max_pool1d", "", [](const Tensor& x) { return max_pool1d(x, 3, kOptionsAlong); },
             [](const auto& x) {
@@ -74,7 +85,7 @@ std::vector<OpCase> max_rows() {
              max_pool2d(zeros({1, 1, 3, 7}, DType::i64), 2);
          },
          "max_pool2d: needs floating-point numbers, got i64"}};
-    rows[2].errors = {
+    rows[3].errors = {
         {[] {
              max_pool1d(ones({1, 1, 3}), 5);
          },
@@ -97,6 +108,10 @@ std::vector<OpCase> average_rows() {
             [](const Tensor& x) { return avg_pool2d(x, kKernel, kOptions, false); },
             [](const auto& x) { return reference::avg_pool(x, kOverlapping, false); }),
         pool_row(
+            "avg_pool2d", "ceil_mode",
+            [](const Tensor& x) { return avg_pool2d(x, kKernel, kOptionsCeil); },
+            [](const auto& x) { return reference::avg_pool_ceil(x, kCeil); }, kOdd),
+        pool_row(
             "avg_pool1d", "",
             [](const Tensor& x) { return avg_pool1d(x, 3, kOptionsAlong, false); },
             [](const auto& x) {
@@ -115,19 +130,21 @@ std::vector<OpCase> average_rows() {
              avg_pool2d(ones({3, 7}), 2);
          },
          "avg_pool2d: needs an input [N, C, H, W], got [3, 7]"}};
-    rows[2].errors = {{[] {
+    rows[3].errors = {{[] {
                            avg_pool1d(ones({1, 1, 3}), 2, {.padding = 2});
                        },
                        "avg_pool1d: padding 2 is more than half of kernel 2"}};
     return rows;
 }
 
-OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation method) {
+OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation method,
+                       bool align_corners = false) {
     OpCase row = op_case(
-        "interpolate", variant, [=](const Tensors& x) { return interpolate(x[0], size, method); },
+        "interpolate", variant,
+        [=](const Tensors& x) { return interpolate(x[0], size, method, align_corners); },
         [=](const auto& x) {
             return reference::interpolate(x[0], size.rows, size.columns,
-                                          method == Interpolation::bilinear);
+                                          method == Interpolation::bilinear, align_corners);
         },
         {{{{2, 3, 4, 5}}}, {{{1, 1, 1, 1}}}, {{{1, 2, 3, 1}}}, {{{0, 2, 3, 3}}}});
     row.errors = {{[] {
@@ -142,6 +159,10 @@ OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation me
                        interpolate(ones({2, 3, 4, 4}), {0, 3});
                    },
                    "interpolate: the size must be positive, got 0 x 3"},
+                  {[] {
+                       interpolate(ones({2, 3, 4, 4}), 2, Interpolation::nearest, true);
+                   },
+                   "interpolate: align_corners is for bilinear; nearest has no corners to align"},
                   {[] {
                        interpolate(zeros({2, 3, 4, 4}, DType::boolean), 2);
                    },
@@ -187,6 +208,9 @@ std::vector<OpCase> pooling_cases() {
     for (OpCase& row : adaptive_rows()) rows.push_back(std::move(row));
     rows.push_back(interpolate_row("nearest", {7, 3}, Interpolation::nearest));
     rows.push_back(interpolate_row("bilinear", {7, 3}, Interpolation::bilinear));
+    rows.push_back(interpolate_row("align_corners", {7, 3}, Interpolation::bilinear, true));
+    rows.push_back(
+        interpolate_row("align_corners, one row", {1, 6}, Interpolation::bilinear, true));
     return rows;
 }
 

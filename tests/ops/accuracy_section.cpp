@@ -88,6 +88,10 @@ const std::vector<ClassicalBound>& classical_bounds() {
         {"\\|1 - a y\\| <= 3 N u \\|a\\| \\|y\\|, likewise", {"inverse"}},
         {"exact for a matrix within 3 N u \\|a\\| of a, likewise", {"det", "logdet"}},
         {"\\|a - y y^T\\| <= 3 N u \\|a\\| for the symmetric part of a, likewise", {"cholesky"}},
+        {"\\|a - x y\\| <= 10 M u \\|a\\| for the product of the factors, and \\|1 - x^T x\\| <= "
+         "10 M u "
+         "for orthonormal columns x, likewise",
+         {"qr", "eigh", "svd"}},
     };
     return all;
 }
@@ -179,10 +183,11 @@ const std::vector<WithoutRow>& without_row() {
         {"minus the number that the target chooses: exact, and means as above", {"nll_loss"}},
         {"0 or a product with 1 / (1 - p), which is rounded first", {"dropout"}},
         {"compared in double", {"histc", "isclose"}},
+        {"sums of exponentials in double, rounded once", {"ctc_loss"}},
         {"those of linear and cross_entropy, one after the other", {"linear_cross_entropy"}},
         {"composed of functions above, in the range in which the parts are",
          {"adaptive_avg_pool2d", "cdist", "cosine_similarity", "diff", "glu", "hardswish",
-          "instance_norm", "kl_div", "lerp", "logit", "selu"}},
+          "instance_norm", "kl_div", "lerp", "logit", "quantile_loss", "selu"}},
     };
     return all;
 }

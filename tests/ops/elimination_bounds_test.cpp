@@ -2,11 +2,13 @@
 // that differs by 3 n u times the size of its rows (Higham 2002, "Accuracy and Stability of
 // Numerical Algorithms", theorems 9.3 to 9.5), for matrices of any condition, in long double.
 #include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/linalg.h>
 #include <tapestry/ops/masking.h>
@@ -177,6 +179,76 @@ TEST_CASE("elimination bounds: Cholesky's factor is that of a matrix within 3 n 
     }
     CHECK_THROWS_AS(cholesky(tensor<double>({{1, 2}, {2, 1}})), ValueError);
     CHECK_THROWS_AS(cholesky(tensor<double>({{std::nan(""), 0}, {0, 1}})), ValueError);
+}
+
+TEST_CASE("elimination bounds: orthogonal factors within 10 n u") {
+    if (!test::kHasExact) return test::skip("no long double here is better than a double");
+    for (const DType dtype : {DType::f32, DType::f64}) {
+        for (const Kind& kind : kinds()) {
+            for (const int n : {1, 2, 3, 8, 40}) {
+                Generator generator(static_cast<std::uint64_t>(n));
+                const int m = n % 2 == 0 ? n + n / 2 : n;  // square and tall ones
+                std::vector<double> values;
+                for (int i = 0; i < m * n; ++i)
+                    values.push_back(kind.element(i / n, i % n, m, generator));
+                const Tensor a = to(tensor(values, {m, n}), dtype);
+                const Exact u = dtype == DType::f64 ? 0x1p-53L : 0x1p-24L;
+                CAPTURE(kind.name);
+                CAPTURE(n);
+                // |x y - z| in units of 10 m u |z|
+                const auto check = [&](const Tensor& x, const Tensor& y, const Tensor& z) {
+                    const Matrix wanted = matrix_of(z.clone());
+                    const Exact bound = 10 * static_cast<Exact>(m) * u * norm_of(wanted);
+                    const Exact off =
+                        norm_of(residual(matrix_of(x.clone()), matrix_of(y.clone()), wanted));
+                    CHECK_LE(static_cast<double>(off / bound), 1);
+                };
+                const auto check_orthonormal = [&](const Tensor& x) {
+                    check(x.T(), x, eye(x.size(1), dtype));
+                };
+                const QrFactors f = qr(a);
+                check(f.q, f.r, a);
+                check_orthonormal(f.q);
+                const SvdFactors s = svd(a);
+                check(s.u * s.s, s.vh, a);
+                check_orthonormal(s.u);
+                check_orthonormal(s.vh.T());
+                const Tensor symmetric = matmul(a.T(), a);
+                const Tensor both = (symmetric + symmetric.T()) * 0.5;
+                const EighFactors e = eigh(both);
+                check(e.vectors * e.values, e.vectors.T(), both);
+                check_orthonormal(e.vectors);
+            }
+        }
+    }
+}
+
+TEST_CASE("orthogonal factors: the order, signs, and matrices without full rank") {
+    const EighFactors e = eigh(tensor<double>({{2, 1}, {1, 2}}));
+    CHECK(allclose(e.values, tensor<double>({1, 3}), 1e-15));
+    const double root = std::sqrt(0.5);
+    CHECK(e.vectors.at({1, 1}) == doctest::Approx(root));
+    const SvdFactors zero = svd(zeros({3, 2}, DType::f64));
+    CHECK(allclose(matmul(zero.u.T(), zero.u), eye(2, DType::f64)));
+    CHECK_EQ(zero.s.sum().item(), 0);
+    const Tensor rank_one = tensor<double>({{1, 2}, {2, 4}, {3, 6}});
+    const SvdFactors one = svd(rank_one);
+    CHECK(one.s.at({0}) == doctest::Approx(std::sqrt(70.0)));
+    CHECK(std::abs(one.s.at({1})) < 1e-14);
+    CHECK(allclose(matmul(one.u.T(), one.u), eye(2, DType::f64)));
+    CHECK(allclose(matmul(one.u * one.s, one.vh), rank_one));
+    CHECK(qr(rank_one).r.at({0, 0}) == doctest::Approx(std::sqrt(14.0)));
+    for (const double scale : {1e200, 1e-200}) {  // whose squares leave the range
+        CHECK(allclose(svd(rank_one * scale).s / scale, one.s));
+        CHECK(allclose(eigh(tensor<double>({{2, 1}, {1, 2}}) * scale).values / scale, e.values));
+        CHECK(allclose(qr(rank_one * scale).r / scale, qr(rank_one).r));
+    }
+    // What gives the values alone has a gradient, whether they are distinct or not.
+    Tensor x = eye(3, DType::f64);
+    x.set_requires_grad();
+    Tape tape;
+    tape.backward(sum(svd(x).s) + sum(eigh(x).values));
+    CHECK(allclose(x.grad(), eye(3, DType::f64) * 2));
 }
 
 TEST_CASE("elimination bounds: exact for a matrix that differs by 3 n u") {

@@ -24,7 +24,10 @@ const std::set<std::string> kFused{
 
 // Batch norm with given statistics is always composed.
 bool is_fused(const OpCase& row) {
-    return kFused.count(row.name) != 0 && row.variant != "statistics given";
+    const bool is_composed = row.variant == "statistics given" ||
+                             row.variant.starts_with("weight") ||
+                             row.variant.starts_with("probabilities");
+    return kFused.count(row.name) != 0 && !is_composed;
 }
 
 // The names on the tape for the row's first nonempty sample.

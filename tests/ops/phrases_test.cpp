@@ -338,9 +338,11 @@ TEST_CASE("phrases: products") {
     det(m);                   // torch.det(m)
     logdet(m);                // torch.logdet(m)
     cholesky(m);              // torch.linalg.cholesky(m)
+    qr(a);                    // torch.linalg.qr(a)
+    eigh(m);                  // torch.linalg.eigh(m)
+    svd(a);                   // torch.linalg.svd(a, full_matrices=False)
     cosine_similarity(a, v);  // F.cosine_similarity(a, v, dim=-1)
     cdist(a, m);              // torch.cdist(a, m)
-    // not there: torch.linalg.svd(a)
 }
 
 TEST_CASE("phrases: layers and losses") {
@@ -349,7 +351,9 @@ TEST_CASE("phrases: layers and losses") {
     const Tensor y = zeros({2, 3});
     const Tensor weight = ones({4, 3});
     const Tensor targets = tensor<std::int64_t>({0, 2}), ids = targets;
-    const Tensor q = ones({1, 2, 4}), k = q, v = q;
+    const Tensor q = ones({1, 2, 4}), k = q, v = q, w = ones({3});
+    const Tensor steps = log_softmax(zeros({2, 4, 3})), ys = ones({2, 1}, DType::i64);
+    const Tensor ts = full({2}, 4, DType::i64), ss = ones({2}, DType::i64);
 
     // linear
     linear(x, weight);  // F.linear(x, weight)
@@ -367,7 +371,10 @@ TEST_CASE("phrases: layers and losses") {
     softmax(x);      // F.softmax(x, -1)
     log_softmax(x);  // F.log_softmax(x, -1)
     // cross_entropy
-    cross_entropy(x, targets);  // F.cross_entropy(x, targets)
+    cross_entropy(x, targets);                 // F.cross_entropy(x, targets)
+    cross_entropy(x, targets, {.weight = w});  // F.cross_entropy(x, targets, weight=w)
+    cross_entropy(x, softmax(y));              // F.cross_entropy(x, y.softmax(-1))
+    ctc_loss(steps, ys, ts, ss);               // F.ctc_loss(steps.transpose(0, 1), ys, ts, ss)
     // mse_loss
     mse_loss(x, y);  // F.mse_loss(x, y)
     // dropout
@@ -395,11 +402,12 @@ TEST_CASE("phrases: layers and losses") {
     binary_cross_entropy_with_logits(x, y);  // F.binary_cross_entropy_with_logits(x, y)
     binary_cross_entropy(x, y);              // F.binary_cross_entropy(x, y)
     // nll_loss, l1_loss, huber_loss, kl_div
-    nll_loss(x, targets);  // F.nll_loss(x, targets)
-    l1_loss(x, y);         // F.l1_loss(x, y)
-    huber_loss(x, y);      // F.huber_loss(x, y)
-    smooth_l1_loss(x, y);  // F.smooth_l1_loss(x, y)
-    kl_div(x, y);          // F.kl_div(x, y)
+    nll_loss(x, targets);      // F.nll_loss(x, targets)
+    l1_loss(x, y);             // F.l1_loss(x, y)
+    huber_loss(x, y);          // F.huber_loss(x, y)
+    quantile_loss(x, y, 0.9);  // torch.maximum(0.9 * (y - x), -0.1 * (y - x)).mean()
+    smooth_l1_loss(x, y);      // F.smooth_l1_loss(x, y)
+    kl_div(x, y);              // F.kl_div(x, y)
 }
 
 TEST_CASE("phrases: small vision") {

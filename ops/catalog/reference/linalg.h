@@ -66,6 +66,147 @@ Array<T> cholesky(const Array<T>& a) {
     return l;
 }
 
+/// q and r of a [..., M, N] by Gram and Schmidt, for columns that are far from dependent.
+template <class T>
+Arrays<T> qr(const Array<T>& a) {
+    using std::sqrt;
+    const std::int64_t m = a.shape[a.shape.rank() - 2], n = a.shape.back(), k = std::min(m, n);
+    const Shape batch = a.shape.sub(0, a.shape.rank() - 2);
+    Shape of_q = batch, of_r = batch;
+    for (const std::int64_t size : {m, k}) of_q.push_back(size);
+    for (const std::int64_t size : {k, n}) of_r.push_back(size);
+    Array<T> q(of_q), r(of_r);
+    for (std::int64_t b = 0; b < numel(batch); ++b) {
+        for (std::int64_t j = 0; j < n; ++j) {
+            std::vector<T> rest;
+            for (std::int64_t i = 0; i < m; ++i) rest.push_back(a[(b * m + i) * n + j]);
+            for (std::int64_t p = 0; p < std::min(j, k); ++p) {
+                T along(0);
+                for (std::int64_t i = 0; i < m; ++i) {
+                    along += q[(b * m + i) * k + p] * rest[static_cast<std::size_t>(i)];
+                }
+                r[(b * k + p) * n + j] = along;
+                for (std::int64_t i = 0; i < m; ++i) {
+                    rest[static_cast<std::size_t>(i)] -= along * q[(b * m + i) * k + p];
+                }
+            }
+            if (j >= k) continue;
+            T squares(0);
+            for (const T& x : rest) squares += x * x;
+            r[(b * k + j) * n + j] = sqrt(squares);
+            for (std::int64_t i = 0; i < m; ++i) {
+                q[(b * m + i) * k + j] = rest[static_cast<std::size_t>(i)] / sqrt(squares);
+            }
+        }
+    }
+    return {q, r};
+}
+
+/// Eigenvalues, ascending, and vectors in columns of symmetric a [..., N, N]: twenty sweeps of
+/// rotations, each by the angle that makes one entry vanish.
+template <class T>
+Arrays<T> eigh(Array<T> a) {
+    using std::abs, std::sqrt;
+    const std::int64_t n = a.shape.back();
+    Array<T> v(a.shape), values(a.shape.sub(0, a.shape.rank() - 1)), vectors(a.shape);
+    for (std::int64_t at = 0; at < a.size(); at += n * n) {
+        const auto turn = [&](Array<T>& x, std::int64_t from, std::int64_t to, std::int64_t step,
+                              const T& c, const T& s) {
+            for (std::int64_t i = 0; i < n; ++i) {
+                T &p = x[at + from + i * step], &q = x[at + to + i * step];
+                const T before = p;
+                p = c * before - s * q;
+                q = s * before + c * q;
+            }
+        };
+        for (std::int64_t i = 0; i < n; ++i) v[at + i * n + i] = T(1);
+        for (int sweep = 0; sweep < 20; ++sweep) {
+            for (std::int64_t p = 0; p < n; ++p) {
+                for (std::int64_t q = p + 1; q < n; ++q) {
+                    const T gap = a[at + q * n + q] - a[at + p * n + p];
+                    const T twice = T(2) * a[at + p * n + q];
+                    const T root = sqrt(gap * gap + twice * twice);
+                    const T t = twice / (gap < T(0) ? gap - root : gap + root);
+                    const T c = T(1) / sqrt(T(1) + t * t);
+                    turn(a, p * n, q * n, 1, c, c * t);
+                    turn(a, p, q, n, c, c * t);
+                    turn(v, p * n, q * n, 1, c, c * t);
+                }
+            }
+        }
+        std::vector<std::int64_t> order;
+        for (std::int64_t i = 0; i < n; ++i) order.push_back(i);
+        std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+            return a[at + i * n + i] < a[at + j * n + j];
+        });
+        for (std::int64_t k = 0; k < n; ++k) {
+            const std::int64_t row = order[static_cast<std::size_t>(k)];
+            values[at / n + k] = a[at + row * n + row];
+            T largest(0);
+            for (std::int64_t i = 0; i < n; ++i) {
+                const T x = v[at + row * n + i];
+                if (abs(largest) < abs(x)) largest = x;
+            }
+            for (std::int64_t i = 0; i < n; ++i) {
+                const T x = v[at + row * n + i];
+                vectors[at + i * n + k] = largest < T(0) ? -x : x;
+            }
+        }
+    }
+    return {values, vectors};
+}
+
+/// u, s and vh of a [..., M, N] with full rank, from the eigenvectors of the smaller of a^T a and
+/// a a^T.
+template <class T>
+Arrays<T> svd(const Array<T>& a) {
+    using std::abs, std::sqrt;
+    const std::int64_t m = a.shape[a.shape.rank() - 2], n = a.shape.back(), k = std::min(m, n);
+    const Shape batch = a.shape.sub(0, a.shape.rank() - 2);
+    const auto shape = [&](std::initializer_list<std::int64_t> sizes) {
+        Shape all = batch;
+        for (const std::int64_t size : sizes) all.push_back(size);
+        return all;
+    };
+    Array<T> square(shape({k, k})), u(shape({m, k})), s(shape({k})), vh(shape({k, n}));
+    const auto entry = [&](std::int64_t b, std::int64_t i, std::int64_t j) {
+        return m < n ? a[(b * m + i) * n + j]
+                     : a[(b * m + j) * n + i];  // row i of the shorter side
+    };
+    for (std::int64_t at = 0; at < square.size(); ++at) {
+        const std::int64_t b = at / (k * k), i = at / k % k, j = at % k;
+        for (std::int64_t e = 0; e < std::max(m, n); ++e)
+            square[at] += entry(b, i, e) * entry(b, j, e);
+    }
+    const Arrays<T> found = eigh(square);
+    for (std::int64_t b = 0; b < numel(batch); ++b) {
+        for (std::int64_t i = 0; i < k; ++i) {
+            const std::int64_t from = k - 1 - i;  // descending
+            s[b * k + i] = sqrt(found[0][b * k + from]);
+            std::vector<T> left, right;
+            for (std::int64_t e = 0; e < k; ++e) left.push_back(found[1][(b * k + e) * k + from]);
+            for (std::int64_t e = 0; e < std::max(m, n); ++e) {
+                T sum(0);
+                for (std::int64_t j = 0; j < k; ++j) {
+                    sum += left[static_cast<std::size_t>(j)] * entry(b, j, e);
+                }
+                right.push_back(sum / s[b * k + i]);
+            }
+            if (m >= n) left.swap(right);
+            T largest(0);
+            for (const T& x : left) largest = abs(largest) < abs(x) ? x : largest;
+            const T sign = largest < T(0) ? T(-1) : T(1);
+            for (std::int64_t e = 0; e < m; ++e) {
+                u[(b * m + e) * k + i] = sign * left[static_cast<std::size_t>(e)];
+            }
+            for (std::int64_t e = 0; e < n; ++e) {
+                vh[(b * k + i) * n + e] = sign * right[static_cast<std::size_t>(e)];
+            }
+        }
+    }
+    return {u, s, vh};
+}
+
 // ---- determinants and systems -------------------------------------------------------------------
 // Determinants by Laplace's expansion, systems by Cramer's rule: for matrices of a few rows.
 

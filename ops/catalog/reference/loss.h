@@ -39,6 +39,68 @@ Array<T> cross_entropy(const Array<T>& logits, const Array<T>& targets, std::int
     return reduced(losses, reduction, counted);
 }
 
+/// -sum_j w_j q_j log softmax(logits)_j with q_j (1 - s) + s / V for q_j; the mean is over all
+/// rows.
+template <class T>
+Array<T> soft_cross_entropy(const Array<T>& logits, const Array<T>& q, const Array<T>& w,
+                            double smoothing, Reduction reduction) {
+    const std::int64_t classes = logits.shape.back();
+    const Array<T> log_p = log_softmax(logits, logits.shape.rank() - 1);
+    Array<T> losses(logits.shape.sub(0, logits.shape.rank() - 1));
+    for (std::int64_t i = 0; i < logits.size(); ++i) {
+        const T smoothed = q[i] * T(1 - smoothing) + T(smoothing / static_cast<double>(classes));
+        losses[i / classes] -= w[i % classes] * smoothed * log_p[i];
+    }
+    return reduced(losses, reduction, losses.size());
+}
+
+/// The same of classes, with the mean divided by the sum of their weights.
+template <class T>
+Array<T> weighted_cross_entropy(const Array<T>& logits, const Array<T>& targets, const Array<T>& w,
+                                std::int64_t ignored, double smoothing, Reduction reduction) {
+    const std::int64_t classes = logits.shape.back();
+    Array<T> q(logits.shape);
+    T total(0);
+    for (std::int64_t r = 0; r < targets.size(); ++r) {
+        const auto target = static_cast<std::int64_t>(targets[r]);
+        q[r * classes + target] = T(1);
+        if (target != ignored) total += w[target];
+    }
+    Array<T> losses = soft_cross_entropy(logits, q, w, smoothing, Reduction::none);
+    for (std::int64_t r = 0; r < targets.size(); ++r) {
+        if (static_cast<std::int64_t>(targets[r]) == ignored) losses[r] = T(0);
+    }
+    if (reduction != Reduction::mean) return reduced(losses, reduction, 1);
+    Array<T> y = reduced(losses, Reduction::sum, 1);
+    y[0] = y[0] / total;
+    return y;
+}
+
+/// By brute force: -log of the sum over all V^T paths of one class per step whose labels, merged
+/// and without blanks, are the target's.
+template <class T>
+T ctc(const Array<T>& log_p, std::int64_t b, std::int64_t steps,
+      const std::vector<std::int64_t>& labels, std::int64_t blank) {
+    using std::exp, std::log;
+    const std::int64_t length = log_p.shape[1], classes = log_p.shape[2];
+    T total(0);
+    std::int64_t paths = 1;
+    for (std::int64_t t = 0; t < steps; ++t) paths *= classes;
+    for (std::int64_t path = 0; path < paths; ++path) {
+        std::vector<std::int64_t> said;
+        T sum(0);
+        std::int64_t rest = path, before = -1;
+        for (std::int64_t t = 0; t < steps; ++t, rest /= classes) {
+            const std::int64_t v = rest % classes;
+            sum += log_p[(b * length + t) * classes + v];
+            if (v != before && v != blank) said.push_back(v);
+            before = v;
+        }
+        if (said == labels) total += exp(sum);
+    }
+    return -log(total);
+}
+
 /// -log_p at the target.
 template <class T>
 Array<T> nll(const Array<T>& log_p, const Array<T>& targets, std::int64_t ignored,

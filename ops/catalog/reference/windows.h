@@ -12,9 +12,17 @@ namespace tapestry::reference {
 /// Layout of the windows along one axis.
 struct Steps {
     std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+    bool ceil = false;  // windows as long as elements are left and one begins inside
 
     std::int64_t places(std::int64_t size) const {
-        return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+        const std::int64_t whole = (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+        if (!ceil) return whole;
+        std::int64_t count = 1;
+        while ((count - 1) * stride - padding + kernel < size + padding &&
+               count * stride - padding < size) {
+            ++count;
+        }
+        return count;
     }
     /// The position that element i of window p reads; may be outside the image.
     std::int64_t at(std::int64_t p, std::int64_t i) const {
@@ -129,6 +137,25 @@ Array<T> avg_pool(const Array<T>& x, const Windows& w, bool count_padding) {
     });
 }
 
+/// The same with ceil: padding counts, what is beyond it does not.
+template <class T>
+Array<T> avg_pool_ceil(const Array<T>& x, const Windows& w) {
+    Array<T> y({x.shape[0], x.shape[1], w.down.places(x.shape[2]), w.across.places(x.shape[3])});
+    for (std::int64_t flat = 0; flat < y.size(); ++flat) {
+        const Shape at = unravel(y.shape, flat);
+        for_each_pixel(x.shape, w, at, at[1], [&](auto, auto, auto pixel) { y[flat] += x[pixel]; });
+        std::int64_t counted = 0;
+        for (std::int64_t i = 0; i < w.down.kernel * w.across.kernel; ++i) {
+            const bool rows = w.down.at(at[2], i / w.across.kernel) < x.shape[2] + w.down.padding;
+            const bool columns =
+                w.across.at(at[3], i % w.across.kernel) < x.shape[3] + w.across.padding;
+            counted += rows && columns;
+        }
+        y[flat] = y[flat] / T(static_cast<double>(counted));
+    }
+    return y;
+}
+
 /// The mean of rows floor(p H / P) to ceil((p + 1) H / P) - 1 and columns likewise.
 template <class T>
 Array<T> adaptive_avg_pool(const Array<T>& x, std::int64_t rows, std::int64_t columns) {
@@ -167,25 +194,30 @@ Array<T> as_row(Array<T> x) {
 
 /// The weight of pixel i of `from` in pixel p of `to`.
 inline double interpolation_weight(std::int64_t from, std::int64_t to, std::int64_t i,
-                                   std::int64_t p, bool linear) {
+                                   std::int64_t p, bool linear, bool corners = false) {
     const double scale = static_cast<double>(from) / static_cast<double>(to);
     if (!linear)
         return std::floor(static_cast<double>(p) * scale) == static_cast<double>(i) ? 1 : 0;
     const double edge = static_cast<double>(from - 1);
-    const double at = std::clamp((static_cast<double>(p) + 0.5) * scale - 0.5, 0.0, edge);
+    const double centres = std::clamp((static_cast<double>(p) + 0.5) * scale - 0.5, 0.0, edge);
+    const double between =
+        to == 1 ? 0 : static_cast<double>(p * (from - 1)) / static_cast<double>(to - 1);
+    const double at = corners ? between : centres;
     return std::max(0.0, 1 - std::abs(at - static_cast<double>(i)));
 }
 
 /// y[n, c, p, q] = sum_i,j weight(i, p) weight(j, q) x[n, c, i, j]
 template <class T>
-Array<T> interpolate(const Array<T>& x, std::int64_t rows, std::int64_t columns, bool linear) {
+Array<T> interpolate(const Array<T>& x, std::int64_t rows, std::int64_t columns, bool linear,
+                     bool corners = false) {
     Array<T> y({x.shape[0], x.shape[1], rows, columns});
     for (std::int64_t flat = 0; flat < y.size(); ++flat) {
         const Shape at = unravel(y.shape, flat);
         for (std::int64_t i = 0; i < x.shape[2]; ++i) {
             for (std::int64_t j = 0; j < x.shape[3]; ++j) {
-                const double weight = interpolation_weight(x.shape[2], rows, i, at[2], linear) *
-                                      interpolation_weight(x.shape[3], columns, j, at[3], linear);
+                const double weight =
+                    interpolation_weight(x.shape[2], rows, i, at[2], linear, corners) *
+                    interpolation_weight(x.shape[3], columns, j, at[3], linear, corners);
                 const std::int64_t plane = at[0] * x.shape[1] + at[1];
                 y[flat] += T(weight) * x[(plane * x.shape[2] + i) * x.shape[3] + j];
             }
