@@ -8,6 +8,7 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/staging.h>
+#include <tapestry/ops/stochastic_step.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,32 +18,6 @@
 
 namespace tapestry {
 namespace {
-
-// Adam with parameter, gradient and both moments in bf16, without f32 copies: the step of
-// kernels::AdamStep for n numbers in f32, then p, m and v are rounded stochastically by streams 0,
-// 1 and 2 of `draw`. A step often changes a weight by less than the spacing of bf16: rounding to
-// nearest would lose it every time, while stochastic rounding is right in expectation. The random
-// bits for an element depend only on the key and its index in the parameter, not on the thread.
-void adam_by_chance(Bf16* p, Bf16* m, Bf16* v, const Bf16* g, std::int64_t n,
-                    const kernels::AdamStep<float>& step, kernels::Draw draw) {
-    constexpr std::int64_t kBlock = 512;  // fits in L1
-    enum { kP, kM, kV, kG, kRows };
-    alignas(64) float wide[kRows][kBlock];
-    alignas(64) std::uint16_t drawn[kernels::kChances][kBlock];
-    const auto& table = kernels::table<float>();
-    for (std::int64_t at = 0; at < n; at += kBlock) {
-        const std::int64_t count = std::min(kBlock, n - at);
-        const Bf16* const from[kRows] = {p + at, m + at, v + at, g + at};
-        for (int k = 0; k < kRows; ++k) table.half.widen(wide[k], from[k], count, count);
-        table.optimizer_step.adam(wide[kP], wide[kM], wide[kV], wide[kG], count, step);
-        table.half.chances({drawn[kP], drawn[kM], drawn[kV]}, draw, count);
-        Bf16* const to[kernels::kChances] = {p + at, m + at, v + at};
-        for (int k = 0; k < kernels::kChances; ++k) {
-            table.half.narrow_by_chance(to[k], wide[k], drawn[k], count);
-        }
-        draw.first += static_cast<std::uint64_t>(count);
-    }
-}
 
 void check_beside(std::string_view op, std::string_view name, const Tensor& p, const Tensor& x) {
     check_same_dtype(op, p, x);
@@ -246,6 +221,19 @@ void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate&
     require(momentum || !update.nesterov, "sgd_update_: nesterov needs a momentum");
     if (momentum) check_state(kOp, "the buffer", p, buffer);
     const Tensor from = dense(grad);
+    if (p.dtype() == DType::bf16) {
+        const kernels::SgdStep<float> step = sgd_step<float>(update);
+        const auto first = static_cast<std::uint64_t>(update.first_element);
+        Bf16* const values = p.mutable_data<Bf16>();
+        Bf16* const velocity = momentum ? buffer.mutable_data<Bf16>() : nullptr;
+        const Bf16* const g = from.data<Bf16>();
+        parallel_for(p.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+            sgd_by_chance(values + begin, momentum ? velocity + begin : nullptr, g + begin,
+                          end - begin, step,
+                          {update.rounding_key, first + static_cast<std::uint64_t>(begin)});
+        });
+        return;
+    }
     visit_floating(kOp, p.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const auto kernel = kernels::table<T>().optimizer_step.sgd;

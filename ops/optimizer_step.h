@@ -53,18 +53,21 @@ void adamw_update_(RecycledVector<AdamParameter>& all);
 
 /// Settings of one step of gradient descent.
 struct SgdUpdate {
-    double lr = 1e-3;         ///< learning rate
-    double momentum = 0;      ///< share of the buffer that stays; 0: no buffer
-    double dampening = 0;     ///< share of the gradient that the buffer does not take
-    double weight_decay = 0;  ///< added to the gradient, times p; 0: none
-    bool nesterov = false;    ///< step along g' + momentum b instead of b
-    bool first = false;       ///< the buffer becomes the undamped gradient, as in PyTorch
-    double grad_scale = 1;    ///< factor applied to the gradient first
+    double lr = 1e-3;                ///< learning rate
+    double momentum = 0;             ///< share of the buffer that stays; 0: no buffer
+    double dampening = 0;            ///< share of the gradient that the buffer does not take
+    double weight_decay = 0;         ///< added to the gradient, times p; 0: none
+    bool nesterov = false;           ///< step along g' + momentum b instead of b
+    bool first = false;              ///< the buffer becomes the undamped gradient, as in PyTorch
+    double grad_scale = 1;           ///< factor applied to the gradient first
+    std::uint64_t rounding_key = 0;  ///< for bf16, as in AdamUpdate
+    std::int64_t first_element = 0;  ///< AdamUpdate::first
 };
 
 /// One step of gradient descent, as in PyTorch: with g' = g + weight_decay p
 ///     b <- momentum b + (1 - dampening) g',  p <- p - lr (nesterov ? g' + momentum b : b)
-/// Without momentum `buffer` may be undefined and is not touched: p <- p - lr g'.
+/// Without momentum `buffer` may be undefined and is not touched: p <- p - lr g'. bf16 is computed
+/// in f32, and p and b are rounded stochastically, as in adamw_update_. Throws DTypeError for f16.
 void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update);
 
 /// Settings of one step of RMSprop.

@@ -1,5 +1,6 @@
 #include <tapestry/nn/layers/convolution.h>
 
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/ops/view.h>
 
 #include <cmath>
@@ -65,7 +66,7 @@ Conv2d::Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel,
 
 Tensor Conv2d::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(conv2d(x, weight, bias, options_), x);
+    return hooked(conv2d(x, beside(x, weight), beside(x, bias), options_), x);
 }
 
 std::string Conv2d::settings() const {
@@ -80,6 +81,8 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Con
     : Module("Conv1d"), options_(options) {
     check_sizes("Conv1d", in, out, options.groups, kernel);
     check_steps("Conv1d", options.stride, options.padding, options.dilation);
+    require(!options.causal || options.padding == 0,
+            "Conv1d: causal has its own padding; padding must be 0, got {}", options.padding);
     const Shape shape{out, in / options.groups, kernel};
     weight = drawn(shape, shape, generator);
     if (with_bias) bias = drawn({out}, shape, generator);
@@ -89,14 +92,15 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Con
 
 Tensor Conv1d::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(conv1d(x, weight, bias, options_), x);
+    return hooked(conv1d(x, beside(x, weight), beside(x, bias), options_), x);
 }
 
 std::string Conv1d::settings() const {
-    return fmt::format("{} -> {}, {}{}", weight.size(1) * options_.groups, weight.size(0),
+    return fmt::format("{} -> {}, {}{}{}", weight.size(1) * options_.groups, weight.size(0),
                        weight.size(2),
                        unusual(options_.stride, options_.padding, options_.dilation,
-                               options_.groups, bias.defined()));
+                               options_.groups, bias.defined()),
+                       options_.causal ? ", causal" : "");
 }
 
 // ---- pooling ------------------------------------------------------------------------------------
@@ -111,7 +115,7 @@ std::string described(const Size2d& kernel, const Pool2dOptions& options) {
     if (options.padding.rows != 0 || options.padding.columns != 0) {
         text += fmt::format(", padding {}", options.padding);
     }
-    return text;
+    return options.ceil_mode ? text + ", ceil" : text;
 }
 
 }  // namespace

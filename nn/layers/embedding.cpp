@@ -19,13 +19,28 @@ Embedding::Embedding(std::int64_t count, std::int64_t dim, Generator& generator)
     register_parameter("weight", weight);
 }
 
+Embedding::Embedding(std::int64_t count, std::int64_t dim, const EmbeddingOptions& options,
+                     Generator& generator)
+    : Embedding(count, dim, generator) {
+    options_ = options;
+    if (!options.padding_idx) return;
+    const std::int64_t padding = *options.padding_idx;
+    require(padding >= 0 && padding < count, "Embedding: padding_idx must be in [0, {}), got {}",
+            count, padding);
+    const NoGradGuard constants;
+    select(weight, 0, padding).fill_(0);
+}
+
 Tensor Embedding::operator()(const Tensor& ids) const {
     const ModuleScope scope(name());
-    return hooked(embedding(weight, ids), ids);
+    const auto& padding = options_.padding_idx;
+    return hooked(padding ? embedding(weight, ids, *padding) : embedding(weight, ids), ids);
 }
 
 std::string Embedding::settings() const {
-    return fmt::format("{} x {}", weight.size(0), weight.size(1));
+    const auto& padding = options_.padding_idx;
+    return fmt::format("{} x {}{}", weight.size(0), weight.size(1),
+                       padding ? fmt::format(", padding {}", *padding) : "");
 }
 
 namespace {
@@ -106,8 +121,8 @@ TokenHistory::TokenHistory(const TokenHistoryConfig& config, Generator& generato
             "TokenHistory: needs earlier tokens or rows for pairs, got {} and {}", config.earlier,
             config.pairs);
     for (std::int64_t i = 1; i <= config.earlier; ++i) {
-        earlier.push_back(std::make_unique<Embedding>(config.vocab + 1, config.dim, generator));
-        register_module(fmt::format("{}", i), *earlier.back());
+        earlier.emplace_back(*this, fmt::format("{}", i),
+                             std::make_unique<Embedding>(config.vocab + 1, config.dim, generator));
     }
     if (config.pairs == 0) return;
     register_module("pairs", pairs.emplace(config.pairs, config.dim, generator));

@@ -13,6 +13,12 @@
 
 namespace tapestry {
 
+/// Options of Embedding.
+struct EmbeddingOptions {
+    /// The id of padding: its row is initially zero and gets no gradient.
+    std::optional<std::int64_t> padding_idx = {};
+};
+
 /// ids i64 [...] -> [..., dim]: row ids[i] of weight [count, dim], initially normal.
 class Embedding : public Module {
 public:
@@ -20,10 +26,16 @@ public:
 
     /// Throws ValueError unless both sizes are positive.
     Embedding(std::int64_t count, std::int64_t dim, Generator& generator = default_generator());
+    /// The same; and ValueError for a padding_idx outside [0, count).
+    Embedding(std::int64_t count, std::int64_t dim, const EmbeddingOptions& options,
+              Generator& generator = default_generator());
 
     /// Throws IndexError for an id outside [0, count).
     Tensor operator()(const Tensor& ids) const;
     std::string settings() const override;
+
+private:
+    EmbeddingOptions options_;
 };
 
 // ---- positions ----------------------------------------------------------------------------------
@@ -107,7 +119,7 @@ struct TokenHistoryConfig {
 class TokenHistory : public Module {
 public:
     /// [V + 1, dim] each; table k for k + 1 places back
-    std::vector<std::unique_ptr<Embedding>> earlier;
+    std::vector<Submodule<Embedding>> earlier;
     std::optional<Embedding> pairs;  ///< [rows, dim]
 
     /// Throws ValueError for negative sizes, and if both `earlier` and `pairs` are 0.

@@ -80,11 +80,15 @@ BatchNorm::BatchNorm(const char* kind, std::int64_t channels, const BatchNormOpt
 Tensor BatchNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
     check_rank(x);
+    // With narrow activations next to f32 parameters, the statistics are f32 too.
+    const bool is_mixed = is_narrow(x.dtype()) && weight.dtype() != x.dtype();
+    const Tensor from = is_mixed ? to(x, weight.dtype()) : x;
     if (!is_training()) {
-        return hooked(batch_norm(x, {running_mean, running_var}, weight, bias, options_.eps), x);
+        const ChannelStatistics running{running_mean, running_var};
+        return hooked(to(batch_norm(from, running, weight, bias, options_.eps), x.dtype()), x);
     }
     ChannelStatistics batch;
-    const Tensor y = hooked(batch_norm(x, weight, bias, options_.eps, &batch), x);
+    const Tensor y = hooked(to(batch_norm(from, weight, bias, options_.eps, &batch), x.dtype()), x);
     if (is_repeated_run()) return y;
     const NoGradGuard constants;
     const double n = static_cast<double>(x.numel() / x.size(1));
@@ -123,7 +127,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, double eps)
 
 Tensor GroupNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(group_norm(x, groups_, weight, bias, eps_), x);
+    return hooked(group_norm(x, groups_, beside(x, weight), beside(x, bias), eps_), x);
 }
 
 std::string GroupNorm::settings() const {

@@ -1,6 +1,7 @@
 #include <tapestry/nn/layers/running_statistics.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <utility>
@@ -10,9 +11,10 @@ namespace {
 
 thread_local DeferredUpdates* innermost = nullptr;
 
-// to = (1 - share) to + share from, in place, so all holders of the buffer see it.
+// to = (1 - share) to + share from, in place, so all holders of the buffer see it; a bf16 buffer is
+// computed in f32, the type of its batch's statistics.
 void move_towards(Tensor to, const Tensor& from, double share) {
-    to.copy_(add(mul(to, 1 - share), mul(from, share)));
+    to.copy_(add(mul(cast(to, from.dtype()), 1 - share), mul(from, share)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <tapestry/nn/module/module.h>
 
 #include <tapestry/core/copy.h>
+#include <tapestry/ops/cast.h>
 
 #include <fmt/ranges.h>
 
@@ -38,9 +39,10 @@ std::string ParameterPlace::path() const {
 }
 
 Module::Module(std::string kind)
-    : place_(std::make_shared<ModulePlace>(ModulePlace{std::move(kind), {}, nullptr})) {}
+    : place_(std::make_shared<ModulePlace>(ModulePlace{std::move(kind), {}, nullptr, this})) {}
 
 Module::~Module() {
+    place_->module = nullptr;
     for (const auto* places : {&parameters_, &buffers_}) {
         for (const Place& place : *places) place->tensor = nullptr;
     }
@@ -59,9 +61,23 @@ void Module::register_buffer(std::string name, Tensor& buffer) {
 }
 
 void Module::register_module(std::string name, Module& child) {
+    const auto has_name = [&name](const auto& place) { return place->name == name; };
+    const auto old = std::find_if(children_.begin(), children_.end(), has_name);
+    if (old == children_.end()) {
+        children_.push_back(child.place_);
+    } else {
+        *old = child.place_;
+    }
     child.place_->name = std::move(name);
     child.place_->parent = place_;
-    children_.push_back(&child);
+}
+
+Module& Module::alive(const std::shared_ptr<ModulePlace>& child) const {
+    require<Error>(child->module != nullptr,
+                   "{}: its module \"{}\" ({}) was destroyed; call register_module for the one "
+                   "that replaces it",
+                   kind(), child->name, child->kind);
+    return *child->module;
 }
 
 void Module::visit(const std::vector<Place> Module::*places, const std::string& path,
@@ -69,7 +85,7 @@ void Module::visit(const std::vector<Place> Module::*places, const std::string& 
     for (const Place& place : this->*places) {
         if (place->tensor->defined()) f(path + place->name, place);
     }
-    for (const Module* child : children_) child->visit(places, path + child->name() + ".", f);
+    for (const auto& child : children_) alive(child).visit(places, path + child->name + ".", f);
 }
 
 NamedTensors Module::collect(const std::vector<Place> Module::*places,
@@ -107,7 +123,7 @@ void Module::train(bool on) {
 }
 
 void Module::apply(const std::function<void(Module&)>& f) {
-    for (Module* child : children_) child->apply(f);
+    for (const auto& child : children_) alive(child).apply(f);
     f(*this);
 }
 
@@ -139,12 +155,14 @@ void Module::to(DType dtype) {
     }
 }
 
+Tensor Module::to(const Tensor& x, DType dtype) { return tapestry::to(x, dtype); }
+
 void Module::summarise(int depth, std::string& text) const {
     const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
     const std::string label = name().empty() ? kind() : fmt::format("{}: {}", name(), kind());
     const std::string set = settings().empty() ? "" : fmt::format("({})", settings());
     text += fmt::format("{:<62}{:>12}\n", indent + label + set, parameter_count());
-    for (const Module* child : children_) child->summarise(depth + 1, text);
+    for (const auto& child : children_) alive(child).summarise(depth + 1, text);
 }
 
 std::string Module::summary() const {

@@ -63,6 +63,7 @@ struct ModulePlace {
     std::string kind;                           ///< "Linear"
     std::string name;                           ///< in `parent`
     std::shared_ptr<const ModulePlace> parent;  ///< the containing module; null at the top
+    class Module* module = nullptr;             ///< null once the module is gone
 };
 
 /// A parameter's position in a module. Its leaf keeps this, for optimisers.
@@ -159,6 +160,8 @@ public:
     /// gradients; shared tensors stay shared. Handles taken before, for instance by an optimiser,
     /// refer to the old tensors.
     void to(DType dtype);
+    /// The op of the same name (ops/cast.h), which the function above would hide in a module.
+    static Tensor to(const Tensor& x, DType dtype);
 
     /// The module tree with settings and parameter counts.
     std::string summary() const;
@@ -172,7 +175,9 @@ protected:
     void register_parameter(std::string name, Tensor& parameter);
     /// Names `buffer`, a member of this module: saved with it, but not trained.
     void register_buffer(std::string name, Tensor& buffer);
-    /// Names `child`, a member of this module, which must outlive it.
+    /// Names `child`, a member of this module. It takes the place of a module registered under this
+    /// name before. Once a registered module is destroyed, and until another has its name, all that
+    /// visits the submodules throws Error.
     void register_module(std::string name, Module& child);
 
     /// Returns `output`, or what the hooks make of it. Without hooks, the usual case, only checks
@@ -190,6 +195,7 @@ private:
     void visit(const std::vector<Place> Module::*places, const std::string& path,
                const Visit& f) const;
     NamedTensors collect(const std::vector<Place> Module::*places, bool remove_duplicate) const;
+    Module& alive(const std::shared_ptr<ModulePlace>& child) const;
     void summarise(int depth, std::string& text) const;
     void set_requires_grad(const char* function, std::string_view prefix, bool wanted);
     Tensor run_hooks(const Tensors& inputs, Tensor output) const;
@@ -198,8 +204,11 @@ private:
     bool training_ = true;
     std::vector<Place> parameters_;
     std::vector<Place> buffers_;
-    std::vector<Module*> children_;
+    std::vector<std::shared_ptr<ModulePlace>> children_;
     std::vector<std::weak_ptr<const ForwardHook>> hooks_;  // each owned by its registrant
+
+    template <class M>
+    friend class Submodule;
 };
 
 // ---- what load_state_dict and files share -------------------------------------------------------
@@ -216,6 +225,45 @@ struct Match {
     std::vector<std::pair<Tensor, Tensor>> pairs;  ///< from and to
     Unmatched unmatched;                           ///< names without a partner
     std::string flaws;  ///< error text on what does not fit; empty if all does
+};
+
+// ---- modules held by pointer --------------------------------------------------------------------
+
+/// A submodule that can be replaced, as in
+///     gpt.blocks.layers[0] = std::make_unique<TransformerBlock>(config);
+/// The new one is registered under the name of the old one and gets the owner's training mode.
+/// Create optimisers afterwards, because they hold the parameters that they were given.
+template <class M>
+class Submodule {
+public:
+    /// Registers `module`, which must not be null, in `owner`, of which this must be a member.
+    Submodule(Module& owner, std::string name, std::unique_ptr<M> module)
+        : owner_(&owner), name_(std::move(name)) {
+        set(std::move(module));
+    }
+    Submodule(Submodule&&) = default;
+    Submodule& operator=(Submodule&&) = delete;
+    /// Replaces the module. Throws ValueError for a null pointer.
+    Submodule& operator=(std::unique_ptr<M> module) {
+        set(std::move(module));
+        module_->train(owner_->is_training());
+        return *this;
+    }
+
+    M& operator*() const { return *module_; }        ///< the module
+    M* operator->() const { return module_.get(); }  ///< the module
+    M* get() const { return module_.get(); }         ///< never null
+
+private:
+    void set(std::unique_ptr<M> module) {
+        require(module != nullptr, "{}: its module \"{}\" cannot be null", owner_->kind(), name_);
+        owner_->register_module(name_, *module);
+        module_ = std::move(module);
+    }
+
+    Module* owner_;
+    std::string name_;
+    std::unique_ptr<M> module_;
 };
 
 // ---- lists --------------------------------------------------------------------------------------
@@ -260,6 +308,18 @@ public:
         register_module(std::to_string(modules_.size()), added);
         modules_.push_back(std::move(module));
         return added;
+    }
+
+    /// Constructs an M, or a type derived from it, in the place of module i. Throws IndexError.
+    template <class Made = M, class... Arguments>
+    Made& replace(std::size_t i, Arguments&&... arguments) {
+        static_assert(std::is_base_of_v<M, Made>, "ModuleList::replace: it holds another type");
+        auto module = std::make_unique<Made>(std::forward<Arguments>(arguments)...);
+        Made& made = *module;
+        made.train(is_training());
+        register_module(std::to_string(checked(i)), made);
+        modules_[i] = std::move(module);
+        return made;
     }
 
     std::size_t size() const { return modules_.size(); }  ///< number of modules

@@ -92,7 +92,7 @@ OptimizerRow muon_row() {
 const std::vector<OptimizerRow>& optimizer_rows() {
     static const std::vector<OptimizerRow> rows{
         row<SGD>("sgd", "gradient descent with momentum",
-                 SGDConfig{.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-4}),
+                 SGDConfig{.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-4}, true),
         row<RMSprop>("rmsprop", "divides each gradient by the root of its mean square",
                      RMSpropConfig{.lr = 1e-3}),
         row<Adam>("adam", "RMSprop with a mean of gradients; decay is added to the gradient",

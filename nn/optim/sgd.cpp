@@ -1,8 +1,22 @@
 #include <tapestry/nn/optim/sgd.h>
 
+#include <tapestry/core/random.h>
 #include <tapestry/ops/optimizer_step.h>
 
+#include <utility>
+
 namespace tapestry {
+
+SGD::SGD(ParameterGroups groups, const SGDConfig& config)
+    : ConfiguredOptimizer("SGD", std::move(groups), config), rounds_(false) {
+    for (const Tensor& p : parameters()) rounds_ = rounds_ || is_narrow(p.dtype());
+}
+
+Optimizer::Settings SGD::settings() const {
+    Settings settings = ConfiguredOptimizer::settings();
+    if (!rounds_) settings.erase("rounding_seed");
+    return settings;
+}
 
 std::vector<std::string> SGD::moments(const SGDConfig& config) {
     if (config.momentum > 0) return {"momentum"};
@@ -15,6 +29,11 @@ void SGD::check(const SGDConfig& config) {
 
 void SGD::update_one(Slot& slot, double grad_scale) {
     Tensor none;
+    std::uint64_t key = 0;
+    if (is_narrow(slot.parameter.dtype())) {
+        const auto step = static_cast<std::uint64_t>(slot.steps);
+        key = stream(config().rounding_seed, slot.part.of, step).seed();
+    }
     sgd_update_(slot.parameter, slot.parameter.grad(),
                 config().momentum > 0 ? slot.moments[0] : none,
                 {.lr = lr_of(slot),
@@ -22,7 +41,9 @@ void SGD::update_one(Slot& slot, double grad_scale) {
                  .weight_decay = weight_decay_of(slot),
                  .nesterov = config().nesterov,
                  .first = slot.steps == 1,
-                 .grad_scale = grad_scale});
+                 .grad_scale = grad_scale,
+                 .rounding_key = key,
+                 .first_element = slot.part.first});
 }
 
 }  // namespace tapestry

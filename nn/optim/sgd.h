@@ -7,10 +7,11 @@ namespace tapestry {
 
 /// The settings of SGD.
 struct SGDConfig {
-    double lr = 1e-2;         ///< learning rate
-    double momentum = 0;      ///< share of the buffer that stays, in [0, 1); 0: no buffer
-    bool nesterov = false;    ///< needs momentum
-    double weight_decay = 0;  ///< of groups that set none
+    double lr = 1e-2;                 ///< learning rate
+    double momentum = 0;              ///< share of the buffer that stays, in [0, 1); 0: no buffer
+    bool nesterov = false;            ///< needs momentum
+    double weight_decay = 0;          ///< of groups that set none
+    std::uint64_t rounding_seed = 0;  ///< for bf16 parameters, as in AdamConfig
 };
 
 template <>
@@ -20,6 +21,8 @@ struct FieldsOf<SGDConfig> {
     static constexpr void list(const Visitor& field) {
         field("momentum", &C::momentum, "Decay rate of the velocity", kFraction);
         field("nesterov", &C::nesterov, "Nesterov momentum: look ahead along the velocity");
+        field("rounding_seed", &C::rounding_seed, "Seed for rounding bf16",
+              {.low = 0, .high = 0x1p53});
     }
 };
 
@@ -27,8 +30,7 @@ struct FieldsOf<SGDConfig> {
 class SGD : public ConfiguredOptimizer<SGD, SGDConfig> {
 public:
     /// Throws ValueError as Optimizer does, and for settings out of range.
-    explicit SGD(ParameterGroups groups, const SGDConfig& config = {})
-        : ConfiguredOptimizer("SGD", std::move(groups), config) {}
+    explicit SGD(ParameterGroups groups, const SGDConfig& config = {});
 
     /// The velocity.
     static std::vector<std::string> moments(const SGDConfig& config);
@@ -38,6 +40,11 @@ public:
 protected:
     /// The formula's step of one parameter.
     void update_one(Slot& slot, double grad_scale) override;
+    /// Without parameters of bf16 the seed is none of them.
+    Settings settings() const override;
+
+private:
+    bool rounds_;  // some parameters are bf16
 };
 
 }  // namespace tapestry

@@ -61,8 +61,8 @@ TransformerStack::TransformerStack(const TransformerStackConfig& config, Generat
     require(config.layers >= 1, "TransformerStack: layers must be at least 1, got {}",
             config.layers);
     for (std::int64_t i = 0; i < config.layers; ++i) {
-        layers.push_back(std::make_unique<TransformerBlock>(config.layer, generator));
-        register_module(fmt::format("{}", i), *layers.back());
+        layers.emplace_back(*this, fmt::format("{}", i),
+                            std::make_unique<TransformerBlock>(config.layer, generator));
     }
     if (config.final_norm) {
         norm.emplace(config.layer.dim, config.layer.norm_eps, config.layer.bias);
@@ -143,8 +143,8 @@ std::string DecoderLayer::settings() const { return norm_first_ ? "norm first" :
 Decoder::Decoder(const DecoderConfig& config, Generator& generator) : Module("Decoder") {
     require(config.layers >= 1, "Decoder: layers must be at least 1, got {}", config.layers);
     for (std::int64_t i = 0; i < config.layers; ++i) {
-        layers.push_back(std::make_unique<DecoderLayer>(config.layer, generator));
-        register_module(fmt::format("{}", i), *layers.back());
+        layers.emplace_back(*this, fmt::format("{}", i),
+                            std::make_unique<DecoderLayer>(config.layer, generator));
     }
     if (config.final_norm) {
         norm.emplace(config.layer.dim, config.layer.norm_eps, config.layer.bias);

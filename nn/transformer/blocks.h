@@ -96,8 +96,8 @@ struct TransformerStackInputs {
 /// A sequence of blocks, [B, T, C] -> [B, T, C].
 class TransformerStack : public Module {
 public:
-    std::vector<std::unique_ptr<TransformerBlock>> layers;  ///< in order
-    std::optional<LayerNorm> norm;                          ///< with final_norm
+    std::vector<Submodule<TransformerBlock>> layers;  ///< in order; each can be replaced
+    std::optional<LayerNorm> norm;                    ///< with final_norm
 
     /// Throws ValueError for fewer than one layer.
     explicit TransformerStack(const TransformerStackConfig& config,
@@ -194,8 +194,8 @@ struct DecoderInputs {
 /// A stack of layers, x [B, T, C], memory [B, S, C] -> [B, T, C].
 class Decoder : public Module {
 public:
-    std::vector<std::unique_ptr<DecoderLayer>> layers;  ///< in order
-    std::optional<LayerNorm> norm;                      ///< with final_norm
+    std::vector<Submodule<DecoderLayer>> layers;  ///< in order; each can be replaced
+    std::optional<LayerNorm> norm;                ///< with final_norm
 
     /// Throws ValueError for fewer than one layer.
     explicit Decoder(const DecoderConfig& config, Generator& generator = default_generator());

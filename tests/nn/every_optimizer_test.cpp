@@ -321,7 +321,7 @@ TEST_CASE("every optimizer: weights of bf16 for those that round by chance") {
         if (!row.rounds_bf16) {
             check_message<ValueError>(
                 [&] { Session{config}; },
-                fmt::format("which {} does not support; --optimizer must be adam "
+                fmt::format("which {} does not support; --optimizer must be sgd or adam "
                             "or adamw",
                             row.name));
             continue;

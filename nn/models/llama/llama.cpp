@@ -86,8 +86,8 @@ Tensor LlamaBlock::operator()(const Tensor& x, const TransformerBlockInputs& inp
 LlamaStack::LlamaStack(const LlamaConfig& config, Generator& generator)
     : Module("LlamaStack"), recompute_(config.recompute) {
     for (std::int64_t i = 0; i < config.layers; ++i) {
-        layers.push_back(std::make_unique<LlamaBlock>(config, i, generator));
-        register_module(fmt::format("{}", i), *layers.back());
+        layers.emplace_back(*this, fmt::format("{}", i),
+                            std::make_unique<LlamaBlock>(config, i, generator));
     }
 }
 

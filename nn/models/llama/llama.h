@@ -35,7 +35,7 @@ private:
 /// The blocks in sequence, [B, T, C] -> [B, T, C].
 class LlamaStack : public Module {
 public:
-    std::vector<std::unique_ptr<LlamaBlock>> layers;  ///< in order
+    std::vector<Submodule<LlamaBlock>> layers;  ///< in order; each can be replaced
 
     /// Throws as LlamaBlock does.
     explicit LlamaStack(const LlamaConfig& config, Generator& generator = default_generator());
