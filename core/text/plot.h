@@ -1,6 +1,6 @@
-// Internal to Tapestry. Lines, points and bars over two axes, as SVG: self-contained text, the same
-// for the same numbers; light and dark follow the reader's setting; series differ by dash and
-// marker as well as by colour.
+// Lines, points and bars over two axes, as SVG: self-contained text, the same for the same numbers;
+// light and dark follow the reader's setting; series differ by dash and marker as well as by
+// colour.
 //
 //     Plot plot{.title = "Loss", .x = {.label = "step"}, .y = {.label = "loss", .log = true}};
 //     plot.series.push_back({.name = "measured", .x = steps, .y = losses});
@@ -14,35 +14,44 @@
 
 namespace tapestry::pictures {
 
-enum class Mark { line, line_and_points, points, bars };
+/// How a series is drawn.
+enum class Mark {
+    line,             ///< a line through its points
+    line_and_points,  ///< the line and a marker for each
+    points,           ///< markers only
+    bars              ///< a bar for each
+};
 
+/// One axis of a plot.
 struct Axis {
-    std::string label = {};
-    bool log = false;                ///< then every value must be positive
-    std::optional<double> low = {};  ///< chosen from the values where not given
-    std::optional<double> high = {};
+    std::string label = {};               ///< what it shows
+    bool log = false;                     ///< then every value must be positive
+    std::optional<double> low = {};       ///< chosen from the values where not given
+    std::optional<double> high = {};      ///< likewise
     std::vector<double> ticks = {};       ///< chosen where empty
     std::vector<std::string> names = {};  ///< instead of numbers, at 0, 1, 2, ...; for bars
 };
 
+/// One curve of a plot.
 struct Series {
-    std::string name = {};  ///< in the legend
-    std::vector<double> x = {};
+    std::string name = {};       ///< in the legend
+    std::vector<double> x = {};  ///< along the x axis
     std::vector<double> y = {};  ///< as many; what is not finite is left out
-    Mark mark = Mark::line;
-    bool dashed = false;  ///< for what theory says
-    int colour = -1;      ///< number of its colour; -1: that of its place among the series
+    Mark mark = Mark::line;      ///< how it is drawn
+    bool dashed = false;         ///< for what theory says
+    int colour = -1;             ///< number of its colour; -1: that of its place among the series
 };
 
+/// A plot.
 struct Plot {
-    std::string title = {};
-    Axis x = {};
-    Axis y = {};
-    std::vector<Series> series = {};
+    std::string title = {};           ///< above it
+    Axis x = {};                      ///< the horizontal axis
+    Axis y = {};                      ///< the vertical axis
+    std::vector<Series> series = {};  ///< at least one
 };
 
-/// Throws ValueError for a plot of nothing, for x and y of different lengths, and for values that a
-/// logarithmic axis cannot show.
+/// The plot as a complete SVG file. Throws ValueError for a plot of nothing, for x and y of
+/// different lengths, and for values that a logarithmic axis cannot show.
 std::string svg(const Plot& plot);
 
 }  // namespace tapestry::pictures

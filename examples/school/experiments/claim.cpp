@@ -1,5 +1,4 @@
-// Student's and Wilson's intervals, rules as text, verdicts and their correction. Implements
-// claim.h.
+// Rules as text, verdicts and their correction. Implements claim.h.
 #include <tapestry/examples/school/experiments/claim.h>
 
 #include <tapestry/core/error.h>
@@ -8,27 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <utility>
 
 namespace tapestry::experiments {
 namespace {
-
-constexpr double kNormal = 1.959963984540054;  // 95% of a standard normal is within +- this
-
-// 95% of Student's distribution with `freedom` degrees of freedom is within +- this. Tabulated
-// where the series in 1 / freedom (Abramowitz and Stegun 26.7.5) is off by more than 0.001.
-double student_quantile(std::size_t freedom) {
-    constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
-    if (freedom <= std::size(kTable)) return kTable[freedom - 1];
-    const double z = kNormal, v = static_cast<double>(freedom);
-    return z + (std::pow(z, 3) + z) / (4 * v) +
-           (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * v * v) +
-           (3 * std::pow(z, 7) + 19 * std::pow(z, 5) + 17 * std::pow(z, 3) - 15 * z) /
-               (384 * v * v * v);
-}
 
 // P(|T| >= t) of Student's distribution with `freedom` degrees of freedom, t >= 0: the finite sums
 // of Abramowitz and Stegun 26.7.3 and 26.7.4, with tan(theta) = t / sqrt(freedom).
@@ -61,55 +45,13 @@ double p_at(double bound, const Interval& i) {
     return student_tails(distance / error, i.count - 1);
 }
 
-std::vector<double> paired(const std::vector<double>& a, const std::vector<double>& b,
-                           const std::function<double(double, double)>& f) {
-    require<ValueError>(a.size() == b.size(), "{} values against {}: no pairs", a.size(), b.size());
-    std::vector<double> result;
-    for (std::size_t i = 0; i < a.size(); ++i) result.push_back(f(a[i], b[i]));
-    return result;
-}
-
 }  // namespace
-
-Interval student(const std::vector<double>& values) {
-    require<ValueError>(!values.empty(), "an interval of no values");
-    const auto n = static_cast<double>(values.size());
-    const auto count = static_cast<std::int64_t>(values.size());
-    double mean = 0, squares = 0;
-    for (const double value : values) mean += value / n;
-    if (count == 1) {
-        constexpr double kInfinite = std::numeric_limits<double>::infinity();
-        return {mean, -kInfinite, kInfinite, 1};
-    }
-    for (const double value : values) squares += (value - mean) * (value - mean);
-    const double half =
-        student_quantile(values.size() - 1) * std::sqrt(squares / (n - 1)) / std::sqrt(n);
-    return {mean, mean - half, mean + half, count};
-}
-
-Interval share(std::int64_t hits, std::int64_t cases) {
-    require<ValueError>(0 <= hits && hits <= cases && cases > 0, "a share of {} in {} cases", hits,
-                        cases);
-    const auto n = static_cast<double>(cases);
-    const double p = static_cast<double>(hits) / n, z2 = kNormal * kNormal;
-    const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
-    const double half = kNormal * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
-    return {p, middle - half, middle + half, cases, true};
-}
 
 Interval exactly(double value) { return {value, value, value, 0}; }
 
 Interval unmeasured() {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     return {std::nan(""), -kInfinite, kInfinite, 0};
-}
-
-std::vector<double> differences(const std::vector<double>& a, const std::vector<double>& b) {
-    return paired(a, b, std::minus<>{});
-}
-
-std::vector<double> ratios(const std::vector<double>& a, const std::vector<double>& b) {
-    return paired(a, b, std::divides<>{});
 }
 
 std::string text_of(const Rule& rule) {

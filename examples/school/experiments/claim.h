@@ -5,6 +5,8 @@
 // where numbers come from.
 #pragma once
 
+#include <tapestry/nn/metrics/interval.h>
+
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -12,36 +14,18 @@
 
 namespace tapestry::experiments {
 
-struct Interval {
-    double mean = 0;
-    double low = 0, high = 0;  ///< equal to the mean if nothing is random
-    std::int64_t count = 0;    ///< number of values; 0: computed exactly, without sampling
-    bool is_share = false;     ///< Wilson's: the values are hits and misses
-
-    double half_width() const { return (high - low) / 2; }
-    bool operator==(const Interval&) const = default;
-};
-
-/// Student's interval: mean +- t s / sqrt(n) with the t of n - 1 degrees of freedom. Valid if the
-/// values are roughly normal. Infinite for a single value, which shows no spread. Throws ValueError
-/// if there are no values.
-Interval student(const std::vector<double>& values);
-
-/// Wilson's interval for a proportion. Student's would be too narrow when all cases agree; for 10
-/// hits in 10 cases this interval starts at 72%. Throws ValueError unless 0 <= hits <= cases and
-/// cases > 0.
-Interval share(std::int64_t hits, std::int64_t cases);
+/// Intervals are the library's (nn/metrics/interval.h), under shorter names.
+using tapestry::differences;
+using tapestry::Interval;
+using tapestry::ratios;
+inline Interval student(const std::vector<double>& values) { return student_interval(values); }
+inline Interval share(std::int64_t hits, std::int64_t cases) { return share_interval(hits, cases); }
 
 /// A number that does not depend on seeds.
 Interval exactly(double value);
 
 /// A number that was not measured, for example in a quick run; no rule holds or is broken.
 Interval unmeasured();
-
-/// a_i - b_i and a_i / b_i, paired by seed, so the variation they share cancels. Throws ValueError
-/// unless a and b have the same length.
-std::vector<double> differences(const std::vector<double>& a, const std::vector<double>& b);
-std::vector<double> ratios(const std::vector<double>& a, const std::vector<double>& b);
 
 /// The range of numbers for which a claim is true: above, below, or between bounds.
 struct Rule {

@@ -62,17 +62,7 @@ std::vector<LabelProbability> likeliest(const std::vector<std::string>& labels,
 }
 
 ClassificationScores::ClassificationScores(std::vector<std::string> names)
-    : labels(std::move(names)),
-      right(labels.size(), 0),
-      occurring(labels.size(), 0),
-      predicted(labels.size(), 0) {}
-
-void ClassificationScores::add(std::size_t label, std::size_t found, std::int64_t texts) {
-    confusion[{label, found}] += texts;
-    occurring[label] += texts;
-    predicted[found] += texts;
-    if (label == found) right[label] += texts;
-}
+    : ClassCounts(names.size()), labels(std::move(names)) {}
 
 void ClassificationScores::add(const std::vector<std::int64_t>& targets,
                                std::span<const double> probabilities) {
@@ -87,27 +77,6 @@ void ClassificationScores::add(const std::vector<std::int64_t>& targets,
     }
     before += static_cast<double>(targets.size());
     loss = before == 0 ? 0 : sum_of_losses / before;
-}
-
-std::int64_t ClassificationScores::count() const { return sum(occurring); }
-
-double ClassificationScores::accuracy() const {
-    return static_cast<double>(sum(right)) / static_cast<double>(count());
-}
-
-double ClassificationScores::f1(std::size_t label) const {
-    const std::int64_t both = occurring[label] + predicted[label];
-    return both == 0 ? 0 : 2 * static_cast<double>(right[label]) / static_cast<double>(both);
-}
-
-double ClassificationScores::macro_f1() const {
-    double total = 0;
-    std::int64_t found = 0;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        total += f1(i);
-        found += occurring[i] + predicted[i] > 0;
-    }
-    return total / static_cast<double>(found);
 }
 
 std::string to_text(const ClassificationScores& scores, const std::string& of) {

@@ -3,15 +3,14 @@
 // those of texts.
 #pragma once
 
+#include <tapestry/nn/metrics/classification.h>
 #include <tapestry/nn/pages/report.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -26,32 +25,21 @@ struct LabelProbability {
 std::vector<LabelProbability> likeliest(const std::vector<std::string>& labels,
                                         std::span<const double> probabilities, std::int64_t most);
 
-/// Counts of predictions, by their right label.
-struct ClassificationScores {
+/// Counts of predictions by label id (nn/metrics/classification.h), with names and the loss.
+struct ClassificationScores : ClassCounts {
     std::vector<std::string> labels;  ///< names, by id
     std::string what = "text";        ///< what has the labels: a text, an image
-    /// confusion[{r, p}]: texts with label r for which p was predicted, where there are any.
-    std::map<std::pair<std::size_t, std::size_t>, std::int64_t> confusion;
-    std::vector<std::int64_t> right;      ///< texts of a label for which it was predicted, by id
-    std::vector<std::int64_t> occurring;  ///< texts of a label, by id
-    std::vector<std::int64_t> predicted;  ///< texts for which a label was predicted, by id
-    double loss = 0;                      ///< mean cross-entropy in nats
+    double loss = 0;                  ///< mean cross-entropy in nats
 
     /// No predictions yet.
     explicit ClassificationScores(std::vector<std::string> names = {});
 
-    /// Counts texts with this label, for which `found` was predicted.
-    void add(std::size_t label, std::size_t found, std::int64_t texts = 1);
+    using ClassCounts::add;
     /// Counts a text for each of `targets`, with probabilities of all labels in rows; `loss` is the
     /// mean over all that were added so.
     void add(const std::vector<std::int64_t>& targets, std::span<const double> probabilities);
-
-    std::int64_t count() const;  ///< texts
-    double accuracy() const;     ///< share of the texts whose label was predicted; NaN of none
-    /// A label's 2 TP / (2 TP + FP + FN); 0 if it neither occurs nor is predicted.
-    double f1(std::size_t label) const;
-    /// Mean of the labels' F1, of those that occur or were predicted, each counting the same.
-    double macro_f1() const;
+    /// f1(Average::macro).
+    double macro_f1() const { return f1(Average::macro); }
 };
 
 /// Some lines: "accuracy 0.9750, macro F1 0.9684, loss 0.0812 over 200 texts of mail.txt", and the
