@@ -7,6 +7,7 @@
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/autograd/check/precision.h>
+#include <tapestry/autograd/dot.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
@@ -39,6 +40,8 @@
 #include <tapestry/nn/data/data_loader.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/data/ngram_baseline.h>
+#include <tapestry/nn/data/npy.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/generate/decoding.h>
@@ -63,6 +66,10 @@
 #include <tapestry/nn/layers/norm.h>
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/layers/sequential.h>
+#include <tapestry/nn/metrics/classification.h>
+#include <tapestry/nn/metrics/interval.h>
+#include <tapestry/nn/metrics/ranking.h>
+#include <tapestry/nn/metrics/regression.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/models/lora.h>
@@ -89,6 +96,7 @@
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/learning_rate_finder.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/nn/train/training_config.h>

@@ -150,8 +150,16 @@ FileDigest write_safetensors(const std::filesystem::path& path, const NamedTenso
 
 // ---- a module's weights -------------------------------------------------------------------------
 
-void save(const std::filesystem::path& path, const Module& module) {
-    write_safetensors(path, saved_tensors(module), {{"format", "tapestry-module"}});
+void save(const std::filesystem::path& path, const Module& module,
+          const std::map<std::string, std::string>& metadata) {
+    std::map<std::string, std::string> all = metadata;
+    require(all.emplace("format", "tapestry-module").second,
+            "save: the metadata \"format\" is the library's own");
+    write_safetensors(path, saved_tensors(module), all);
+}
+
+std::map<std::string, std::string> read_metadata(const std::filesystem::path& path) {
+    return read_safetensors(path, [](const std::string&) { return false; }).metadata;
 }
 
 std::vector<std::pair<Tensor, Tensor>> match_tensors(const std::string& file,

@@ -64,9 +64,15 @@ FileDigest write_safetensors(const std::filesystem::path& path, const NamedTenso
 // them. In memory: Module::state_dict(). Read next: checkpoint.h, to resume training;
 // model_directory.h, for models with a configuration and a tokenizer.
 
-/// Writes the weights; a previous file survives every failure. Throws IoError; ValueError as
-/// write_safetensors does, if two have the same name.
-void save(const std::filesystem::path& path, const Module& module);
+/// Writes the weights, and your own texts by name, such as the names of the columns a model was
+/// trained on; a previous file survives every failure. Throws IoError; ValueError as
+/// write_safetensors does, if two tensors have the same name, and for the text "format", which is
+/// the library's own.
+void save(const std::filesystem::path& path, const Module& module,
+          const std::map<std::string, std::string>& metadata = {});
+
+/// The texts of a file without its tensors, "format" among them. Throws as read_safetensors does.
+std::map<std::string, std::string> read_metadata(const std::filesystem::path& path);
 
 /// How load() treats names that do not match.
 struct LoadOptions {
