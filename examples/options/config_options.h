@@ -69,7 +69,7 @@ void add_other_fields(
     Options& o, Config& config,
     bool (*wanted)(std::string_view) = [](std::string_view) { return true; }) {
     for_each_field<Config>([&](const auto& one) {
-        if (o.declares(option_name(one)) || !wanted(one.name)) return;
+        if (!one.traits.in_command || o.declares(option_name(one)) || !wanted(one.name)) return;
         add_field(o, option_name(one), config.*one.member, one.meaning, one.traits);
     });
 }

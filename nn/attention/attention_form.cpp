@@ -1,10 +1,53 @@
 #include <tapestry/nn/attention/attention_form.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/view.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace tapestry {
+
+// ---- by name ------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* kSoftmaxForm = "softmax";
+
+std::vector<std::pair<std::string, AttentionFormFactory>>& registered_forms() {
+    static std::vector<std::pair<std::string, AttentionFormFactory>> forms{{kSoftmaxForm, {}}};
+    return forms;
+}
+
+}  // namespace
+
+void register_attention_form(const std::string& name, AttentionFormFactory factory) {
+    require(!name.empty(), "register_attention_form: the name is empty");
+    require(factory != nullptr, "register_attention_form: {} has no factory", utf8::quoted(name));
+    const auto names = attention_form_names();
+    require(std::find(names.begin(), names.end(), name) == names.end(),
+            "register_attention_form: the name {} is taken", utf8::quoted(name));
+    registered_forms().emplace_back(name, std::move(factory));
+}
+
+AttentionFormFactory attention_form(const std::string& name) {
+    std::string known;
+    for (const auto& [other, factory] : registered_forms()) {
+        if (other == name) return factory;
+        known += (known.empty() ? "" : ", ") + other;
+    }
+    fail("attention: no form {} is registered; there are {}", utf8::quoted(name), known);
+}
+
+std::vector<std::string> attention_form_names() {
+    std::vector<std::string> names;
+    for (const auto& [name, factory] : registered_forms()) names.push_back(name);
+    return names;
+}
+
+// ---- checks -------------------------------------------------------------------------------------
 
 AttentionSizes check_attention(std::string_view form, const Tensor& q, const Tensor& k,
                                const Tensor& v, const AttentionOptions& options) {

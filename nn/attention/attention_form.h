@@ -13,7 +13,9 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tapestry {
 
@@ -32,6 +34,21 @@ protected:
 /// Creates the form of one attention module; each layer has its own, because a form may have
 /// parameters.
 using AttentionFormFactory = std::function<std::unique_ptr<AttentionForm>()>;
+
+// ---- by name ------------------------------------------------------------------------------------
+
+/// Gives a form a name that configurations can have (GPTConfig::form). Checkpoints and model
+/// directories store the name, and loading them finds the form. Call it at the start of every
+/// program that uses such models, before there are other threads. Throws
+/// ValueError for a name that is empty or taken, and for no factory.
+void register_attention_form(const std::string& name, AttentionFormFactory factory);
+
+/// The registered form; empty for "softmax", the default. Throws ValueError, listing the names, for
+/// any other.
+AttentionFormFactory attention_form(const std::string& name);
+
+/// "softmax" and the registered names, in order of registration.
+std::vector<std::string> attention_form_names();
 
 /// softmax(q k^T / sqrt(D)) v, the default form: T S D operations; does not keep its weights.
 /// Source: Vaswani et al. 2017, equation 1.

@@ -132,6 +132,7 @@ void write_fields(ConfigWriter& to, const Config& config, WhichFields which = Wh
     for_each_field<Config>([&](const auto& one) {
         using Value = typename std::decay_t<decltype(one)>::Value;
         if (which == WhichFields::stored && !one.traits.stored) return;
+        if (one.traits.optional && config.*one.member == Config().*one.member) return;
         if constexpr (std::is_enum_v<Value>) {
             to.set(one.name, name_of_value(config.*one.member));
         } else {

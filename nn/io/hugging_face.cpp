@@ -234,6 +234,9 @@ void load_weights(const SavedFiles& files, const GPT& model) {
 
 void check_expressible(const GPT& model) {
     const GPTConfig& config = model.config();
+    require(config.form == "softmax",
+            "export: GPT-2's format supports softmax attention only, but this model's form is {}",
+            utf8::quoted(config.form));
     require(config.positions == Positions::learned,
             "export: GPT-2's format supports learned positions only, but this model's are {}",
             name_of_value(config.positions));

@@ -41,7 +41,8 @@ TransformerLayerConfig layer_config(const GPTConfig& config) {
                        .pairs = config.rotary_pairs},
             .qk_norm = config.qk_norm,
             .bias = config.bias,
-            .norm_eps = config.norm_eps};
+            .norm_eps = config.norm_eps,
+            .form = attention_form(config.form)};
 }
 
 }  // namespace

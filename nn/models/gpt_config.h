@@ -11,6 +11,7 @@
 #include <tapestry/nn/module/config_fields.h>
 
 #include <cstdint>
+#include <string>
 
 namespace tapestry {
 
@@ -27,6 +28,8 @@ struct GPTConfig {
     double dropout = 0;
     Activation activation = Activation::gelu_tanh;  ///< of the feed-forward networks
     Positions positions = Positions::learned;       ///< how the model knows the order of tokens
+    /// Of attention: "softmax", or a name given to register_attention_form().
+    std::string form = "softmax";
     /// Factor of the token embeddings, to which positions are added; 0: embedding_scale()'s.
     double embedding_scale = 0;
     double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
@@ -73,6 +76,8 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .high = 0.99, .required = true});
         field("activation", &C::activation, "Activation of the feed-forward networks");
         field("positions", &C::positions, "Position encoding");
+        field("form", &C::form, "Form of attention: softmax, or one that a program has registered",
+              {.optional = true, .in_command = false, .choices = attention_form_names});
         // Models from before December 2026 do not have it, and were trained without a factor.
         field("embedding_scale", &C::embedding_scale,
               "Factor of the token embeddings before positions are added; 0: sqrt(dim) with "

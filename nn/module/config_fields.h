@@ -39,6 +39,8 @@ struct FieldTraits {
     bool stored = true;                                     ///< written to a model's config.json
     /// Value of a number that a file lacks, if that is not the default of the configuration.
     std::optional<double> absent = {};
+    bool optional = false;       ///< written only if it is not the default
+    bool in_command = true;      ///< whether the command has an option for it
     const char* gpt2 = nullptr;  ///< key in GPT-2's config.json, or null if there is no single one
     const char* option = nullptr;                     ///< command-line name, if not option_name()'s
     std::vector<std::string> (*choices)() = nullptr;  ///< values of a string, or null for any
