@@ -228,7 +228,7 @@ bool is_model_option(std::string_view field) {
         "vocab",    "source_vocab", "target_vocab",      "classes",      "padding_id",
         "norm_eps", "rotary_pairs", "recompute",         "norm",         "parallel",
         "qkv_bias", "output_bias",  "feed_forward_bias", "window_every", "attention_scale",
-        "height",   "width",        "channels",          "types"};
+        "height",   "width",        "channels",          "types",        "form"};
     return !others.contains(field);
 }
 
