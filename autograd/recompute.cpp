@@ -234,8 +234,11 @@ std::uint64_t version_of(const Tensor& x) { return x.defined() ? x.storage()->ve
 }  // namespace
 
 RecomputedOutput::RecomputedOutput(std::shared_ptr<const Op> op, Tensors inputs,
-                                   const TapeRef& place)
-    : op_(std::move(op)), inputs_(std::move(inputs)), place_(place) {
+                                   std::vector<Recomputed> recomputed, const TapeRef& place)
+    : op_(std::move(op)),
+      inputs_(std::move(inputs)),
+      recomputed_(std::move(recomputed)),
+      place_(place) {
     for (const Tensor& x : inputs_) versions_.push_back(version_of(x));
 }
 
@@ -248,7 +251,11 @@ Tensor RecomputedOutput::compute() const {
                                version_of(inputs_[i]));
     }
     const NoGradGuard no_grad;
-    Tensor y = op_->forward(inputs_)[0];
+    Tensors inputs = inputs_;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (recomputed_[i] != nullptr) inputs[i] = recomputed_[i]->compute();
+    }
+    Tensor y = op_->forward(inputs)[0];
     y.set_tape_ref(place_);
     return y;
 }
@@ -268,9 +275,16 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inpu
         return static_cast<std::size_t>(y.numel()) * size >= RecomputedOutput::kLarge;
     };
     if (outputs.size() != 1 || !is_large(outputs[0]) || !op->is_cheap()) return;
+    Tensors kept = inputs.copied();
+    std::vector<RecomputedOutput::Recomputed> recomputed(kept.size());
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        if (!kept[i].defined() || kept[i].tape_ref().tape != number_) continue;
+        recomputed[i] = slots_[static_cast<std::size_t>(kept[i].tape_ref().slot)].recomputed;
+        if (recomputed[i] != nullptr) kept[i] = Tensor();
+    }
     const TapeRef& place = outputs[0].tape_ref();
     slots_[static_cast<std::size_t>(place.slot)].recomputed =
-        std::make_shared<RecomputedOutput>(op, inputs.copied(), place);
+        std::make_shared<RecomputedOutput>(op, std::move(kept), std::move(recomputed), place);
 }
 
 }  // namespace tapestry

@@ -80,6 +80,7 @@ Tensor operator-(double a, const Tensor& b) { return sub(number_like("sub", b, a
 namespace {
 struct MulOp final : BinaryOp {
     MulOp(const Tensor& a, const Tensor& b) : BinaryOp("mul", {a, b}) {}
+    bool is_cheap() const override { return true; }
     Tensors forward(const Tensors& x) const override { return {mul(x[0], x[1])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& g = grads[0];

@@ -2,6 +2,7 @@
 // serves every order. Named products are in products.cpp.
 #include <tapestry/ops/matmul.h>
 
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/floating_point.h>
 #include <tapestry/core/parallel.h>
@@ -343,7 +344,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         if (added.defined()) g.bias = added.data<T>();
         multiply_stored(g, false);
     });
-    return record<LinearOp>({x, weight, bias}, y, x, weight);
+    // A frozen weight has no gradient, which is all that x would be kept for.
+    const bool learns = Tape::following({weight}) != nullptr;
+    return record<LinearOp>({x, weight, bias}, y, learns ? x : Tensor(), weight);
 }
 
 }  // namespace tapestry

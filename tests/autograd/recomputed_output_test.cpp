@@ -15,6 +15,8 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/core/support.h>
 
+#include <algorithm>
+
 using namespace tapestry;
 
 namespace {
@@ -63,6 +65,51 @@ TEST_CASE("recomputed output: a large output of gelu or layer_norm is not kept, 
         const std::size_t activations = rows == kRows ? 0 : 2 * layer.x.bytes();
         CHECK(of_products == weights + activations);
     }
+}
+
+TEST_CASE("recomputed output: a gate's product is not kept either, nor what it multiplies") {
+    Generator generator(1);
+    const Tensor x = randn({kRows, kColumns}, generator).set_requires_grad();
+    const Tensor y = randn({kRows, kColumns}, generator).set_requires_grad();
+    const Tensor weight = randn({8, kColumns}, generator).set_requires_grad();
+    const auto gradients = [&](const Tensor& a, const Tensor& b, std::size_t& kept) {
+        Tape tape;
+        const Tensor z = linear(silu(a * 1.0) * (b * 1.0), weight, Tensor());
+        const auto& last = *tape.entries().back();
+        kept = last.saved_bytes() - weight.bytes();
+        return values_of(tape.gradient(sum(square(z)), {a, b}));
+    };
+    std::size_t kept = 1;
+    const auto whole = gradients(x, y, kept);
+    CHECK(kept == 0);
+    const auto part = [&](const Tensor& of) {  // too small for recomputation
+        return views::slice(of.detach(), 0, 0, kRows / 2).clone().set_requires_grad();
+    };
+    const auto half = gradients(part(x), part(y), kept);
+    CHECK(kept == x.bytes() / 2);
+    for (std::size_t i = 0; i < half.size(); ++i) {
+        const auto size = static_cast<std::ptrdiff_t>(half[i].size());
+        CHECK(
+            std::equal(half[i].begin(), half[i].end(), whole[i].begin(), whole[i].begin() + size));
+    }
+}
+
+TEST_CASE("linear: x is not kept for a frozen weight, and its gradient is the same") {
+    Generator generator(1);
+    const Tensor x = randn({16, kColumns}, generator).set_requires_grad();
+    Tensor weight = randn({8, kColumns}, generator);
+    const auto gradient = [&](std::size_t& kept) {
+        Tape tape;
+        const Tensor y = linear(x, weight, Tensor());
+        kept = tape.entries().back()->saved_bytes();
+        return tape.gradient(sum(square(y)), {x})[0].to_vector<float>();
+    };
+    std::size_t frozen = 0, trained = 0;
+    const auto of_frozen = gradient(frozen);
+    weight.set_requires_grad();
+    CHECK(gradient(trained) == of_frozen);
+    CHECK(frozen == weight.bytes());
+    CHECK(trained == weight.bytes() + x.bytes());
 }
 
 TEST_CASE("recomputed output: gradients are those of rows that are kept, bit for bit") {
