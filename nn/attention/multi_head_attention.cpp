@@ -175,6 +175,8 @@ MultiHeadAttention::Projected MultiHeadAttention::project(const Tensor& x,
         const std::int64_t first = inputs.cache != nullptr ? inputs.cache->length() : 0;
         all.q = (*rotary_)(all.q, first);
         all.k = (*rotary_)(all.k, first);
+        // Q and K are new: a copy of V keeps less memory than a view of all three.
+        if (qkv) all.v = contiguous(all.v);
     }
     return all;
 }
