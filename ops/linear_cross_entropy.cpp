@@ -200,7 +200,8 @@ Tensors LinearCrossEntropyOp::scaled(const Tensor& grad) const {
     for (std::size_t i : {std::size_t{0}, std::size_t{1}}) {
         if (!needs(i)) continue;
         const Tensor& at_one = saved(3 + i);
-        result[i] = views::reshape(factor == 1 ? at_one : mul(at_one, factor), inputs()[i].shape);
+        const Tensor scaled = to(factor == 1 ? at_one : mul(at_one, factor), inputs()[i].dtype);
+        result[i] = views::reshape(scaled, inputs()[i].shape);
     }
     return result;
 }
@@ -271,10 +272,12 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     Tensor y;
     {
         const NoGradGuard unrecorded;
-        const Tensor rows = views::reshape(dense(x), {classes.numel(), weight.size(1)});
-        Slices slices(rows, dense(weight), views::reshape(classes, {classes.numel()}), options,
-                      counted);
-        computed = slices.run(wants_x, wants_weight, weight.dtype());
+        const bool is_half = x.dtype() == DType::f16;
+        const auto kept = [is_half](const Tensor& t) { return is_half ? to(t, DType::f32) : t; };
+        const Tensor rows = views::reshape(dense(kept(x)), {classes.numel(), weight.size(1)});
+        Slices slices(rows, dense(kept(weight)), views::reshape(classes, {classes.numel()}),
+                      options, counted);
+        computed = slices.run(wants_x, wants_weight, kept(weight).dtype());
         y = reduced(computed.losses, options.reduction, counted);
     }
     return record<LinearCrossEntropyOp>({x, weight}, y, x, weight, classes, computed, options,

@@ -22,9 +22,9 @@ struct LinearCrossEntropyOptions {
 /// cross_entropy(softcap(linear(x, weight)), targets), up to rounding, for x [..., C], weight
 /// [V, C] and targets [...] i64. Logits exist for a slice of rows at a time. The forward pass also
 /// computes the gradients that a tape will want, at a cotangent of 1, while a slice's logits are
-/// there: backward only scales them, so there are no more products than in the plain form. (In f16
-/// the slopes of rare classes, divided by the number of rows, are below its range and become 0,
-/// whatever the loss is scaled by: use the plain form.)
+/// there: backward only scales them, so there are no more products than in the plain form. Of f16
+/// all of this is computed and kept in f32, because the slopes of rare classes, divided by the
+/// number of rows, are below its range; only the scaled gradients are rounded.
 ///
 /// x is floating-point; the weight has its dtype, or is f32 beside a narrow x: it is rounded to x's
 /// dtype, and its gradient is summed in f32. The result is f32 for a narrow x. Throws ShapeError,

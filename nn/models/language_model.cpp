@@ -1,14 +1,25 @@
 #include <tapestry/nn/models/language_model.h>
 
 #include <tapestry/core/storage.h>
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/ops/linear_cross_entropy.h>
 #include <tapestry/ops/recorded.h>
+
+#include <typeinfo>
 
 namespace tapestry {
 namespace {
 
 // Below this, logits and their gradient are cheap to keep, and a single product is as fast.
 constexpr double kLargeLogits = 64e6;  // bytes
+
+// Of a class derived from those that say what their last layer is, operator() may do more.
+bool may_change_logits(const LanguageModel& model) {
+    const auto* const gpt = dynamic_cast<const GPT*>(&model);
+    if (gpt != nullptr) return typeid(model) != typeid(GPT);
+    return dynamic_cast<const Llama*>(&model) != nullptr && typeid(model) != typeid(Llama);
+}
 
 }  // namespace
 
@@ -21,9 +32,10 @@ bool LanguageModel::has_large_logits(const Tensor& ids) const {
 
 Tensor LanguageModel::loss(const Tensor& ids, const Tensor& targets) const {
     const LastLayer last = last_layer();
-    const bool sliced = last.head != nullptr && has_large_logits(ids) &&
-                        last.head->weight.defined() && last.head->updates().empty() &&
-                        !last.head->is_hooked() && !is_hooked() && !WholeLogits::are_wanted();
+    const bool sliced = !may_change_logits(*this) && last.head != nullptr &&
+                        has_large_logits(ids) && last.head->weight.defined() &&
+                        last.head->updates().empty() && !last.head->is_hooked() && !is_hooked() &&
+                        !WholeLogits::are_wanted();
     if (!sliced) return cross_entropy((*this)(ids), targets);
     const ModuleScope scope(name());
     const Tensor x = features(ids, {});

@@ -6,6 +6,7 @@
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/llama/llama.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/view.h>
 
@@ -119,4 +120,24 @@ TEST_CASE("loss: logits are whole for an inspector, for hooks, and if they are s
         inspector.finish();
         CHECK(is_sliced(kLength));
     }
+}
+
+namespace {
+
+struct Doubled final : GPT {
+    using GPT::GPT;
+    Tensor operator()(const Tensor& ids, const TransformerStackInputs& inputs) const override {
+        return GPT::operator()(ids, inputs) * 2.0;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("loss: a derived class that changes the logits is not bypassed") {
+    Generator generator(1);
+    const Doubled model({.vocab = kVocab, .context = kLength, .layers = 1, .heads = 2, .dim = 8},
+                        generator);
+    const Tensor ids = randint(0, kVocab, {kBatch, kLength + 1}, generator);
+    const Tensor x = slice(ids, 1, 0, kLength), y = slice(ids, 1, 1, kLength + 1);
+    CHECK(model.loss(x, y).item() == cross_entropy(model(x, {}), y).item());
 }

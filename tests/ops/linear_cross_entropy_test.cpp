@@ -112,6 +112,23 @@ TEST_CASE("linear_cross_entropy: several slices give what the plain form gives")
     }
 }
 
+TEST_CASE("linear_cross_entropy: in f16 the slopes of rare classes are not lost") {
+    const Problem problem = large_problem(DType::f16, DType::f32, 1300);
+    const Problem wide{to(problem.x, DType::f32), problem.weight, problem.targets};
+    const auto sum_of_rare = [&](const Result& result) {  // of classes that are no target
+        std::vector<double> rows(49'152, 1);
+        for (const std::int64_t target : problem.targets.to_vector<std::int64_t>()) {
+            if (target >= 0) rows[static_cast<std::size_t>(target)] = 0;
+        }
+        const auto all = result.to_weight.to_vector<double>();
+        double total = 0;
+        for (std::size_t i = 0; i < all.size(); ++i) total += rows[i / 6] * std::abs(all[i]);
+        return total;
+    };
+    const double expected = sum_of_rare(plain(wide, {}));
+    CHECK(sum_of_rare(sliced(problem, {})) == doctest::Approx(expected).epsilon(0.001));
+}
+
 TEST_CASE("linear_cross_entropy: logits of several slices take one slice's memory") {
     const Problem problem = large_problem(DType::f32, DType::f32, 1024);  // logits of 201 MB
     const auto peak_of = [&](auto loss) {
