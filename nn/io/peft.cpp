@@ -6,6 +6,8 @@
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/io/decoder_formats.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -15,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -35,15 +38,6 @@ struct UpdateName {
     std::string_view theirs;  // below a layer
 };
 
-constexpr std::array<UpdateName, 7> kLlamaNames{{
-    {"attention.qkv.lora_query", "self_attn.q_proj"},
-    {"attention.qkv.lora_key", "self_attn.k_proj"},
-    {"attention.qkv.lora_value", "self_attn.v_proj"},
-    {"attention.output.lora", "self_attn.o_proj"},
-    {"feed_forward.gate.lora", "mlp.gate_proj"},
-    {"feed_forward.up.lora", "mlp.up_proj"},
-    {"feed_forward.down.lora", "mlp.down_proj"},
-}};
 // GPT-2 has no gate; that of a GPT here is named as the others are.
 constexpr std::array<UpdateName, 5> kGptNames{{
     {"attention.qkv.lora", "attn.c_attn"},
@@ -53,42 +47,69 @@ constexpr std::array<UpdateName, 5> kGptNames{{
     {"feed_forward.down.lora", "mlp.c_proj"},
 }};
 
-// Modules of the other families have other names there, and query, key and value share one.
-bool has_peft_names(const ModelConfig& config) {
-    const auto* const decoder = std::get_if<LlamaConfig>(&config);
-    return decoder == nullptr || decoder->family == LlamaFamily::llama ||
-           decoder->family == LlamaFamily::qwen3;
-}
-
 bool has_gpt2_names(const ModelConfig& config) { return std::holds_alternative<GPTConfig>(config); }
 
-template <std::size_t N>
-std::string their_part(const std::array<UpdateName, N>& names, std::string_view ours) {
-    for (const UpdateName& name : names) {
+constexpr std::string_view kLora = ".lora";
+
+std::optional<std::string> gpt2_part(std::string_view ours) {
+    for (const UpdateName& name : kGptNames) {
         if (name.ours == ours) return std::string(name.theirs);
     }
-    fail("adapter: PEFT's format has no name for the update {}", ours);
+    return std::nullopt;
 }
 
-// "blocks.3.attention.qkv.lora_query" -> "model.layers.3.self_attn.q_proj"
-std::string their_path(const ModelConfig& config, const std::string& ours) {
-    if (ours == "head.lora") return "lm_head";
+// Of a family's modules; GPT-NeoX projects queries, keys and values together.
+std::optional<std::string> decoder_part(const DecoderFormat& format, std::string_view ours) {
+    constexpr std::string_view kQkv = "attention.qkv.lora";
+    if (ours == kQkv && format.projections.size() == 1) return format.projections[0];
+    if (ours == "attention.qkv.lora_query") return format.projections[0];
+    if (ours == "attention.qkv.lora_key") return format.projections[1];
+    if (ours == "attention.qkv.lora_value") return format.projections[2];
+    for (const DecoderPart& part : format.parts) {
+        if (ours == fmt::format("{}{}", part.ours, kLora)) return part.theirs;
+    }
+    return std::nullopt;
+}
+
+// "blocks.3.attention.qkv.lora_query" -> "model.layers.3.self_attn.q_proj"; nullopt for a module
+// that the family's models do not have there.
+std::optional<std::string> their_path(const ModelConfig& config, const std::string& ours) {
+    const auto* const decoder = std::get_if<LlamaConfig>(&config);
+    const DecoderFormat* const format =
+        decoder == nullptr ? nullptr : &decoder_format_of(decoder->family);
+    if (ours == "head.lora") return format == nullptr ? "lm_head" : format->head;
     constexpr std::string_view kBlocks = "blocks.";
-    require(ours.starts_with(kBlocks), "adapter: PEFT's format has no name for the update {}",
-            ours);
+    if (!ours.starts_with(kBlocks)) return std::nullopt;
     const std::size_t dot = ours.find('.', kBlocks.size());
     const std::string layer = ours.substr(kBlocks.size(), dot - kBlocks.size());
     const std::string_view part = std::string_view(ours).substr(dot + 1);
-    return has_gpt2_names(config)
-               ? fmt::format("transformer.h.{}.{}", layer, their_part(kGptNames, part))
-               : fmt::format("model.layers.{}.{}", layer, their_part(kLlamaNames, part));
+    const auto theirs = format == nullptr ? gpt2_part(part) : decoder_part(*format, part);
+    if (!theirs) return std::nullopt;
+    return fmt::format("{}.{}.{}", format == nullptr ? "transformer.h" : format->layers, layer,
+                       *theirs);
+}
+
+// GPT-NeoX's rows of B for queries, keys and values [3, H, D] are [H, 3, D] in files.
+bool has_mixed_heads(const ModelConfig& config, std::string_view path) {
+    const auto* const decoder = std::get_if<LlamaConfig>(&config);
+    return decoder != nullptr && decoder->family == LlamaFamily::gpt_neox &&
+           path.ends_with("attention.qkv.lora");
+}
+
+std::int64_t heads_of(const ModelConfig& config) { return common_settings(config).heads; }
+
+// B [3 H D, r] with its rows in the other order; `first` and `second` are 3 and H, or H and 3.
+Tensor with_heads_moved(const Tensor& b, std::int64_t first, std::int64_t second) {
+    const std::int64_t width = b.size(0) / (first * second), rank = b.size(1);
+    const Tensor split = views::reshape(b, {first, second, width, rank});
+    return views::reshape(dense(views::transpose(split, 0, 1)), {b.size(0), rank});
 }
 
 // What target_modules lists: the part after the layer's number. GPT-2's two c_proj need all of it,
 // the names of a Llama only the last word.
 std::string target_module(const ModelConfig& config, const std::string& theirs) {
-    if (theirs == "lm_head") return theirs;
     const std::size_t last = theirs.rfind('.');
+    if (last == theirs.npos) return theirs;  // the head
     if (!has_gpt2_names(config)) return theirs.substr(last + 1);
     return theirs.substr(theirs.rfind('.', last - 1) + 1);
 }
@@ -124,6 +145,7 @@ const std::set<std::string>& harmless() {
     static const std::set<std::string> names{"auto_mapping",
                                              "base_model_name_or_path",
                                              "bias",
+                                             "eva_config",
                                              "exclude_modules",
                                              "fan_in_fan_out",
                                              "inference_mode",
@@ -221,16 +243,21 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
                    const ModelConfig& config, const NamedTensors& weights,
                    const std::string& base) {
     const auto updates = lora_updates(model);
-    if (updates.empty() || !has_peft_names(config)) return;
+    const auto has_name = [&](const auto& one) {
+        return their_path(config, one.first).has_value();
+    };
+    if (updates.empty() || !std::all_of(updates.begin(), updates.end(), has_name)) return;
     const std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
     NamedTensors tensors;
     std::vector<std::string> targets;
     for (const auto& [path, update] : updates) {
-        const std::string theirs = their_path(config, path);
+        const std::string theirs = *their_path(config, path);
         tensors.emplace_back(fmt::format("{}{}{}", kPeftPrefix, theirs, kLoraA),
                              by_name.at(path + ".a"));
-        tensors.emplace_back(fmt::format("{}{}{}", kPeftPrefix, theirs, kLoraB),
-                             by_name.at(path + ".b"));
+        const Tensor& b = by_name.at(path + ".b");
+        tensors.emplace_back(
+            fmt::format("{}{}{}", kPeftPrefix, theirs, kLoraB),
+            has_mixed_heads(config, path) ? with_heads_moved(b, 3, heads_of(config)) : b);
         const std::string target = target_module(config, theirs);
         if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
             targets.push_back(target);
@@ -256,18 +283,17 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
     require(lora_updates(model).empty(), "{}: the model has updates already", file);
     const ModelConfig kind = model.model_config();
-    require(has_peft_names(kind),
-            "{}: adapters of a {} are not read: only of GPT-2, Llama and Qwen3", file,
-            model.kind());
     std::size_t count = 0;
     std::vector<std::tuple<LoraSite, Tensor, Tensor>> found;
     for (const LoraSite& site : lora_sites(model)) {
-        const std::string theirs =
-            fmt::format("{}{}", kPeftPrefix, their_path(kind, update_path(site)));
+        const auto place = their_path(kind, update_path(site));
+        if (!place) continue;
+        const std::string theirs = fmt::format("{}{}", kPeftPrefix, *place);
         if (!stored.contains(theirs + kLoraA) && !stored.contains(theirs + kLoraB)) continue;
         const Tensor a = take_tensor(file, stored, theirs + kLoraA,
                                      {config.rank, site.layer->weight.size(1)}, site);
-        const Tensor b = take_tensor(file, stored, theirs + kLoraB, {site.rows, config.rank}, site);
+        Tensor b = take_tensor(file, stored, theirs + kLoraB, {site.rows, config.rank}, site);
+        if (has_mixed_heads(kind, update_path(site))) b = with_heads_moved(b, heads_of(kind), 3);
         found.emplace_back(site, a, b);
     }
     require<IoError>(stored.empty(),

@@ -19,7 +19,7 @@ namespace tapestry {
 
 /// Writes both files into a folder of a commit ("" for none). `weights` are the model's, or a copy;
 /// `base` is where its other parameters came from, for PEFT. Does nothing for a model without
-/// updates.
+/// updates, or with one of a module that Hugging Face's model of the family does not have.
 void write_adapter(Commit& commit, const std::string& folder, const Module& model,
                    const ModelConfig& config, const NamedTensors& weights, const std::string& base);
 

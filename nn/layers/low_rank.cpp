@@ -17,9 +17,10 @@ double low_rank_scale(const LowRankConfig& config) {
 }
 
 void check_low_rank(const LowRankConfig& config, std::int64_t in, std::int64_t out) {
-    require(config.rank >= 1 && config.rank <= std::min(in, out),
-            "LoRA: the rank must be in [1, {}] for a matrix [{}, {}], got {}", std::min(in, out),
-            out, in, config.rank);
+    require(in > 0 && out > 0, "LoRA: a matrix [{}, {}]", out, in);
+    require(config.rank >= 1, "LoRA: the rank must be at least 1, got {}", config.rank);
+    require(config.dropout >= 0 && config.dropout < 1,
+            "LoRA: the dropout must be in [0, 1), got {}", config.dropout);
     require(config.alpha > 0 && std::isfinite(config.alpha),
             "LoRA: alpha must be positive and finite, got {}", config.alpha);
 }

@@ -28,8 +28,9 @@ public:
     Tensor a;  ///< [r, in]
     Tensor b;  ///< [out, r]
 
-    /// For rows [first, first + out) of a layer's output. Throws ValueError for a rank below 1 or
-    /// above min(in, out), which a product of rank r could not use, an alpha that is not positive,
+    /// For rows [first, first + out) of a layer's output. A rank above min(in, out) is allowed, as
+    /// in PEFT, though the update's is not higher. Throws ValueError for a rank below 1, an alpha
+    /// that is not positive,
     /// and as Dropout does.
     LowRank(std::int64_t in, std::int64_t first, std::int64_t out, const LowRankConfig& config,
             DType dtype, Generator& generator);

@@ -65,22 +65,14 @@ void add_feed_forward(std::vector<LoraSite>& sites, FeedForward& layer) {
 }
 
 // Hugging Face's names of targets. A GPT-2 has two c_proj.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kTheirNames{
-    {{"q_proj", "query"},
-     {"k_proj", "key"},
-     {"v_proj", "value"},
-     {"o_proj", "output"},
-     {"gate_proj", "gate"},
-     {"up_proj", "up"},
-     {"down_proj", "down"},
-     {"lm_head", "head"},
-     {"c_attn", "qkv"},
-     {"attn.c_attn", "qkv"},
-     {"attn.c_proj", "output"},
-     {"mlp.c_fc", "up"},
-     {"c_fc", "up"},
-     {"mlp.c_proj", "down"},
-     {"embed_out", "head"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTheirNames{
+    {{"q_proj", "query"},    {"k_proj", "key"},         {"v_proj", "value"},
+     {"o_proj", "output"},   {"gate_proj", "gate"},     {"up_proj", "up"},
+     {"down_proj", "down"},  {"lm_head", "head"},       {"c_attn", "qkv"},
+     {"attn.c_attn", "qkv"}, {"attn.c_proj", "output"}, {"mlp.c_fc", "up"},
+     {"c_fc", "up"},         {"mlp.c_proj", "down"},    {"query_key_value", "qkv"},
+     {"dense", "output"},    {"dense_h_to_4h", "up"},   {"dense_4h_to_h", "down"},
+     {"out_proj", "output"}, {"embed_out", "head"}}};
 
 std::string own_target(const std::string& name) {
     for (const auto& [theirs, ours] : kTheirNames) {
@@ -146,7 +138,9 @@ void add_update(LoraSite& site, const LowRankConfig& config, Generator& generato
 
 std::vector<LoraSite> lora_sites(LanguageModel& model) {
     std::vector<LoraSite> sites;
-    const bool in_parts = !std::holds_alternative<GPTConfig>(model.model_config());
+    const ModelConfig kind = model.model_config();
+    const auto* const decoder = std::get_if<LlamaConfig>(&kind);
+    const bool in_parts = decoder != nullptr && decoder->family != LlamaFamily::gpt_neox;
     const Tensor* table = nullptr;
     model.apply([&](Module& module) {
         if (auto* attention = dynamic_cast<MultiHeadAttention*>(&module)) {

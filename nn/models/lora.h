@@ -21,7 +21,7 @@ namespace tapestry {
 struct LoraConfig {
     LowRankConfig update = {};  ///< of each matrix
     /// Names from lora_targets(), or those of Hugging Face's models (q_proj, c_attn); empty:
-    /// queries and values, or a GPT's qkv.
+    /// queries and values, or the qkv of a GPT or GPT-NeoX.
     std::vector<std::string> targets = {};
 };
 
@@ -43,7 +43,7 @@ std::string update_path(const LoraSite& site);
 void add_update(LoraSite& site, const LowRankConfig& config, Generator& generator);
 
 /// All of them in a model, in the order of its blocks: query, key and value of a Llama, which are
-/// separate matrices in its files, or qkv of a GPT; output; up, gate and down; head, unless its
+/// separate matrices in its files, or qkv of a GPT or GPT-NeoX; output; up, gate and down; head, unless its
 /// weight is the token embedding's. Throws ValueError for a model without attention.
 std::vector<LoraSite> lora_sites(LanguageModel& model);
 

@@ -141,6 +141,11 @@ TEST_CASE("LoRA: adapters that this does not compute are refused by name") {
             "is [3, 24], but the rank and query of "
             "blocks.0.attention.qkv need [4, 24]");
     refused([](Json& c) { c.erase("r"); }, "\"r\" is missing");
+    change_adapter(scratch / "eva", [](Json& c) {  // how training began, which changes nothing
+        c["init_lora_weights"] = "eva";
+        c["eva_config"] = {{"rho", 2.0}};
+    });
+    CHECK(Adapted(scratch / "eva").count == 6);
 }
 
 TEST_CASE("LoRA: an adapter of another base is one line") {
@@ -181,15 +186,21 @@ TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match not
     check_message<ValueError>([&] { updates_of(tied, {"quary"}); },
                               "LoRA: no matrix of a Llama has the name \"quary\"; there are query, "
                               "key, value, output, gate, up, down");
-    check_message<ValueError>([&] { add_lora(tied, {.update = {.rank = 17}}, generator); },
-                              "LoRA: the rank must be in [1, 16] for a matrix [16, 16], got 17");
-    // Eight rows of values, sixteen of queries: refused before the model is changed.
+    // Refused before the model is changed.
     Llama grouped({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .kv_heads = 1, .dim = 16},
                   generator);
-    check_message<ValueError>([&] { add_lora(grouped, {.update = {.rank = 9}}, generator); },
-                              "LoRA: the rank must be in [1, 8] for a matrix [8, 16], got 9");
+    check_message<ValueError>([&] { add_lora(grouped, {.update = {.rank = 0}}, generator); },
+                              "LoRA: the rank must be at least 1, got 0");
+    check_message<ValueError>([&] { add_lora(grouped, {.update = {.dropout = 1}}, generator); },
+                              "LoRA: the dropout must be in [0, 1), got 1");
     CHECK(lora_updates(grouped).empty());
     CHECK(grouped.parameters().front().requires_grad());
+    // Above the eight rows of values, as PEFT allows.
+    CHECK(updates_of(grouped, {"value"}) == Paths{"blocks.0.attention.qkv.lora_value"});
+    Llama wide({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .kv_heads = 1, .dim = 16},
+               generator);
+    add_lora(wide, {.update = {.rank = 40}}, generator);
+    CHECK(lora_updates(wide).front().second->a.shape() == Shape{40, 16});
     GPT gpt({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16, .tied_head = false},
             generator);
     CHECK(updates_of(gpt, {"c_attn", "head"}) == Paths{"blocks.0.attention.qkv.lora", "head.lora"});
@@ -302,6 +313,36 @@ TEST_CASE("LoRA: interrupted, resumed and by several processes, the same bytes")
     }
 }
 
+TEST_CASE("LoRA: over a bf16 base the updates are f32, and a resumed run gives the same bytes") {
+    const LoraPlace whole;
+    TrainingConfig config = whole.lora_config();
+    config.model.weights = ComputeType::bf16;
+    const Session session(config);
+    std::size_t trained = 0;
+    for (const auto& one : session.module().named_parameters()) {  // clang 14, as above
+        INFO(one.first);
+        const bool trains = one.second.requires_grad();
+        CHECK(one.second.dtype() == (trains ? DType::f32 : DType::bf16));
+        trained += trains ? 1 : 0;
+    }
+    CHECK(trained == 8);
+    train_shared(whole, config, {});
+    LoraPlace parts;
+    parts.base = whole.base;
+    train_shared(parts, config, {.last = 3});
+    CHECK((bytes_in(parts.out) != bytes_in(whole.out)));
+    train_shared(parts, config, {.resume = true});
+    CHECK((bytes_in(parts.out) == bytes_in(whole.out)));
+    // Near what the f32 base learns.
+    const LoraPlace wide;
+    TrainingConfig exact = wide.lora_config();
+    exact.start = whole.base.string();
+    train_shared(wide, exact, {});
+    const auto a = logits_of(*load_model(whole.out).model);
+    const auto b = logits_of(*load_model(wide.out).model);
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 0.05);
+}
+
 TEST_CASE("LoRA: an earlier step can be rewound to") {
     const LoraPlace place;
     train_shared(place, place.lora_config(), {.last = 5});
@@ -325,19 +366,67 @@ TEST_CASE("LoRA: an adapter that is in the way is refused before the first step"
     CHECK_FALSE(fs::exists(place.out / kMetricsName));
 }
 
-TEST_CASE("LoRA: families whose modules have other names in PEFT leave no adapter") {
+TEST_CASE("LoRA: adapters of GPT-NeoX and GPT-Neo have PEFT's names, and give the same again") {
+    for (const LlamaFamily family : {LlamaFamily::gpt_neox, LlamaFamily::gpt_neo}) {
+        const bool is_neox = family == LlamaFamily::gpt_neox;
+        CAPTURE(is_neox);
+        LoraPlace place;
+        TrainingConfig first = place.config();
+        LlamaConfig model{
+            .family = family, .context = 8, .layers = 1, .heads = 2, .kv_heads = 2, .dim = 16};
+        model.activation = Activation::gelu_erf;
+        first.set_model(model);
+        save_task(place.base, Session(first).task());
+        TrainingConfig config = place.lora_config();
+        config.lora_targets = is_neox ? std::vector<std::string>{"query_key_value", "dense"}
+                                      : std::vector<std::string>{"q_proj", "out_proj"};
+        train_shared(place, config, {});
+        LoadedModel base = load_model(place.base);
+        CHECK(load_adapter(place.out / "adapter", *base.model) == 2);
+        const auto unmerged = logits_of(*base.model);
+        const auto merged = logits_of(*load_model(place.out).model);
+        for (std::size_t i = 0; i < merged.size(); ++i) {
+            CHECK(unmerged[i] == doctest::Approx(merged[i]).epsilon(1e-5));
+        }
+        const Json settings = Json::parse(slurp(place.out / "adapter" / kAdapterConfigName));
+        CHECK(settings["target_modules"][0] == (is_neox ? "query_key_value" : "q_proj"));
+        CHECK(settings["fan_in_fan_out"] == false);
+        const auto tensors = read_safetensors(place.out / "adapter" / kAdapterWeightsName).tensors;
+        const std::string name = is_neox ? "gpt_neox.layers.0.attention.query_key_value"
+                                         : "transformer.h.0.attn.attention.q_proj";
+        CHECK(std::any_of(tensors.begin(), tensors.end(), [&](const auto& one) {
+            return one.first == "base_model.model." + name + ".lora_B.weight";
+        }));
+    }
+}
+
+TEST_CASE("LoRA: GPT-NeoX's rows for queries, keys and values come head by head in files") {
     LoraPlace place;
-    TrainingConfig first = place.config();
-    first.set_model(LlamaConfig{.family = LlamaFamily::gpt_neox,
-                                .context = 8,
-                                .layers = 1,
-                                .heads = 2,
-                                .kv_heads = 2,
-                                .dim = 16});
-    save_task(place.base, Session(first).task());
-    train_shared(place, place.lora_config(), {.last = 2});
-    CHECK(fs::exists(place.out / "model.safetensors"));
-    CHECK_FALSE(fs::exists(place.out / "adapter"));
+    Generator generator(1);
+    Llama model({.family = LlamaFamily::gpt_neox,
+                 .vocab = 20,
+                 .context = 8,
+                 .layers = 1,
+                 .heads = 2,
+                 .kv_heads = 2,
+                 .dim = 4},
+                generator);
+    add_lora(model, {.update = {.rank = 1}}, generator);
+    Ids rows;
+    for (std::int64_t i = 0; i < 12; ++i) rows.push_back(i);
+    Tensor b = lora_updates(model).front().second->b;
+    b.copy_(to(tensor(rows, {12, 1}), DType::f32));
+    fs::create_directories(place.out);
+    Commit commit(place.out);
+    write_adapter(commit, "adapter", model, model.model_config(), model.state_dict(), "base");
+    commit.finish();
+    for (const auto& [name, tensor] :
+         read_safetensors(place.out / "adapter" / kAdapterWeightsName).tensors) {
+        if (!name.ends_with("lora_B.weight")) continue;
+        // [3, H, D] = q00 q01 q10 q11 k00 ... is [H, 3, D] = q00 q01 k00 k01 v00 v01 q10 ...
+        CHECK(tensor.to_vector<float>() ==
+              std::vector<float>{0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11});
+    }
 }
 
 TEST_CASE("LoRA: what a run says and refuses") {
