@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 namespace tapestry {
@@ -268,16 +269,35 @@ bool fits(const std::pair<std::string, Tensor>& copy, const std::string& name, c
 
 }  // namespace
 
+namespace {
+
+// No step changes these, so they need no copy.
+std::set<const Storage*> frozen_storage(const Module& module) {
+    std::set<const Storage*> all;
+    for (const Tensor& parameter : module.parameters()) {
+        if (!parameter.requires_grad()) all.insert(parameter.storage().get());
+    }
+    return all;
+}
+
+}  // namespace
+
 void Snapshot::take(const Checkpoint& checkpoint) {
     CheckpointFile now = file_of(checkpoint);
     copy_.metadata = std::move(now.metadata);
     if (!std::exchange(is_copy_, true)) copy_.tensors.clear();
     copy_.tensors.resize(now.tensors.size());
+    const std::set<const Storage*> frozen = frozen_storage(checkpoint.module);
     std::vector<Piece> pieces;
     for (std::size_t i = 0; i < now.tensors.size(); ++i) {
         const Tensor from = dense(now.tensors[i].second);
         auto& copy = copy_.tensors[i];
-        if (!copy.second.defined() || !fits(copy, now.tensors[i].first, from)) {
+        if (frozen.contains(from.storage().get())) {
+            copy = {now.tensors[i].first, from};
+            continue;
+        }
+        const bool is_own = copy.second.defined() && copy.second.storage() == from.storage();
+        if (!copy.second.defined() || is_own || !fits(copy, now.tensors[i].first, from)) {
             copy = {now.tensors[i].first, Tensor(from.shape(), from.dtype())};
         }
         now.tensors[i].second = from;  // keeps it alive until it is copied

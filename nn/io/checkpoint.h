@@ -86,7 +86,7 @@ CheckpointInfo checkpoint_info(const std::filesystem::path& path);
 /// A copy of a run's state, to write while the run continues.
 class Snapshot {
 public:
-    /// Copies everything. Throws MemoryError.
+    /// Copies everything but frozen parameters. Throws MemoryError.
     void take(const Checkpoint& checkpoint);
     /// Copies nothing: training must wait until it is written.
     void refer(const Checkpoint& checkpoint);

@@ -88,7 +88,8 @@ private:
     void find_rewind_distance();
     void account();
     void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
-    void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
+    void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best,
+              bool at_once = false);
     void save_at_the_end();
     const SaveProblem& problem() const {
         return metrics_.problem() ? metrics_.problem() : writer_.problem();
@@ -311,14 +312,16 @@ void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
     if (const auto now = schedule_.next(due, best, busy)) save(metrics, *now, best);
 }
 
-void TrainingRun::Impl::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best) {
+void TrainingRun::Impl::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best,
+                             bool at_once) {
     schedule_.started();
     state_.seconds = metrics.seconds;
     writer_.start(state_, {.state = options_.checkpoints.written,
                            .purpose = purpose,
                            .best = best,
                            .keep_best = options_.checkpoints.best,
-                           .keep = options_.checkpoints.keep});
+                           .keep = options_.checkpoints.keep,
+                           .at_once = at_once});
     started_ = metrics.step;
 }
 
@@ -346,7 +349,8 @@ void TrainingRun::Impl::save_at_the_end() {
         writer_.wait();
         if (writer_.written() == result_.last.step) return;
         if (started_ != result_.last.step || problem()) {
-            save(result_.last, CheckpointPurpose::resume, best_at_end_);
+            // No step follows that a copy would be needed for.
+            save(result_.last, CheckpointPurpose::resume, best_at_end_, true);
             writer_.wait();
         }
         if (!problem()) continue;

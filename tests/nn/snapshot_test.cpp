@@ -34,3 +34,23 @@ TEST_CASE("snapshot: the numbers of the moment it was taken, also after one that
         CHECK_NE(own().to_vector<double>(), taken);
     }
 }
+
+TEST_CASE("snapshot: frozen parameters are not copied, and are once they train") {
+    Generator generator(1);
+    Linear model(3, 2, generator);
+    model.freeze("bias");
+    SGD optimizer(model, {.lr = 1});
+    const Checkpoint checkpoint{.module = model, .optimizer = optimizer};
+    const auto shares = [](const NamedTensors& tensors, std::size_t i, const Tensor& own) {
+        return tensors.at(i).second.storage() == own.storage();
+    };
+    Snapshot snapshot;
+    snapshot.take(checkpoint);
+    CHECK_FALSE(shares(snapshot.weights(), 0, model.weight));
+    CHECK(shares(snapshot.weights(), 1, model.bias));
+    model.unfreeze("bias");
+    SGD other(model, {.lr = 1});
+    snapshot.take({.module = model, .optimizer = other});
+    CHECK_FALSE(shares(snapshot.weights(), 1, model.bias));
+    CHECK_EQ(snapshot.weights().at(1).second.to_vector<float>(), model.bias.to_vector<float>());
+}
