@@ -22,29 +22,31 @@ struct ExportSettings {
     bool overwrite = false;
 };
 
-// An earlier export may be replaced with --overwrite, but never a run or a Tapestry model.
+// Only an earlier export may be replaced, with --overwrite: never a run, a Tapestry model, or files
+// that another program wrote.
 void check_vacant(const ExportSettings& s) {
     const std::filesystem::path out = s.out;
     const auto has = [&out](const char* name) { return is_there(out / name); };
     if (!has(kConfigName) && !has(kWeightsName)) {
-        require<IoError>(s.overwrite || !(has("vocab.json") || has("merges.txt")),
-                         "{}: already contains a tokenizer; --overwrite replaces it", shown(out));
+        for (const char* const name :
+             {kTokenizerName, kTokenizerConfigName, "vocab.json", "merges.txt"}) {
+            require<IoError>(!has(name), "{}: already contains {}; choose another directory",
+                             shown(out), name);
+        }
         return;
     }
-    const bool is_export = !is_there(out / kMetricsName) && is_hugging_face(out);
+    const bool is_export = !is_there(out / kMetricsName) && is_own_export(out);
     require<IoError>(is_export, "{}: already contains a model; choose another directory",
                      shown(out));
-    require<IoError>(
-        s.overwrite,
-        "{}: already contains a model in Hugging Face's format; --overwrite replaces it",
-        shown(out));
+    require<IoError>(s.overwrite, "{}: already contains an export; --overwrite replaces it",
+                     shown(out));
 }
 
 int run_export(const ExportSettings& s) {
     check_vacant(s);
     const LoadedModel loaded = load_model(s.model);
     if (s.bf16) loaded.model->to(DType::bf16);
-    export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get());
+    export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get(), loaded.conventions);
     print("saved in {}: Hugging Face's format, {} parameters\n", utf8::printable(s.out),
           loaded.model->parameter_count());
     if (loaded.tokenizer && loaded.tokenizer->kind() == "char") {

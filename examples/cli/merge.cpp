@@ -45,7 +45,7 @@ int run_merge(const MergeSettings& s) {
         fail("merge: {} of the sum is not finite: the updates of {} are too large or damaged", name,
              s.adapter);
     }
-    save_model(out, *sum, tokenizer);
+    save_model(out, *sum, tokenizer, loaded.conventions);
     print("saved in {}: {} of {} added to the weights of {}\n", utf8::printable(s.out),
           pluralize(static_cast<std::int64_t>(count), "update"), utf8::printable(s.adapter),
           utf8::printable(s.model));

@@ -118,6 +118,7 @@ template double ConfigFile::get(const char*) const;
 template std::string ConfigFile::get(const char*) const;
 template std::vector<std::string> ConfigFile::get(const char*) const;
 template std::vector<double> ConfigFile::get(const char*) const;
+template std::vector<std::int64_t> ConfigFile::get(const char*) const;
 
 template void ConfigWriter::set(const char*, const bool&);
 template void ConfigWriter::set(const char*, const std::int64_t&);
@@ -126,5 +127,6 @@ template void ConfigWriter::set(const char*, const double&);
 template void ConfigWriter::set(const char*, const std::string&);
 template void ConfigWriter::set(const char*, const std::vector<std::string>&);
 template void ConfigWriter::set(const char*, const std::vector<double>&);
+template void ConfigWriter::set(const char*, const std::vector<std::int64_t>&);
 
 }  // namespace tapestry

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/text_conventions.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace tapestry {
 
@@ -23,5 +28,15 @@ enum class TokenizerFiles {
 /// IoError for files that are invalid, and for add_prefix_space in tokenizer_config.json.
 std::unique_ptr<Tokenizer> read_foreign_tokenizer(const ConfigFile& file, const SavedFiles& files,
                                                   TokenizerFiles order);
+
+/// The id that ends texts, if the format's tokenizers know it: characters' do not.
+std::optional<std::int64_t> text_end(const Tokenizer* tokenizer);
+
+/// The tokenizer's files in Hugging Face's format, with a tokenizer_config.json for one that
+/// transformers knows: the tokens of the ids that begin and end texts, the chat template, and the
+/// longest text.
+std::vector<NewFile> foreign_tokenizer_files(const Tokenizer& tokenizer,
+                                             const TextConventions& conventions,
+                                             std::int64_t context);
 
 }  // namespace tapestry

@@ -82,9 +82,8 @@ GPTConfig read_config(const ConfigFile& file) {
     return config;
 }
 
-std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* tokenizer) {
-    std::optional<std::int64_t> end;  // characters' is not one of the format's tokens
-    if (tokenizer != nullptr && tokenizer->kind() != "char") end = tokenizer->end_of_text();
+std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* tokenizer,
+                        const TextConventions& conventions) {
     const bool usual = config.hidden == 0 || config.hidden == 4 * config.dim;
     JsonWriter json(2);
     json.object([&] {
@@ -92,9 +91,8 @@ std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* t
         json.member("model_type", "gpt2");
         json.member("activation_function", name_of(config.activation));
         json.member("attn_pdrop", config.dropout);
-        json.member("bos_token_id", end);
         json.member("embd_pdrop", config.dropout);
-        json.member("eos_token_id", end);
+        write_text_ids(json, conventions, text_end(tokenizer));
         json.member("n_ctx", config.context);
         json.member("reorder_and_upcast_attn", false);
         json.member("resid_pdrop", config.dropout);
@@ -298,6 +296,10 @@ bool is_hugging_face(const fs::path& directory) {
     return is_there(config) && is_hugging_face(ConfigFile(config));
 }
 
+bool is_own_export(const fs::path& directory) {
+    return is_hugging_face(directory) && ConfigFile(directory / kConfigName).has(kTokenizerSetting);
+}
+
 std::vector<std::string> own_names(const Module& module, const std::vector<std::string>& names) {
     const NamedTensors parameters = module.named_parameters(false);
     std::vector<std::string> own;
@@ -321,7 +323,8 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
     const DecoderFormat* const format = decoder_format_of(file);
     if (format != nullptr) return load_hugging_face_decoder(file, files, *format);
     const GPTConfig config = read_config(file);
-    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::pairs_first)};
+    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::pairs_first),
+                       read_text_conventions(file, files)};
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
@@ -333,18 +336,21 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
 }
 
 void export_hugging_face(const fs::path& directory, const LanguageModel& any,
-                         const Tokenizer* tokenizer) {
+                         const Tokenizer* tokenizer, const TextConventions& conventions) {
     if (const auto* const llama = dynamic_cast<const Llama*>(&any)) {
-        return export_hugging_face_decoder(directory, *llama, tokenizer);
+        return export_hugging_face_decoder(directory, *llama, tokenizer, conventions);
     }
     const auto* const gpt = dynamic_cast<const GPT*>(&any);
     require(gpt != nullptr, "export: there is no format for {}", row_of(any.model_config()).phrase);
     const GPT& model = *gpt;
     check_expressible(model);
     std::vector<NewFile> files;
-    if (tokenizer != nullptr) files = tokenizer_files(*tokenizer, kCharTokenizerName);
+    if (tokenizer != nullptr) {
+        files = foreign_tokenizer_files(*tokenizer, conventions, model.config().context);
+    }
     const DType dtype = model.token_embedding.weight.dtype();
-    files.push_back(text_file(kConfigName, config_json(model.config(), dtype, tokenizer)));
+    files.push_back(
+        text_file(kConfigName, config_json(model.config(), dtype, tokenizer, conventions)));
     files.push_back(
         {kWeightsName, [&model](const fs::path& path, const WriteOptions& options) {
              return write_safetensors(path, tensors_of(model), {{"format", "pt"}}, options);

@@ -32,6 +32,9 @@ bool is_hugging_face(const ConfigFile& file);
 /// Whether a directory has such a config.json. Throws IoError for one that cannot be read.
 bool is_hugging_face(const std::filesystem::path& directory);
 
+/// Whether export_hugging_face wrote the directory's config.json.
+bool is_own_export(const std::filesystem::path& directory);
+
 /// Loads a model from such a directory, a GPT-2, Llama, Qwen3, GPT-NeoX or GPT-Neo. Weights may be
 /// in the shards of model.safetensors.index.json. A GPT-2's tokenizer is vocab.json and
 /// merges.txt, or encoder.json and vocab.bpe, or tapestry_tokenizer.json, which export_hugging_face
@@ -65,12 +68,14 @@ std::vector<std::string> own_names(const Module& module, const std::vector<std::
 /// tokenizer may be null: byte pairs are written as vocab.json and merges.txt; characters, for
 /// which transformers has no tokenizer, as tapestry_tokenizer.json, which it ignores. A model
 /// without biases is written with biases of 0, which compute the same. bf16 weights (Module::to)
-/// are written unchanged, half as large.
+/// are written unchanged, half as large. The ids of `conventions` are written as they are; without
+/// any, the tokenizer's end of text is both. tokenizer_config.json has their texts, the context and
+/// the chat template.
 ///
 /// Throws ValueError for f64, and for what the family's files cannot represent: of a GPT, positions
 /// that are not learned and swiglu; of others, what hugging_face_decoder.h says. Throws IoError as
 /// save_model does.
 void export_hugging_face(const std::filesystem::path& directory, const LanguageModel& model,
-                         const Tokenizer* tokenizer);
+                         const Tokenizer* tokenizer, const TextConventions& conventions = {});
 
 }  // namespace tapestry

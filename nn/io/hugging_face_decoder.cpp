@@ -119,15 +119,12 @@ void read_weights(const SavedFiles& files, const Llama& model, const DecoderForm
 
 // ---- writing
 
-std::string config_json(const Llama& model, const DecoderFormat& format,
-                        const Tokenizer* tokenizer) {
-    std::optional<std::int64_t> end;  // characters' is not one of the format's tokens
-    if (tokenizer != nullptr && tokenizer->kind() != "char") end = tokenizer->end_of_text();
+std::string config_json(const Llama& model, const DecoderFormat& format, const Tokenizer* tokenizer,
+                        const TextConventions& conventions) {
     JsonWriter json(2);
     json.object([&] {
         json.member("architectures", std::array<const char*, 1>{format.architecture});
-        json.member("bos_token_id", end);
-        json.member("eos_token_id", end);
+        write_text_ids(json, conventions, text_end(tokenizer));
         json.member("initializer_range", model.config().deviation);
         json.member(kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind());
         json.member("torch_dtype", row_of(model.token_embedding.weight.dtype()).torch);
@@ -151,7 +148,8 @@ NamedTensors tensors_of(const Llama& model, const DecoderFormat& format) {
 LoadedModel load_hugging_face_decoder(const ConfigFile& file, const SavedFiles& files,
                                       const DecoderFormat& format) {
     const LlamaConfig config = read_decoder_config(file, format);
-    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::json_first)};
+    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::json_first),
+                       read_text_conventions(file, files)};
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);
     loaded.model = make_model(config, files);
@@ -161,15 +159,17 @@ LoadedModel load_hugging_face_decoder(const ConfigFile& file, const SavedFiles& 
 }
 
 void export_hugging_face_decoder(const fs::path& directory, const Llama& model,
-                                 const Tokenizer* tokenizer) {
+                                 const Tokenizer* tokenizer, const TextConventions& conventions) {
     const DecoderFormat& format = decoder_format_of(model.config().family);
     for (const auto& [name, parameter] : model.named_parameters()) {
         const bool known = parameter.dtype() == DType::f32 || parameter.dtype() == DType::bf16;
         require(known, "export: parameter {} is {}, neither f32 nor bf16", name, parameter.dtype());
     }
-    const std::string config = config_json(model, format, tokenizer);
+    const std::string config = config_json(model, format, tokenizer, conventions);
     std::vector<NewFile> files;
-    if (tokenizer != nullptr) files = tokenizer_files(*tokenizer, kCharTokenizerName);
+    if (tokenizer != nullptr) {
+        files = foreign_tokenizer_files(*tokenizer, conventions, model.config().context);
+    }
     files.push_back(text_file(kConfigName, config));
     files.push_back(
         {kWeightsName, [&model, &format](const fs::path& path, const WriteOptions& options) {

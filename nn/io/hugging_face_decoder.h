@@ -34,6 +34,6 @@ LoadedModel load_hugging_face_decoder(const ConfigFile& file, const SavedFiles& 
 /// As export_hugging_face does (hugging_face.h): the family's names and settings. Throws ValueError
 /// for what they cannot express, such as another norm.
 void export_hugging_face_decoder(const std::filesystem::path& directory, const Llama& model,
-                                 const Tokenizer* tokenizer);
+                                 const Tokenizer* tokenizer, const TextConventions& conventions);
 
 }  // namespace tapestry

@@ -20,12 +20,14 @@ std::string format_of(const ModelConfig& config) {
     return fmt::format("tapestry-{}", row_of(config).name);
 }
 
-std::string config_json(const ModelConfig& config, const Tokenizer& tokenizer) {
+std::string config_json(const ModelConfig& config, const Tokenizer& tokenizer,
+                        const TextConventions& conventions) {
     ConfigWriter file;
     file.set("format", std::int64_t{1});
     file.set("model", row_of(config).name);
     file.set("tokenizer", std::string(tokenizer.kind()));
     std::visit([&](const auto& fields) { write_fields(file, fields); }, config);
+    write_text_conventions(file, conventions);
     return file.text();
 }
 
@@ -51,7 +53,7 @@ LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
     ModelConfig config = model_row(file.get<std::string>("model")).defaults;
     std::visit([&](auto& fields) { fields = read_fields(file, WhichFields::stored, fields); },
                config);
-    LoadedModel loaded{nullptr, read_tokenizer(file, files)};
+    LoadedModel loaded{nullptr, read_tokenizer(file, files), read_text_conventions(file, files)};
     check_vocabulary(*loaded.tokenizer, common_settings(config).vocab, files.directory());
     check_weights_exist(files);
     loaded.model = make_model(config, files);
@@ -60,14 +62,16 @@ LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
     return loaded;
 }
 
-std::vector<NewFile> description_of(const ModelConfig& config, const Tokenizer& tokenizer) {
+std::vector<NewFile> description_of(const ModelConfig& config, const Tokenizer& tokenizer,
+                                    const TextConventions& conventions) {
     std::vector<NewFile> files = tokenizer_files(tokenizer, kTokenizerName);
-    files.push_back(text_file(kConfigName, config_json(config, tokenizer)));
+    files.push_back(text_file(kConfigName, config_json(config, tokenizer, conventions)));
     return files;
 }
 
-std::vector<NewFile> files_of(const LanguageModel& model, const Tokenizer& tokenizer) {
-    std::vector<NewFile> files = description_of(model.model_config(), tokenizer);
+std::vector<NewFile> files_of(const LanguageModel& model, const Tokenizer& tokenizer,
+                              const TextConventions& conventions = {}) {
+    std::vector<NewFile> files = description_of(model.model_config(), tokenizer, conventions);
     files.push_back(
         weights_file(merged_weights(model, saved_tensors(model)), format_of(model.model_config())));
     return files;
@@ -94,8 +98,8 @@ void save_weights(const fs::path& directory, const LanguageModel& model) {
 }
 
 void write_description(Commit& commit, const std::string& folder, const ModelConfig& config,
-                       const Tokenizer& tokenizer) {
-    for (const NewFile& file : description_of(config, tokenizer)) {
+                       const Tokenizer& tokenizer, const TextConventions& conventions) {
+    for (const NewFile& file : description_of(config, tokenizer, conventions)) {
         commit.write(in_folder(folder, file.name), file.write);
     }
 }
@@ -105,8 +109,9 @@ void write_weights(Commit& commit, const std::string& folder, const ModelConfig&
     commit.write(in_folder(folder, kWeightsName), weights_file(weights, format_of(config)).write);
 }
 
-void save_model(const fs::path& directory, const LanguageModel& model, const Tokenizer& tokenizer) {
-    put_files(directory, files_of(model, tokenizer));
+void save_model(const fs::path& directory, const LanguageModel& model, const Tokenizer& tokenizer,
+                const TextConventions& conventions) {
+    put_files(directory, files_of(model, tokenizer, conventions));
 }
 
 void check_can_save(const fs::path& directory, const LanguageModel& model,

@@ -7,6 +7,7 @@
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/io/text_conventions.h>
 #include <tapestry/nn/models/language_model.h>
 
 #include <filesystem>
@@ -36,6 +37,7 @@ struct LoadedModel {
     std::unique_ptr<LanguageModel>
         model;  ///< in evaluation mode; as<GPT>(*model) for a GPT's parts
     std::unique_ptr<Tokenizer> tokenizer;  ///< null if there is none, in Hugging Face's format
+    TextConventions conventions = {};      ///< what else its directory says of texts
 };
 
 /// Its tokenizer. Throws ValueError if the model, loaded from this directory, has none.
@@ -45,7 +47,7 @@ const Tokenizer& require_tokenizer(const LoadedModel& loaded,
 /// Writes our format, in one Commit (commit.h): a previous model survives a failure as a whole.
 /// Creates the directory. Throws IoError; BusyError if a run is using the directory.
 void save_model(const std::filesystem::path& directory, const LanguageModel& model,
-                const Tokenizer& tokenizer);
+                const Tokenizer& tokenizer, const TextConventions& conventions = {});
 
 /// Throws what save_model would throw now for lack of access or space, and changes nothing: call it
 /// before a long run. It writes the files, then removes them.
@@ -55,7 +57,7 @@ void check_can_save(const std::filesystem::path& directory, const LanguageModel&
 /// The same as part of a larger commit, into one of its folders ("" for none): everything but the
 /// weights, and the weights, by name.
 void write_description(Commit& commit, const std::string& folder, const ModelConfig& config,
-                       const Tokenizer& tokenizer);
+                       const Tokenizer& tokenizer, const TextConventions& conventions = {});
 /// The weights by name, into `folder`.
 void write_weights(Commit& commit, const std::string& folder, const ModelConfig& config,
                    const NamedTensors& weights);

@@ -208,13 +208,21 @@ TEST_CASE("cli export: where it cannot go") {
     check_refused(place.run({"export", "--out", "e"}), "--model is required");
     // Exporting onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
-    check_refused(
-        place.run({"export", "--model", "g", "--out", "g"}),
-        "'g': already contains a model in Hugging Face's format; --overwrite replaces it");
-    CHECK(slurp(place / "g/model.safetensors") == before);
-    check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
-    CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix
-    check_done(place.run({"eval", "--model", "g", "--tokens", "g/tokens.txt"}));
+    for (const Arguments& more : {Arguments{}, Arguments{"--overwrite"}}) {  // another program's
+        check_refused(place.run(Arguments{"export", "--model", "g", "--out", "g"} + more),
+                      "'g': already contains a model; choose another directory");
+        CHECK(slurp(place / "g/model.safetensors") == before);
+    }
+    check_done(place.run({"export", "--model", "g", "--out", "e"}));
+    CHECK(slurp(place / "e/model.safetensors") != before);  // without masks, with a prefix
+    check_refused(place.run({"export", "--model", "e", "--out", "e"}),
+                  "'e': already contains an export; --overwrite replaces it");
+    check_done(place.run({"export", "--model", "e", "--out", "e", "--overwrite"}));
+    check_done(place.run({"eval", "--model", "e", "--tokens", "g/tokens.txt"}));
+    fs::create_directory(place / "t");
+    spill(place / "t/tokenizer.json", "{}");
+    check_refused(place.run({"export", "--model", "g", "--out", "t", "--overwrite"}),
+                  "'t': already contains tokenizer.json; choose another directory");
 }
 
 TEST_CASE("cli gpt2: trained with a shorter context than its own, which it keeps") {

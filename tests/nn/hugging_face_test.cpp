@@ -456,7 +456,10 @@ TEST_CASE("hugging face: tokenizers go along") {
     }
     std::sort(names.begin(), names.end());
     CHECK_EQ(names, std::vector<std::string>{"config.json", "merges.txt", "model.safetensors",
-                                             kManifestName, "vocab.json"});
+                                             kManifestName, "tokenizer_config.json", "vocab.json"});
+    const Json settings = Json::parse(slurp(scratch / "bpe" / "tokenizer_config.json"));
+    CHECK_EQ(settings.at("eos_token"), "<|endoftext|>");
+    CHECK_EQ(settings.at("tokenizer_class"), "GPT2Tokenizer");
     const LoadedModel again = load_model(scratch / "bpe");
     CHECK_EQ(again.tokenizer->encode("the cat's"), bpe.tokenizer->encode("the cat's"));
     CHECK_EQ(Json::parse(slurp(scratch / "bpe" / "config.json")).at("eos_token_id"), 376);

@@ -1,0 +1,54 @@
+// Conversations, and prompts with their completions, from a file of JSON Lines: what a language
+// model is fine-tuned on. Read next: chat_template.h, how they are written for a model;
+// nn/train/chat/chat_task.h, which trains one.
+#pragma once
+
+#include <tapestry/nn/data/chat_template.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry {
+
+/// A line of the file.
+struct ChatExample {
+    bool is_chat = false;                    ///< a conversation, or a prompt
+    std::vector<ChatMessage> messages = {};  ///< of a conversation
+    std::string prompt = {};                 ///< a text
+    std::string completion = {};             ///< and its continuation
+    std::int64_t line = 0;                   ///< in the file, counted from 1
+};
+
+/// The examples of a file, in its order.
+struct ChatExamples {
+    std::string file;                   ///< its name, for messages
+    std::vector<ChatExample> examples;  ///< in order
+    std::string hash;                   ///< XXH3 of the file
+};
+
+/// Reads a file whose lines are objects of one of these forms; other members are ignored, and empty
+/// lines skipped:
+///   {"messages": [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]}
+///   {"prompt": "...", "completion": "..."}
+/// Throws IoError as read_text does; with file and line, for a line of another form or with a
+/// message without role or content; and for a file without examples.
+ChatExamples read_chat_examples(const std::filesystem::path& file);
+
+/// The example's tokens. Throws IoError, with file and line, for what ChatEncoder::encode refuses.
+ChatTokens encoded(const ChatExamples& from, const ChatExample& example,
+                   const ChatEncoder& encoder);
+
+/// At most `most` tokens, two or more. A longer example keeps its beginning or, if no answer begins
+/// there, the tokens around the beginning of its first answer, half of them before it: so it always
+/// has a target behind its first token. Returns whether it was cut.
+bool cut_to(ChatTokens& tokens, std::int64_t most);
+
+/// What comes before the first answer: examples with equal ones are not split between training and
+/// validation.
+std::string question_of(const ChatExample& example);
+
+}  // namespace tapestry

@@ -1,0 +1,47 @@
+// A model's conventions for texts, in addition to its tokenizer: the ids that begin and end them,
+// and the chat template. It is kept through training, merging and exporting. Read next:
+// nn/data/chat_template.h.
+#pragma once
+
+#include <tapestry/nn/data/chat_template.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+class ConfigFile;
+class ConfigWriter;
+class JsonWriter;
+class SavedFiles;
+
+/// The conventions of a directory.
+struct TextConventions {
+    std::optional<std::int64_t> bos = {};  ///< config.json's bos_token_id
+    std::vector<std::int64_t> eos = {};    ///< its eos_token_id, one or several
+    std::string chat_template = {};        ///< a program in Jinja; empty: none
+};
+
+/// The conversations' form: of this style, or if that is empty the directory's template, or the
+/// plain one; with this system message, if it is not empty. Throws ValueError as chat_style_of()
+/// and recognised_template() do.
+ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style = {},
+                             const std::string& system = {});
+
+/// Those of a directory, in our format or Hugging Face's: config.json, and chat_template.jinja or
+/// tokenizer_config.json. Throws IoError for invalid files.
+TextConventions load_text_conventions(const std::filesystem::path& directory);
+
+/// The same for a config.json that is open. Internal to nn/io.
+TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files);
+/// Into our config.json. Internal to nn/io.
+void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
+/// bos_token_id and eos_token_id of Hugging Face's config.json; without any, `end` for both.
+/// Internal to nn/io.
+void write_text_ids(JsonWriter& json, const TextConventions& conventions,
+                    std::optional<std::int64_t> end);
+
+}  // namespace tapestry
