@@ -9,6 +9,7 @@ void add_commands(Options& app) {
     add_curve(app);
     add_runs(app);
     add_sample(app);
+    add_chat(app);
     add_eval(app);
     add_classify(app);
     add_translate(app);

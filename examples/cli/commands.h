@@ -14,6 +14,7 @@ void add_train(Options& app);
 void add_curve(Options& app);
 void add_runs(Options& app);
 void add_sample(Options& app);
+void add_chat(Options& app);
 void add_eval(Options& app);
 void add_classify(Options& app);
 void add_translate(Options& app);

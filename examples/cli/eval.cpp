@@ -6,6 +6,7 @@
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/chat/chat_scores.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/image/image_task.h>
@@ -73,6 +74,14 @@ int eval_translator(const EvalSettings& s) {
     return kSuccess;
 }
 
+int eval_chat(const EvalSettings& s) {
+    require(s.split == Split::all && s.config.test_fraction == 0,
+            "eval: --split and --test-fraction are for texts; conversations are all measured");
+    const ChatScores scores = evaluate_on_chat(s.config);
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.data));
+    return kSuccess;
+}
+
 int run_eval(const EvalSettings& s) {
     set_num_threads(s.threads);
     if (s.tokens.empty()) {
@@ -88,6 +97,11 @@ int run_eval(const EvalSettings& s) {
         if (kind == ModelKind::masked) return eval_masked(s);
         if (kind == ModelKind::transformer) return eval_translator(s);
     }
+    const bool is_chat = s.tokens.empty() && s.config.is_chat();
+    require(is_chat || (s.config.chat_template.empty() && s.config.chat_system.empty()),
+            "eval: --chat-template and --chat-system are for conversations, which --data "
+            "FILE.jsonl names");
+    if (is_chat) return eval_chat(s);
     const Evaluation one = s.tokens.empty()
                                ? evaluate_on_text(s.config, s.split, s.options, s.config.seed)
                                : evaluate_on_tokens(s.config.start, s.tokens);
@@ -111,8 +125,14 @@ void add_eval(Options& app) {
                           "For an encoder-decoder: file of pairs, as for `tapestry train`");
     Option images = o.text("--images", s->images,
                            "For an image classifier: images by class, as for `tapestry train`");
-    const Option data =
-        o.text("--data", s->config.data, "Data made by `tapestry tokenize`, instead of a text");
+    const Option data = o.text(
+        "--data", s->config.data,
+        "Data made by `tapestry tokenize`, instead of a text; or conversations (*.jsonl), as "
+        "for `tapestry train`: the loss of all answers, and how many are right");
+    o.text("--chat-template", s->config.chat_template,
+           "Form of conversations: chatml, llama3 or plain; default: the model's");
+    o.text("--chat-system", s->config.chat_system,
+           "System message of conversations without one; default: the template's");
     Option tokens = o.text("--tokens", s->tokens,
                            "A file of token ids instead of a text, evaluated completely in windows "
                            "of the model's context");

@@ -21,6 +21,20 @@ void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch)
     options.count("--batch", batch, "Sequences per batch");
 }
 
+void add_sampling_options(Options& o, SampleOptions& to) {
+    o.number("--temperature", to.temperature, 0, 1000,
+             "Below 1 safer, above 1 wilder, 0 always the most likely token");
+    o.count("--top-k", to.top_k, "Sample only from the k most likely tokens; 0: all", {0});
+    o.number("--top-p", to.top_p, 1e-9, 1,
+             "Sample only from the most likely tokens that together reach probability p");
+    o.number("--min-p", to.min_p, 0, 1,
+             "Sample only tokens that have this fraction of the most likely one's probability");
+    o.number("--repeat-penalty", to.repeat_penalty, 1e-9, 1000,
+             "Above 1: repeated tokens become less likely; 1: off");
+    o.count("--repeat-last", to.repeat_last,
+            "Latest tokens that --repeat-penalty considers; 0: all", {0});
+}
+
 void add_json(Options& options, bool& json) {
     options.flag("--json", json, "Print one JSON object");
 }

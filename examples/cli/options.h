@@ -4,6 +4,7 @@
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/options/options.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/models/gpt_config.h>
@@ -23,6 +24,8 @@ void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch)
 /// Puts the options of `train` below headings.
 void group_train_options(Options& options);
 
+/// Options for how tokens are chosen: --temperature to --repeat-last.
+void add_sampling_options(Options& options, SampleOptions& to);
 /// --json.
 void add_json(Options& options, bool& json);
 

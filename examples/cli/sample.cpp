@@ -149,17 +149,7 @@ void add_sample(Options& app) {
         .one_value();
     o.flag("--past-end", s->options.past_end,
            "Go on after the end of a document, where a sample ends otherwise");
-    o.number("--temperature", s->options.temperature, 0, 1000,
-             "Below 1 safer, above 1 wilder, 0 always the most likely token");
-    o.count("--top-k", s->options.top_k, "Sample only from the k most likely tokens; 0: all", {0});
-    o.number("--top-p", s->options.top_p, 1e-9, 1,
-             "Sample only from the most likely tokens that together reach probability p");
-    o.number("--min-p", s->options.min_p, 0, 1,
-             "Sample only tokens that have this fraction of the most likely one's probability");
-    o.number("--repeat-penalty", s->options.repeat_penalty, 1e-9, 1000,
-             "Above 1: repeated tokens become less likely; 1: off");
-    o.count("--repeat-last", s->options.repeat_last,
-            "Latest tokens that --repeat-penalty considers; 0: all", {0});
+    add_sampling_options(o, s->options);
     o.count("--probabilities", s->options.probabilities,
             "Print the probability of each token, and of this many that were most likely", {0});
     add_json(o, s->json);

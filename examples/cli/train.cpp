@@ -83,6 +83,13 @@ void call_back(TrainingRunOptions& options, TrainingProgress& progress, double w
 
 void announce(Session& session, bool show_samples) {
     say(description_of(session));
+    const std::string example = session.task().example_text();
+    if (!example.empty() && session.steps() == 0) {
+        say(example);
+        if (!show_samples) {
+            say(fmt::format("before training: validation loss {:.4f}\n", session.evaluate()));
+        }
+    }
     if (!show_samples) return;
     say(fmt::format("\nbefore training: validation loss {:.4f}; it writes\n", session.evaluate()));
     say_sample(session.sample(300) + "\n\n");
@@ -328,7 +335,7 @@ void add_train(Options& app) {
               "Tasks:\n" + tasks_text() + "Optimisers, their options and defaults:\n" +
                   optimizers_text() + "Kinds of model, their options and defaults:\n" +
                   models_text());
-    add_fields(o, config, {"recipe", "task", "text", "data"});
+    add_fields(o, config, {"recipe", "task", "text", "data", "chat_template", "chat_system"});
     o.text("--pairs", s->pairs,
            "File of pairs to learn from, SOURCE<tab>TARGET in each line, or .jsonl with \"source\" "
            "and \"target\"; means --task translate");

@@ -13,8 +13,9 @@ using Group = std::pair<const char*, std::vector<const char*>>;
 const std::vector<Group>& train_groups() {
     static const std::vector<Group> all{
         {"Data",
-         {"--text", "--data", "--pairs", "--images", "--test-fraction", "--batch", "--sequence",
-          "--order", "--accumulate", "--micro-batches", "--no-cache"}},
+         {"--text", "--data", "--chat-template", "--chat-system", "--pairs", "--images",
+          "--test-fraction", "--batch", "--sequence", "--order", "--accumulate", "--micro-batches",
+          "--no-cache"}},
         {"Beginning and resuming",
          {"--out", "--model", "--train-only", "--lora", "--lora-alpha", "--lora-dropout",
           "--lora-targets", "--lora-rank-stabilized", "--resume", "--overwrite", "--override",

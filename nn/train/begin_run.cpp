@@ -57,6 +57,14 @@ void check_lora_given(const RunRequest& r) {
     }
 }
 
+void check_chat_given(const RunRequest& r) {
+    if (r.config.is_chat()) return;
+    for (const std::string& name : r.given) {
+        require(!name.starts_with("chat_"),
+                "train: {} is a setting of conversations, which --data FILE.jsonl names", name);
+    }
+}
+
 // Files of a run below a directory of images would be read as images by the next one.
 void check_outside_images(const RunRequest& r) {
     if (r.config.task != "image" || !fs::is_directory(r.config.text)) return;
@@ -72,6 +80,7 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
     check_lora_given(r);
+    check_chat_given(r);
     check_outside_images(r);
     const bool ends = std::find(r.given.begin(), r.given.end(), "min_lr") != r.given.end();
     require(!ends || r.config.min_lr <= r.config.lr,

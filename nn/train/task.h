@@ -95,6 +95,9 @@ public:
     virtual std::string data_text() const = 0;
     /// "900 characters to learn from, 100 held out"
     virtual std::string amounts() const = 0;
+    /// For people, before the first step: an example with what is learned of it; empty for a task
+    /// whose examples need no such check.
+    virtual std::string example_text() const { return {}; }
     /// The model's size: "4 layers, 4 heads, dim 128, context 64".
     virtual std::string shape_text() const = 0;
     /// Unit of the run's speed, "tokens": config.tokens_per_step() of them in a step.

@@ -2,12 +2,14 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/tokenize.h>
+#include <tapestry/nn/train/chat/chat_task.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/ops/view.h>
@@ -59,36 +61,6 @@ LoadedModel load_start(const std::string& directory) {
     return start;
 }
 
-LoadedModel given_start(const TrainingConfig& config, TaskStart& start) {
-    if (start.tokenizer) return {nullptr, std::move(start.tokenizer)};
-    if (!start.directory.empty()) return {nullptr, load_tokenizer(start.directory)};
-    LoadedModel loaded = load_start(config.start);
-    if (start.is_continued) loaded.model.reset();
-    return loaded;
-}
-
-// The sizes that follow from the text or from the model to begin with.
-void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t vocab) {
-    if (start == nullptr) {
-        return config.visit_model([vocab](auto& model) {
-            if constexpr (requires { model.vocab; }) model.vocab = vocab;
-        });
-    }
-    const CommonSettings wanted = common_settings(config.model_config());
-    config.set_model(start->model_config());
-    config.visit_model([&](auto& model) { keep_run_settings(model, wanted, config); });
-}
-
-// A new model also for known weights: its dropout follows the seed of this run.
-std::unique_ptr<LanguageModel> made_model(const ModelConfig& config, const LanguageModel* start,
-                                          Generator& generator) {
-    if (start == nullptr) return make_model(config, generator);
-    const SkipDrawing skip;
-    std::unique_ptr<LanguageModel> model = make_model(config, generator);
-    copy_parameters(*start, *model);
-    return model;
-}
-
 void check_sequences(const Tensor& ids, const CommonSettings& config) {
     require(ids.rank() == 2, "sequences of shape {}", ids.shape());
     require(ids.size(1) <= config.context, "{} tokens in a sequence; the model looks at {}",
@@ -114,7 +86,46 @@ void check_ids_of_batch(const Batch& batch, const ModelConfig& config) {
 
 // ---- made ---------------------------------------------------------------------------------------
 
+LoadedModel TextTask::given_start(const TrainingConfig& config, TaskStart& start) {
+    if (start.tokenizer) return {nullptr, std::move(start.tokenizer)};
+    if (!start.directory.empty()) {
+        return {nullptr, load_tokenizer(start.directory), load_text_conventions(start.directory)};
+    }
+    LoadedModel loaded = load_start(config.start);
+    if (start.is_continued) loaded.model.reset();
+    return loaded;
+}
+
+void TextTask::complete(TrainingConfig& config, const LanguageModel* start, std::int64_t vocab) {
+    if (start == nullptr) {
+        return config.visit_model([vocab](auto& model) {
+            if constexpr (requires { model.vocab; }) model.vocab = vocab;
+        });
+    }
+    const CommonSettings wanted = common_settings(config.model_config());
+    config.set_model(start->model_config());
+    config.visit_model([&](auto& model) { keep_run_settings(model, wanted, config); });
+}
+
+std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,
+                                                    std::unique_ptr<LanguageModel> start,
+                                                    Generator& generator) {
+    if (start == nullptr) return make_model(config, generator);
+    if (common_settings(config).weights == ComputeType::bf16) {  // half the memory meanwhile
+        release_cached_memory();  // of reading its files
+        start->to(DType::bf16);
+        release_cached_memory();
+    }
+    const SkipDrawing skip;
+    std::unique_ptr<LanguageModel> model = make_model(config, generator);
+    copy_parameters(*start, *model);
+    start.reset();
+    release_cached_memory();  // blocks of its weights, which a step may have no use for
+    return model;
+}
+
 std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, Generator& weights) {
+    if (config.is_chat()) return ChatTask::begin(config, std::move(start), weights);
     LoadedModel from = given_start(config, start);
     Corpus corpus = read_corpus(config, std::move(from.tokenizer), start.cache);
     TextData data = split_corpus(corpus, config);
@@ -126,9 +137,10 @@ std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, G
             config.sequence, most);
     data.check_context(config.context());
     check_memory(config);
-    auto model = made_model(config.model_config(), from.model.get(), weights);
-    return std::unique_ptr<Task>(
-        new TextTask(Examples{config, std::move(corpus), std::move(data)}, std::move(model)));
+    auto model = made_model(config.model_config(), std::move(from.model), weights);
+    return std::unique_ptr<Task>(new TextTask(
+        Examples{config, std::move(corpus), std::move(data), std::move(from.conventions)},
+        std::move(model)));
 }
 
 std::unique_ptr<Task> TextTask::load(const std::filesystem::path& directory) {
@@ -139,12 +151,15 @@ TextTask::TextTask(LanguageModel& model, const Tokenizer* tokenizer)
     : model_(borrowed(&model)), tokenizer_(borrowed(tokenizer)) {}
 
 TextTask::TextTask(LoadedModel loaded)
-    : model_(std::move(loaded.model)), tokenizer_(std::move(loaded.tokenizer)) {}
+    : model_(std::move(loaded.model)),
+      tokenizer_(std::move(loaded.tokenizer)),
+      conventions_(std::move(loaded.conventions)) {}
 
 TextTask::TextTask(Examples examples, std::unique_ptr<LanguageModel> model)
     : examples_(std::move(examples)),
       model_(std::move(model)),
-      tokenizer_(borrowed<const Tokenizer>(examples_->corpus.tokenizer.get())) {}
+      tokenizer_(borrowed<const Tokenizer>(examples_->corpus.tokenizer.get())),
+      conventions_(examples_->conventions) {}
 
 const TextTask::Examples& TextTask::examples() const {
     require(examples_.has_value(), "the task has no text: it was loaded from a directory");
@@ -184,7 +199,7 @@ Batch TextTask::validation_batch(std::int64_t, Generator& generator) const {
 // ---- the directory ------------------------------------------------------------------------------
 
 void TextTask::write_description(Commit& commit, const std::string& folder) const {
-    tapestry::write_description(commit, folder, model_config(), tokenizer());
+    tapestry::write_description(commit, folder, model_config(), tokenizer(), conventions_);
 }
 
 std::vector<std::string> TextTask::description_files() const {

@@ -4,6 +4,7 @@
 
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/text_conventions.h>
 #include <tapestry/nn/train/task.h>
 
 #include <filesystem>
@@ -46,7 +47,8 @@ struct TokenizedText {
 // ---- the task -----------------------------------------------------------------------------------
 
 /// A language model, its tokenizer, and, unless it was loaded from a directory, a text.
-class TextTask final : public Task {
+/// If config.data is a file of JSON Lines, it is a ChatTask (chat/chat_task.h).
+class TextTask : public Task {
 public:
     /// TaskRow::begin. Throws IoError and ValueError for files that cannot be read, a text that is
     /// too short or cannot be said in the model's tokens, and more memory than there is.
@@ -91,21 +93,38 @@ public:
     std::vector<std::string> sentence() const override;
     SentenceProbe look() const override;
 
-private:
+protected:
+    /// What it learns from.
     struct Examples {
-        TrainingConfig config;
-        Corpus corpus;
-        TextData data;
+        TrainingConfig config;        ///< completed
+        Corpus corpus;                ///< the text
+        TextData data;                ///< its ids, split
+        TextConventions conventions;  ///< of the model to begin with
     };
 
-    explicit TextTask(LoadedModel loaded);
+    /// A model with a text.
     TextTask(Examples examples, std::unique_ptr<LanguageModel> model);
-    const Examples& examples() const;
-    std::vector<std::int64_t> sentence_ids() const;
+
+    const Examples& examples() const;  ///< throws ValueError if it has none
+    /// The ids of sentence() and the one that follows.
+    virtual std::vector<std::int64_t> sentence_ids() const;
+
+    /// The model to begin with and its tokenizer, either of which may be missing.
+    static LoadedModel given_start(const TrainingConfig& config, TaskStart& start);
+    /// Sets the sizes that follow from the vocabulary or from the model to begin with.
+    static void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t vocab);
+    /// A new model also for known weights: its dropout follows the seed of this run.
+    static std::unique_ptr<LanguageModel> made_model(const ModelConfig& config,
+                                                     std::unique_ptr<LanguageModel> start,
+                                                     Generator& generator);
+
+private:
+    explicit TextTask(LoadedModel loaded);
 
     std::optional<Examples> examples_;
     std::shared_ptr<LanguageModel> model_;
     std::shared_ptr<const Tokenizer> tokenizer_;  // the corpus', or the directory's
+    TextConventions conventions_;
 };
 
 /// Throws ValueError for ids i64 [B, T] that a model of this configuration cannot read.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tapestry/core/random.h>
+#include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/models/model_registry.h>
 #include <tapestry/nn/optim/optimizer_registry.h>
@@ -54,7 +55,10 @@ struct TrainingConfig {
     Recipe recipe = Recipe::standard;
     std::string task = "text";  ///< a row's name in nn/train/task.h: what is learned
     std::string text = {};      ///< the file or directory to learn from (nn/io/tokenize.h)
-    std::string data = {};      ///< or a directory that `tapestry tokenize` has written
+    /// Or a directory that `tapestry tokenize` has written, or conversations: is_chat().
+    std::string data = {};
+    std::string chat_template = {};  ///< a ChatStyle's name; empty: that of `start`, once it begins
+    std::string chat_system = {};    ///< system message of conversations without one
     /// Of the ids, cut off the end of those held out: no training looks at them.
     double test_fraction = 0;
     std::string start =
@@ -127,7 +131,12 @@ struct TrainingConfig {
     /// The model's configuration with that context, for the memory and arithmetic of a step.
     ModelConfig step_config() const;
     /// Tokens whose gradients one step averages.
-    std::int64_t tokens_per_step() const { return batch * context() * accumulate; }
+    std::int64_t tokens_per_step() const {
+        return batch * (is_chat() ? 1 : context()) * accumulate;
+    }
+    /// Whether `data` is a file of conversations (nn/data/chat_examples.h), not a directory. Their
+    /// lengths differ: tokens_per_step() then counts examples.
+    bool is_chat() const { return task == "text" && is_json_lines(data); }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
     std::int64_t micro_batch_size() const;
     /// Micro-batches of a step: the leaves of its sum of gradients (gradient_sum.h).
@@ -147,7 +156,15 @@ struct FieldsOf<TrainingConfig> {
             "text", &C::text,
             "UTF-8 text to train on: a file, a directory of files, or JSON Lines (*.jsonl), whose "
             "field \"text\" is a document");
-        field("data", &C::data, "Data made by `tapestry tokenize`, instead of a text");
+        field("data", &C::data,
+              "Data made by `tapestry tokenize`, instead of a text; or JSON Lines (*.jsonl) of "
+              "conversations, {\"messages\": [{\"role\", \"content\"}]}, or of {\"prompt\", "
+              "\"completion\"}, to fine-tune --model on the answers");
+        field("chat_template", &C::chat_template,
+              "Form of the conversations of --data FILE.jsonl: chatml, llama3 or plain; default: "
+              "that of --model's directory, or plain");
+        field("chat_system", &C::chat_system,
+              "System message of conversations without one; default: the template's");
         field("test_fraction", &C::test_fraction,
               "Share of the text, at its end, that is kept for testing (`tapestry eval --split "
               "test`); it is taken from the tenth held out for validation",

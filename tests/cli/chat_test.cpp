@@ -1,0 +1,126 @@
+// Conversations at the command line: fine-tuned, measured, answered, merged, exported; bad input.
+#include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace tapestry::test;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kChatml =
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] "
+    "+ '<|im_end|>' + '\\n'}}{% endfor %}";
+
+// A Llama's directory with ChatML's marks and another end than the tokenizer's, and two lines.
+struct ChatPlace : Place {
+    ChatPlace() {
+        const fs::path llama = source_dir() / "tests/fixtures/llama";
+        fs::create_directory(*this / "m");
+        for (const char* name : {"model.safetensors", "tokenizer.json"}) {
+            fs::copy_file(llama / name, *this / "m" / name);
+        }
+        Json config = Json::parse(slurp(llama / "config.json"));
+        config["eos_token_id"] = 2;
+        config["bos_token_id"] = 1;
+        spill(*this / "m/config.json", config.dump());
+        spill(*this / "m/tokenizer_config.json", Json{{"chat_template", kChatml}}.dump());
+        spill(*this / "c.jsonl",
+              "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", "
+              "\"content\": \"yes\"}]}\n"
+              "{\"messages\": [{\"role\": \"user\", \"content\": \"b\"}, {\"role\": \"assistant\", "
+              "\"content\": \"no\"}]}\n");
+    }
+    Arguments training(const Arguments& more) const {
+        return Arguments{"train", "--model",  "m", "--data",     "c.jsonl", "--steps",
+                         "60",    "--batch",  "2", "--lr",       "0.01",    "--min-lr",
+                         "0.01",  "--warmup", "0", "--no-report"} +
+               more;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("cli chat: a model learns answers, gives them, and takes its template along") {
+    const ChatPlace place;
+    const Outcome trained = place.run(place.training({"--out", "r"}));
+    check_done(trained);
+    for (const char* words :
+         {"c.jsonl: 2 examples (template chatml)",
+          "first example, what is learned in brackets: <|im_start|>", " [<|im_end|>]\n",
+          "before training: validation loss ", "examples/s"}) {
+        CAPTURE(words);
+        CHECK(trained.out.find(words) != std::string::npos);
+    }
+    spill(place / "in.txt", "a\n\na\n");
+    const Arguments chat{"chat", "--model", "r", "--temperature", "0", "--tokens", "12"};
+    const Outcome answered = place.run(chat, {.stdin_from = (place / "in.txt").string()});
+    check_done(answered);
+    CHECK(answered.out.starts_with("yes\n"));
+    const Outcome measured = place.run({"eval", "--model", "r", "--data", "c.jsonl", "--json"});
+    check_done(measured);
+    CHECK(Json::parse(measured.out)["answers"] == 2);
+    CHECK(Json::parse(measured.out)["exact"].get<int>() >= 1);
+    check_done(place.run({"export", "--model", "r", "--out", "e"}));
+    const Json config = Json::parse(slurp(place / "e/config.json"));
+    CHECK(config["eos_token_id"] == 2);
+    CHECK(config["bos_token_id"] == 1);
+    const Json settings = Json::parse(slurp(place / "e/tokenizer_config.json"));
+    CHECK(settings["chat_template"] == kChatml);
+    CHECK(settings["eos_token"] == "<|im_end|>");
+    CHECK(settings["bos_token"] == "<|im_start|>");
+    Arguments exported = chat;
+    exported[2] = "e";
+    CHECK(place.run(exported, {.stdin_from = (place / "in.txt").string()}).out == answered.out);
+}
+
+TEST_CASE("cli chat: an adapter answers as the merged model does") {
+    const ChatPlace place;
+    check_done(place.run(place.training(
+        {"--out", "r", "--lora", "8", "--lora-targets", "query", "value", "up", "down"})));
+    check_done(place.run({"merge", "--model", "m", "--adapter", "r/adapter", "--out", "g"}));
+    spill(place / "in.txt", "a\nb");
+    const auto answers = [&](const Arguments& more) {
+        const Outcome outcome =
+            place.run(Arguments{"chat", "--temperature", "0", "--tokens", "8"} + more,
+                      {.stdin_from = (place / "in.txt").string()});
+        check_done(outcome);
+        return outcome.out;
+    };
+    const std::string merged = answers({"--model", "r"});
+    CHECK(answers({"--model", "m", "--adapter", "r/adapter"}) == merged);
+    CHECK(answers({"--model", "g"}) == merged);
+    check_done(place.run(Arguments{"chat", "--model", "r", "--weights", "int8"}));  // nothing said
+}
+
+TEST_CASE("cli chat: bad input is one line") {
+    const ChatPlace place;
+    const auto refused = [&](const Arguments& more, const std::string& words) {
+        check_refused(place.run(place.training(Arguments{"--out", "x"} + more)), words);
+        CHECK_FALSE(fs::exists(place / "x/model.safetensors"));
+    };
+    refused({"--chat-template", "zephyr"}, "the template 'zephyr' is not known");
+    refused({"--chat-template", "llama3"}, "needs the token '<|start_header_id|>'");
+    spill(place / "c.jsonl",
+          "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n"
+          "{\"prompt\": \"a\", \"completion\": \"b\"}\n");
+    refused({}, "c.jsonl:1: no message is the assistant's");
+    spill(place / "m/tokenizer_config.json", Json{{"chat_template", "[INST]"}}.dump());
+    refused({}, "the directory's template is neither ChatML's nor Llama 3's");
+    check_refused(place.run({"chat", "--model", "m"}), "neither ChatML's nor Llama 3's");
+    spill(place / "t.txt", simple_text());
+    check_refused(place.run({"train", "--text", "t.txt", "--out", "x", "--chat-system", "s"}),
+                  "chat_system is a setting of conversations");
+    check_refused(
+        place.run({"eval", "--model", "m", "--text", "t.txt", "--chat-template", "plain"}),
+        "--chat-template and --chat-system are for conversations");
+    check_refused(
+        place.run({"eval", "--model", "m", "--data", "no.jsonl", "--chat-template", "plain"}),
+        "no.jsonl");
+    spill(place / "in.txt", std::string(200, 'x') + "\n");
+    check_refused(place.run({"chat", "--model", "m", "--chat-template", "plain"},
+                            {.stdin_from = (place / "in.txt").string()}),
+                  "chat: the message has ");
+}
