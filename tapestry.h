@@ -44,6 +44,7 @@
 #include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/generate/chat.h>
 #include <tapestry/nn/generate/decoding.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>

@@ -157,7 +157,13 @@ void add_eval(Options& app) {
     o.seed(s->config.seed, "Seed for choosing the sequences");
     o.threads(s->threads);
     add_json(o, s->json);
-    o.run([s] { return run_eval(*s); });
+    o.run([s, &o] {
+        for (const char* const option : {"--batches", "--beam", "--bleu-tokens"}) {
+            require(!s->config.is_chat() || !o.given(option),
+                    "eval: {} is not for conversations, which are all measured", option);
+        }
+        return run_eval(*s);
+    });
 }
 
 }  // namespace tapestry::cli

@@ -119,6 +119,8 @@ TEST_CASE("cli chat: bad input is one line") {
     check_refused(
         place.run({"eval", "--model", "m", "--data", "no.jsonl", "--chat-template", "plain"}),
         "no.jsonl");
+    check_refused(place.run({"eval", "--model", "m", "--data", "c.jsonl", "--batches", "3"}),
+                  "eval: --batches is not for conversations");
     spill(place / "in.txt", std::string(200, 'x') + "\n");
     check_refused(place.run({"chat", "--model", "m", "--chat-template", "plain"},
                             {.stdin_from = (place / "in.txt").string()}),
