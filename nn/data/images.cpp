@@ -5,6 +5,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/delimited.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/file_kind.h>
 #include <tapestry/nn/data/image_files.h>
@@ -187,6 +188,7 @@ void read_pixel_columns(const fs::path& file, ImageReading& to) {
     std::optional<ImageColumns> columns;
     std::optional<std::size_t> named;
     PixelFields fields;
+    std::vector<std::string> unquoted;
     std::int64_t line = 0;
     for (std::string_view rest = whole; !rest.empty();) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -194,7 +196,13 @@ void read_pixel_columns(const fs::path& file, ImageReading& to) {
         rest.remove_prefix(std::min(end + 1, rest.size()));
         const std::string place = fmt::format("{}:{}", name, ++line);
         if (bare_field(text).empty()) continue;
-        split_line(text, separator, fields);
+        if (separator == ',' && text.find('"') != text.npos) {  // a label may have commas
+            unquoted = DelimitedText(name, text, line).next_record(separator, true);
+            fields.assign(unquoted.begin(), unquoted.end());
+            for (std::string_view& field : fields) field = bare_field(field);
+        } else {
+            split_line(text, separator, fields);
+        }
         if (line == 1 && is_header(fields)) {
             named = named_label(fields, to, place);
             continue;

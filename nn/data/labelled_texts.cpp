@@ -4,6 +4,8 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/delimited.h>
+#include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/permutation.h>
 
 #include <fmt/core.h>
@@ -20,61 +22,31 @@ namespace {
 constexpr std::string_view kLabel = "__label__";
 constexpr std::string_view kBlank = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(kBlank);
-    if (begin == text.npos) return {};
-    return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
-}
-
 struct Labelled {
     std::string label, text;
     std::int64_t line = 0;
 };
 
-// A place in a text, for reading it line by line or field by field.
-struct Reading {
-    std::string name;  ///< of the file, for messages
-    std::string_view text;
-    std::size_t at = 0;
-    std::int64_t line = 0;  ///< of the latest record, counted from 1
-    std::int64_t next = 1;  ///< line of the next
-
-    bool is_done() const { return at >= text.size(); }
-
-    template <class... Args>
-    [[noreturn]] void wrong(fmt::format_string<Args...> format, Args&&... args) const {
-        fail<IoError>("{}:{}: {}", name, line, fmt::format(format, std::forward<Args>(args)...));
-    }
-
-    std::string_view next_line() {
-        line = next++;
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string_view found = text.substr(at, end - at);
-        at = end + 1;
-        return found;
-    }
-};
-
 // ---- __label__NAME text -------------------------------------------------------------------------
 
-std::vector<Labelled> read_prefixed(Reading& from) {
+std::vector<Labelled> read_prefixed(DelimitedText& from) {
     std::vector<Labelled> all;
     while (!from.is_done()) {
-        std::string_view rest = trimmed(from.next_line());
+        std::string_view rest = without_blanks(from.next_line());
         if (rest.empty()) continue;
-        Labelled one{.label = {}, .text = {}, .line = from.line};
+        Labelled one{.label = {}, .text = {}, .line = from.place().line};
         while (rest.starts_with(kLabel)) {
             if (!one.label.empty()) {
-                from.wrong("has several labels; a text needs exactly one");
+                from.place().wrong("has several labels; a text needs exactly one");
             }
             const std::size_t end = std::min(rest.find_first_of(kBlank), rest.size());
             one.label = rest.substr(kLabel.size(), end - kLabel.size());
-            if (one.label.empty()) from.wrong("{} without a name", kLabel);
-            rest = trimmed(rest.substr(end));
+            if (one.label.empty()) from.place().wrong("{} without a name", kLabel);
+            rest = without_blanks(rest.substr(end));
         }
         if (one.label.empty()) {
-            from.wrong("has no label; a line begins with {}NAME (or name the file .csv or .tsv)",
-                       kLabel);
+            from.place().wrong(
+                "has no label; a line begins with {}NAME (or name the file .csv or .tsv)", kLabel);
         }
         one.text = rest;
         all.push_back(std::move(one));
@@ -83,45 +55,6 @@ std::vector<Labelled> read_prefixed(Reading& from) {
 }
 
 // ---- columns ------------------------------------------------------------------------------------
-
-// A quoted field, from after its opening quote to after its closing one.
-std::string quoted_field(Reading& from) {
-    std::string field;
-    for (;;) {
-        const std::size_t end = from.text.find('"', from.at);
-        if (end == from.text.npos) from.wrong("a quote is not closed");
-        const std::string_view part = from.text.substr(from.at, end - from.at);
-        from.next += std::count(part.begin(), part.end(), '\n');
-        field += part;
-        from.at = end + 1;
-        if (from.at >= from.text.size() || from.text[from.at] != '"') return field;
-        field += '"';  // two of them are one
-        ++from.at;
-    }
-}
-
-// The fields of the next record.
-std::vector<std::string> next_record(Reading& from, char separator, bool has_quotes) {
-    from.line = from.next;
-    std::vector<std::string> fields;
-    for (;;) {
-        std::string field;
-        if (has_quotes && !from.is_done() && from.text[from.at] == '"') {
-            ++from.at;
-            field = quoted_field(from);
-        }
-        const std::size_t end = std::min(
-            {from.text.find(separator, from.at), from.text.find('\n', from.at), from.text.size()});
-        field += from.text.substr(from.at, end - from.at);
-        const bool ends = end == from.text.size() || from.text[end] == '\n';
-        from.at = end + 1;
-        if (ends && field.ends_with('\r')) field.pop_back();
-        fields.push_back(std::move(field));
-        if (!ends) continue;
-        ++from.next;
-        return fields;
-    }
-}
 
 struct Columns {
     std::size_t label = 0, text = 1, count = 2;
@@ -139,30 +72,30 @@ std::optional<Columns> named_columns(std::vector<std::string> first) {
     return columns;
 }
 
-std::vector<Labelled> read_columns(Reading& from, char separator, bool has_quotes) {
+std::vector<Labelled> read_columns(DelimitedText& from, char separator, bool has_quotes) {
     std::vector<Labelled> all;
     std::optional<Columns> columns;
     while (!from.is_done()) {
-        std::vector<std::string> fields = next_record(from, separator, has_quotes);
-        if (fields.size() == 1 && trimmed(fields[0]).empty()) continue;
+        std::vector<std::string> fields = from.next_record(separator, has_quotes);
+        if (fields.size() == 1 && without_blanks(fields[0]).empty()) continue;
         if (!columns) {
             const auto named = named_columns(fields);
             columns = named.value_or(Columns());
             if (named) continue;
         }
         if (fields.size() != columns->count) {
-            from.wrong(
+            from.place().wrong(
                 "has {}, expected {}: a label and a text, or the columns of a first line "
                 "with the names label and text",
                 pluralize(std::ssize(fields), "field"), columns->count);
         }
-        all.push_back({std::string(trimmed(fields[columns->label])),
-                       std::string(trimmed(fields[columns->text])), from.line});
+        all.push_back({std::string(without_blanks(fields[columns->label])),
+                       std::string(without_blanks(fields[columns->text])), from.place().line});
     }
     return all;
 }
 
-std::vector<Labelled> read_all(const std::filesystem::path& file, Reading& from) {
+std::vector<Labelled> read_all(const std::filesystem::path& file, DelimitedText& from) {
     if (file.extension() == ".csv") return read_columns(from, ',', true);
     if (file.extension() == ".tsv") return read_columns(from, '\t', false);
     return read_prefixed(from);
@@ -190,7 +123,7 @@ std::vector<std::int64_t> LabelledTexts::counts() const {
 LabelledTexts read_labelled_texts(const std::filesystem::path& file,
                                   const std::vector<std::string>& known) {
     const std::string whole = read_text(file);
-    Reading from{.name = utf8::printable(file.string()), .text = whole};
+    DelimitedText from(utf8::printable(file.string()), whole);
     std::vector<Labelled> all = read_all(file, from);
     std::map<std::string, std::int64_t> ids;
     LabelledTexts result{.labels = known, .texts = {}, .targets = {}, .hash = {}};
@@ -202,20 +135,20 @@ LabelledTexts read_labelled_texts(const std::filesystem::path& file,
         ids[result.labels[i]] = static_cast<std::int64_t>(i);
     }
     for (Labelled& one : all) {
-        from.line = one.line;
-        if (one.label.empty()) from.wrong("the label is empty");
-        if (one.text.empty()) from.wrong("the text is empty");
+        from.place().line = one.line;
+        if (one.label.empty()) from.place().wrong("the label is empty");
+        if (one.text.empty()) from.place().wrong("the text is empty");
         const auto found = ids.find(one.label);
         if (found == ids.end()) {
-            from.wrong("label {} is not one of the model's {}", utf8::quoted(one.label),
-                       ids.size());
+            from.place().wrong("label {} is not one of the model's {}", utf8::quoted(one.label),
+                               ids.size());
         }
         result.targets.push_back(found->second);
         result.texts.push_back(std::move(one.text));
     }
     require<IoError>(result.labels.size() >= 2,
-                     "{}: a classifier needs at least 2 labels, and this file has {}", from.name,
-                     result.labels.size());
+                     "{}: a classifier needs at least 2 labels, and this file has {}",
+                     from.place().name, result.labels.size());
     result.hash = hash_of_texts(result);
     return result;
 }

@@ -5,6 +5,8 @@
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/delimited.h>
+#include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/text.h>
 
 #include <fmt/core.h>
@@ -20,50 +22,17 @@ namespace {
 
 using Fields = std::vector<std::string_view>;
 
-std::string_view without_blanks(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r";
-    const std::size_t begin = text.find_first_not_of(kBlanks);
-    if (begin == text.npos) return {};
-    return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
-
-Fields fields_of(std::string_view line) {
-    Fields fields;
-    for (;;) {
-        const std::size_t end = line.find('\t');
-        fields.push_back(without_blanks(line.substr(0, end)));
-        if (end == line.npos) return fields;
-        line.remove_prefix(end + 1);
-    }
-}
-
 struct PairColumns {
     std::size_t source = 0, target = 1, count = 2;
 };
 
 // The columns that a first line names, if it does.
 std::optional<PairColumns> columns_named(const Fields& first) {
-    const auto place = [&first](std::string_view name) {
-        const auto found = std::find_if(first.begin(), first.end(), [&](std::string_view field) {
-            return column_name(field) == name;
-        });
-        return static_cast<std::size_t>(found - first.begin());
-    };
-    const PairColumns columns{place("source"), place("target"), first.size()};
+    const PairColumns columns{place_of_column(first, "source"), place_of_column(first, "target"),
+                              first.size()};
     if (columns.source == first.size() || columns.target == first.size()) return std::nullopt;
     return columns;
 }
-
-// A place in a file, for messages.
-struct PlaceInFile {
-    std::string name;
-    std::int64_t line = 0;
-
-    template <class... Args>
-    [[noreturn]] void wrong(fmt::format_string<Args...> format, Args&&... args) const {
-        fail<IoError>("{}:{}: {}", name, line, fmt::format(format, std::forward<Args>(args)...));
-    }
-};
 
 TextPair pair_from_json(std::string_view line, const PlaceInFile& place) {
     try {
@@ -123,7 +92,7 @@ TextPairs read_text_pairs(const std::filesystem::path& file) {
         if (is_json) {
             all.pairs.push_back(pair_from_json(line, place));
         } else {
-            const Fields fields = fields_of(line);
+            const Fields fields = tab_fields(line);
             if (!columns) {
                 const auto named = columns_named(fields);
                 columns = named.value_or(PairColumns());
@@ -147,7 +116,7 @@ bool names_source_and_target(const std::filesystem::path& file) {
     std::string line;
     if (!std::getline(from, line)) return false;
     if (line.starts_with(utf8::kByteOrderMark)) line.erase(0, utf8::kByteOrderMark.size());
-    if (extension == ".tsv") return columns_named(fields_of(line)).has_value();
+    if (extension == ".tsv") return columns_named(tab_fields(line)).has_value();
     try {
         const JsonTree tree(line);
         return tree.root().find("source").has_value() && tree.root().find("target").has_value();

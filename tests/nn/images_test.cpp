@@ -121,6 +121,12 @@ TEST_CASE("images: a folder per class, and what is wrong there") {
 TEST_CASE("images: rows of a label and pixels") {
     const test::Scratch scratch;
     const auto csv = scratch / "a.csv", tsv = scratch / "a.tsv";
+    test::spill(csv, "label,1x1,1x2,2x1,2x2\n\"b, c\",\"0\",1,2,\" 255\"\r\n\"d\",1,2,3,4\n");
+    const ImagesByClass quoted = read_images_by_class(csv);
+    CHECK_EQ(quoted.labels, std::vector<std::string>{"b, c", "d"});
+    CHECK_EQ(quoted.images.image(0)[3], 255);
+    test::spill(csv, "1,2,3,4,5\n\"b,2,3,4,5\n");
+    refused(csv, csv.string() + ":2: a quote is not closed");
     test::spill(csv, "label,1x1,1x2,2x1,2x2\n7,0,1,2,255\r\n\n\"b\",3,4,5,6\n");
     const ImagesByClass all = read_images_by_class(csv);
     CHECK(all.images.size == ImageSize{2, 2, 1});
