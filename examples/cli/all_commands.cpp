@@ -13,6 +13,8 @@ void add_commands(Options& app) {
     add_eval(app);
     add_classify(app);
     add_translate(app);
+    add_answer(app);
+    add_predict(app);
     add_fill(app);
     add_export(app);
     add_merge(app);

@@ -18,6 +18,8 @@ void add_chat(Options& app);
 void add_eval(Options& app);
 void add_classify(Options& app);
 void add_translate(Options& app);
+void add_answer(Options& app);
+void add_predict(Options& app);
 void add_fill(Options& app);
 void add_export(Options& app);
 void add_merge(Options& app);

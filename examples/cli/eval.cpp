@@ -6,20 +6,29 @@
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/answer/answer_task.h>
 #include <tapestry/nn/train/chat/chat_scores.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/mask/mask_task.h>
+#include <tapestry/nn/train/table/table_task.h>
 #include <tapestry/nn/train/translate/translate_task.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace tapestry::cli {
 namespace {
 
 struct EvalSettings {
     TrainingConfig config;  ///< model, text and data
-    std::string pairs;
-    std::string images;
+    std::string pairs, images, questions, table;
     std::string tokens;
     Split split = Split::all;
     EvaluateOptions options{.batches = 200, .batch = 12};
@@ -29,84 +38,128 @@ struct EvalSettings {
     bool json = false;
 };
 
-int eval_classifier(const EvalSettings& s) {
-    require(!s.config.text.empty(), "eval: a classifier needs --text, a file with labels");
-    require(
-        s.split == Split::all,
-        "eval: --split is for language models; a classifier is measured on all texts of --text");
-    const std::unique_ptr<ClassifyTask> task = load_classify_task(s.config.start);
-    const ClassificationScores scores =
-        task->score(read_labelled_texts(s.config.text, task->labels()));
-    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.text));
-    return kSuccess;
-}
-
-int eval_image_classifier(const EvalSettings& s) {
-    require(!s.images.empty(),
-            "eval: an image classifier needs --images, a directory or file of images by class");
-    require(s.split == Split::all,
-            "eval: --split is for language models; a classifier is measured on all --images");
-    const std::unique_ptr<ImageTask> task = load_image_task(s.config.start);
-    const ClassificationScores scores = task->score(
-        read_images_by_class(s.images, {.size = task->size(), .labels = task->labels()}));
-    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.images));
-    return kSuccess;
-}
-
-int eval_masked(const EvalSettings& s) {
-    require(s.tokens.empty() && s.pairs.empty(),
-            "eval: a model of masked tokens needs --text or --data");
-    const std::unique_ptr<MaskTask> task = load_mask_task(s.config.start);
-    const MaskScores scores = task->score(s.config, s.split, s.options, s.config.seed);
-    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, data_name(s.config)));
-    return kSuccess;
-}
-
-int eval_translator(const EvalSettings& s) {
-    const std::string& file = s.pairs.empty() ? s.config.text : s.pairs;
-    require(!file.empty(), "eval: an encoder-decoder needs --pairs, a file of pairs");
-    require(s.split == Split::all,
-            "eval: --split is for language models; an encoder-decoder is measured on all pairs of "
-            "--text");
-    const std::unique_ptr<TranslateTask> task = load_translate_task(s.config.start);
-    const TranslationScores scores = task->score(read_text_pairs(file), s.translate, s.bleu);
-    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, file));
+template <class Scores>
+int show_scores(const EvalSettings& s, const Scores& scores, const std::string& of) {
+    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, of));
     return kSuccess;
 }
 
 int eval_chat(const EvalSettings& s) {
-    require(s.split == Split::all && s.config.test_fraction == 0,
-            "eval: --split and --test-fraction are for texts; conversations are all measured");
-    const ChatScores scores = evaluate_on_chat(s.config);
-    s.json ? print_json(to_json(scores)) : print("{}", to_text(scores, s.config.data));
-    return kSuccess;
+    return show_scores(s, evaluate_on_chat(s.config), s.config.data);
 }
 
-int run_eval(const EvalSettings& s) {
-    set_num_threads(s.threads);
-    if (s.tokens.empty()) {
-        const ModelKind kind = model_kind(s.config.start);
-        require(s.pairs.empty() || kind == ModelKind::transformer,
-                "eval: --pairs is for an encoder-decoder; {} holds another model",
-                utf8::printable(s.config.start));
-        require(s.images.empty() || kind == ModelKind::image_classifier,
-                "eval: --images is for an image classifier; {} holds another model",
-                utf8::printable(s.config.start));
-        if (kind == ModelKind::classifier) return eval_classifier(s);
-        if (kind == ModelKind::image_classifier) return eval_image_classifier(s);
-        if (kind == ModelKind::masked) return eval_masked(s);
-        if (kind == ModelKind::transformer) return eval_translator(s);
-    }
-    const bool is_chat = s.tokens.empty() && s.config.is_chat();
-    require(is_chat || (s.config.chat_template.empty() && s.config.chat_system.empty()),
-            "eval: --chat-template and --chat-system are for conversations, which --data "
-            "FILE.jsonl names");
-    if (is_chat) return eval_chat(s);
+int eval_language_model(const EvalSettings& s) {
     const Evaluation one = s.tokens.empty()
                                ? evaluate_on_text(s.config, s.split, s.options, s.config.seed)
                                : evaluate_on_tokens(s.config.start, s.tokens);
     s.json ? print_json(to_json(one)) : print("{}\n", to_text(one));
     return kSuccess;
+}
+
+int eval_classifier(const EvalSettings& s) {
+    const std::unique_ptr<ClassifyTask> task = load_classify_task(s.config.start);
+    return show_scores(s, task->score(read_labelled_texts(s.config.text, task->labels())),
+                       s.config.text);
+}
+
+int eval_image_classifier(const EvalSettings& s) {
+    const std::unique_ptr<ImageTask> task = load_image_task(s.config.start);
+    const ImagesByClass images =
+        read_images_by_class(s.images, {.size = task->size(), .labels = task->labels()});
+    return show_scores(s, task->score(images), s.images);
+}
+
+int eval_masked(const EvalSettings& s) {
+    const std::unique_ptr<MaskTask> task = load_mask_task(s.config.start);
+    return show_scores(s, task->score(s.config, s.split, s.options, s.config.seed),
+                       data_name(s.config));
+}
+
+int eval_translator(const EvalSettings& s) {
+    const std::string& file = s.pairs.empty() ? s.config.text : s.pairs;
+    const std::unique_ptr<TranslateTask> task = load_translate_task(s.config.start);
+    return show_scores(s, task->score(read_text_pairs(file), s.translate, s.bleu), file);
+}
+
+int eval_answers(const EvalSettings& s) {
+    const std::unique_ptr<AnswerTask> task = load_answer_task(s.config.start);
+    return show_scores(s, task->score(read_questions(s.questions, AnswersRead::texts)),
+                       s.questions);
+}
+
+int eval_table(const EvalSettings& s) {
+    const std::unique_ptr<TableTask> task = load_table_task(s.config.start);
+    const Table table = task->read(s.table, true);
+    return task->labels().empty() ? show_scores(s, task->regression_scores(table), s.table)
+                                  : show_scores(s, task->classification_scores(table), s.table);
+}
+
+/// How a kind of model is measured, and which options that reads besides --model, --threads and
+/// --json; the first `files` of them name the examples, one of which must be given.
+struct Measurement {
+    ModelKind kind;
+    const char* phrase;
+    int (*run)(const EvalSettings& s);
+    std::vector<const char*> options;
+    std::size_t files = 1;
+};
+
+/// Conversations, which a language model answers.
+const Measurement& chat_measurement() {
+    static const Measurement chat{ModelKind::language_model,
+                                  "a language model and --data are conversations",
+                                  eval_chat,
+                                  {"--data", "--chat-template", "--chat-system"}};
+    return chat;
+}
+
+const std::vector<Measurement>& measurements() {
+    static const std::vector<Measurement> all{
+        {ModelKind::language_model,
+         "a language model",
+         eval_language_model,
+         {"--text", "--data", "--tokens", "--batches", "--split", "--test-fraction", "--seed"},
+         3},
+        {ModelKind::classifier, "a text classifier", eval_classifier, {"--text"}},
+        {ModelKind::transformer,
+         "an encoder-decoder",
+         eval_translator,
+         {"--pairs", "--text", "--beam", "--bleu-tokens"},
+         2},
+        {ModelKind::image_classifier, "an image classifier", eval_image_classifier, {"--images"}},
+        {ModelKind::masked,
+         "a model of masked tokens",
+         eval_masked,
+         {"--text", "--data", "--batches", "--split", "--test-fraction", "--seed"},
+         2},
+        {ModelKind::span_reader, "a model that points at answers", eval_answers, {"--questions"}},
+        {ModelKind::table, "a network for tables", eval_table, {"--table"}}};
+    return all;
+}
+
+int run_eval(const EvalSettings& s, const Options& o) {
+    set_num_threads(s.threads);
+    const ModelKind kind = model_kind(s.config.start);
+    const auto& all = measurements();
+    const bool is_chat = kind == ModelKind::language_model && s.config.is_chat();
+    const Measurement& one =
+        is_chat ? chat_measurement()
+                : *std::find_if(all.begin(), all.end(),
+                                [&](const Measurement& each) { return each.kind == kind; });
+    const auto files = one.options.begin() + static_cast<std::ptrdiff_t>(one.files);
+    const std::string examples = fmt::format("{}", fmt::join(one.options.begin(), files, " or "));
+    for (const OptionValue& option : o.values()) {
+        const bool is_for_all =
+            option.name == "--model" || option.name == "--threads" || option.name == "--json";
+        const bool is_read = is_for_all || std::find(one.options.begin(), one.options.end(),
+                                                     option.name) != one.options.end();
+        require(is_read || !option.given, "eval: {} is {}, measured on {}; {} does not apply",
+                utf8::printable(s.config.start), one.phrase, examples, option.name);
+    }
+    require(
+        std::any_of(one.options.begin(), files, [&](const char* file) { return o.given(file); }),
+        "eval: {} is {}; it needs {}", utf8::printable(s.config.start), one.phrase, examples);
+    return one.run(s);
 }
 
 }  // namespace
@@ -115,7 +168,8 @@ void add_eval(Options& app) {
     auto s = std::make_shared<EvalSettings>();
     Options& o = app.subcommand(
         "eval",
-        "Measure a trained model: its loss on a text, a classifier's accuracy, translations");
+        "Measure a trained model: its loss on a text, a classifier's accuracy, translations, "
+        "answers, predictions for a table");
     o.example("--model runs/book --text other.txt");
     add_model_directory(o, s->config.start);
     Option text =
@@ -125,6 +179,12 @@ void add_eval(Options& app) {
                           "For an encoder-decoder: file of pairs, as for `tapestry train`");
     Option images = o.text("--images", s->images,
                            "For an image classifier: images by class, as for `tapestry train`");
+    Option questions = o.text("--questions", s->questions,
+                              "For a model that points at answers: questions, as for `tapestry "
+                              "train`");
+    Option table =
+        o.text("--table", s->table,
+               "For a network for tables: a table with the columns that it learned from");
     const Option data = o.text(
         "--data", s->config.data,
         "Data made by `tapestry tokenize`, instead of a text; or conversations (*.jsonl), as "
@@ -151,19 +211,14 @@ void add_eval(Options& app) {
     text.excludes(data);
     pairs.excludes(text).excludes(data);
     images.excludes(text).excludes(pairs).excludes(data);
+    questions.excludes(text).excludes(pairs).excludes(images).excludes(data);
+    table.excludes(text).excludes(pairs).excludes(images).excludes(questions).excludes(data);
     tokens.excludes(text).excludes(pairs).excludes(images).excludes(data);
     tokens.excludes(batches).excludes(split);
-    o.require_any({"--text", "--data", "--pairs", "--images", "--tokens"});
     o.seed(s->config.seed, "Seed for choosing the sequences");
     o.threads(s->threads);
     add_json(o, s->json);
-    o.run([s, &o] {
-        for (const char* const option : {"--batches", "--beam", "--bleu-tokens"}) {
-            require(!s->config.is_chat() || !o.given(option),
-                    "eval: {} is not for conversations, which are all measured", option);
-        }
-        return run_eval(*s);
-    });
+    o.run([s, &o] { return run_eval(*s, o); });
 }
 
 }  // namespace tapestry::cli

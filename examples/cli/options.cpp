@@ -2,9 +2,14 @@
 
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/nn/models/model_registry.h>
+#include <tapestry/nn/train/checkpoints.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 namespace tapestry::cli {
 
@@ -78,6 +83,45 @@ TrainingRecipe recipe_of(const Options& options) {
         }
     }
     return recipe;
+}
+
+std::string read_interval(const std::string& text, CheckpointOptions& to) {
+    const bool seconds = text.ends_with('s');
+    const char* end = text.data() + text.size() - (seconds ? 1 : 0);
+    std::int64_t number = -1;
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stop != end || number < 0 || number > 1000000000) {
+        return fmt::format("'{}' must be a number of steps (500) or seconds (30s)", text);
+    }
+    to.written = number > 0;
+    to.every_steps = seconds ? 0 : number;
+    to.every_seconds = seconds ? static_cast<double>(number) : 0;
+    return {};
+}
+
+std::string kind_with_fields(const std::vector<std::string>& fields) {
+    const auto has = [](const ModelConfig& config, const std::string& name) {
+        bool found = false;
+        const auto look = [&](const auto& one) { found = found || name == one.name; };
+        std::visit([&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(look); },
+                   config);
+        return found;
+    };
+    const auto& rows = model_rows();
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ModelRow& each) {
+        return std::all_of(fields.begin(), fields.end(),
+                           [&](const std::string& field) { return has(each.defaults, field); });
+    });
+    return row == rows.end() ? rows.front().name : row->name;
+}
+
+std::string read_weights(const std::string& type, ComputeType& to) {
+    if (type == "int8") {
+        return "int8 is for `tapestry sample`: a step changes a weight by less than the distance "
+               "between two int8 numbers, so rounding would undo it";
+    }
+    to = type == "bf16" ? ComputeType::bf16 : ComputeType::f32;
+    return type == name_of_value(to) ? "" : type + " is not a type for training weights";
 }
 
 }  // namespace tapestry::cli

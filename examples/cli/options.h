@@ -12,6 +12,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
+
+namespace tapestry {
+struct CheckpointOptions;
+}
 
 namespace tapestry::cli {
 
@@ -26,6 +31,15 @@ void group_train_options(Options& options);
 
 /// Options for how tokens are chosen: --temperature to --repeat-last.
 void add_sampling_options(Options& options, SampleOptions& to);
+/// Parses "500" steps or "30s"; "0" means never. Returns an error message, or an empty string.
+std::string read_interval(const std::string& text, CheckpointOptions& to);
+
+/// The name of the first kind of model that has all these fields; the default if none has.
+std::string kind_with_fields(const std::vector<std::string>& fields);
+
+/// Returns why weights of this type cannot be trained, or an empty string.
+std::string read_weights(const std::string& type, ComputeType& to);
+
 /// --json.
 void add_json(Options& options, bool& json);
 

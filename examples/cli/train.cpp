@@ -7,24 +7,27 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/nn/data/questions.h>
 #include <tapestry/nn/data/text_pairs.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/distributed/mpi.h>
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/metrics_file.h>
+#include <tapestry/nn/train/task.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace tapestry::cli {
 namespace {
@@ -37,7 +40,7 @@ struct TrainSettings {
     std::string kind = model_rows().front().name;
     std::vector<ModelConfig> models;  ///< of each kind, with the options that it declared first
     std::string pairs;
-    std::string images;
+    std::string images, questions, table;
     std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 0;
@@ -188,21 +191,6 @@ int run_training(TrainSettings s) {
 
 // ---- options
 
-// Parses "500" steps or "30s"; "0" means never. Returns an error message, or an empty string.
-std::string read_interval(const std::string& text, CheckpointOptions& to) {
-    const bool seconds = text.ends_with('s');
-    const char* end = text.data() + text.size() - (seconds ? 1 : 0);
-    std::int64_t number = -1;
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || stop != end || number < 0 || number > 1000000000) {
-        return fmt::format("'{}' must be a number of steps (500) or seconds (30s)", text);
-    }
-    to.written = number > 0;
-    to.every_steps = seconds ? 0 : number;
-    to.every_seconds = seconds ? static_cast<double>(number) : 0;
-    return {};
-}
-
 void add_checkpoint_options(Options& o, TrainSettings& s) {
     CheckpointOptions& checkpoints = s.options.checkpoints;
     o.flag("--resume", s.run.resume,
@@ -235,16 +223,6 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
         .without_default();
 }
 
-// Returns why weights of this type cannot be trained, or an empty string.
-std::string read_weights(const std::string& type, ComputeType& to) {
-    if (type == "int8") {
-        return "int8 is for `tapestry sample`: a step changes a weight by less than the distance "
-               "between two int8 numbers, so rounding would undo it";
-    }
-    to = type == "bf16" ? ComputeType::bf16 : ComputeType::f32;
-    return type == name_of_value(to) ? "" : type + " is not a type for training weights";
-}
-
 // Options for the fields of all kinds of model, which share those of the same name.
 void add_models(Options& o, TrainSettings& s) {
     const Option kind = o.choice("--kind", s.kind, model_names(),
@@ -268,30 +246,52 @@ void add_models(Options& o, TrainSettings& s) {
         .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
 }
 
-// An option whose files say the task.
-void read_files_of(const Options& o, RunRequest& run, const std::string& files, const char* option,
-                   const char* task) {
-    require(!o.given("--task") || run.config.task == task, "train: {} is for --task {}, got {}",
-            option, task, run.config.task);
-    run.config.text = files;
-    run.config.task = task;
-    run.given.emplace_back("text");
-    if (!o.given("--task")) run.given.emplace_back("task");
+// Options whose files say the task.
+struct FilesOption {
+    const char* name;
+    const char* task;
+    std::string TrainSettings::*files;
+};
+constexpr FilesOption kFiles[] = {{"--pairs", "translate", &TrainSettings::pairs},
+                                  {"--images", "image", &TrainSettings::images},
+                                  {"--questions", "answer", &TrainSettings::questions},
+                                  {"--table", "table", &TrainSettings::table}};
+
+bool files_say_task(const Options& o) {
+    return std::any_of(std::begin(kFiles), std::end(kFiles),
+                       [&](const FilesOption& one) { return o.given(one.name); });
 }
 
 // Sets the task if the files determine it.
 void read_task(const Options& o, TrainSettings& s) {
     RunRequest& run = s.run;
-    if (!s.pairs.empty()) return read_files_of(o, run, s.pairs, "--pairs", "translate");
-    if (!s.images.empty()) return read_files_of(o, run, s.images, "--images", "image");
-    if (o.given("--task") || o.given("--kind") || !names_source_and_target(run.config.text)) return;
-    run.config.task = "translate";
+    for (const FilesOption& one : kFiles) {
+        if (!o.given(one.name)) continue;
+        require(!o.given("--task") || run.config.task == one.task,
+                "train: {} is for --task {}, got {}", one.name, one.task, run.config.task);
+        run.config.text = s.*one.files;
+        run.config.task = one.task;
+        run.given.emplace_back("text");
+        if (!o.given("--task")) run.given.emplace_back("task");
+        return;
+    }
+    if (o.given("--task") || o.given("--kind")) return;
+    const bool are_pairs = names_source_and_target(run.config.text);
+    const bool are_questions = !are_pairs && names_passage_and_question(run.config.text);
+    if (!are_pairs && !are_questions) return;
+    run.config.task = are_pairs ? "translate" : "answer";
     if (!run.resume && run.fork.empty()) run.given.emplace_back("task");
     if (launched_rank() > 0) return;
-    say(
-        fmt::format("{} has the columns source and target: --task translate (--task text reads it "
-                    "as a text)\n",
-                    utf8::printable(run.config.text)));
+    say(fmt::format("{} has the columns {}: --task {} (--task text reads it as a text)\n",
+                    utf8::printable(run.config.text),
+                    are_pairs ? "source and target" : "passage and question", run.config.task));
+}
+
+// The option that names the examples of the task that was given.
+std::string wanted_files(const Options& o, const TrainSettings& s) {
+    if (!o.given("--task") && !o.given("--kind")) return "--text";
+    const char* const task = o.given("--task") ? s.run.config.task.c_str() : model_row(s.kind).task;
+    return task_row(task).files;
 }
 
 // The model's configuration, and what was given on the command line.
@@ -306,7 +306,12 @@ void read_models(const Options& o, TrainSettings& s) {
             },
             one);
     }
-    if (!o.given("--kind")) s.kind = kind_for_task(run.config.task);
+    if (!o.given("--kind")) {
+        const bool is_known = o.given("--task") || run.config.task != "text";
+        const bool continues = run.resume || !run.fork.empty();
+        s.kind =
+            continues && !is_known ? kind_with_fields(of_models) : kind_for_task(run.config.task);
+    }
     run.config.set_model(model_of_kind(s.kind, s.models, of_models));
     if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
     if (o.given("--model") && o.given("--context")) {  // the model keeps its own
@@ -315,12 +320,35 @@ void read_models(const Options& o, TrainSettings& s) {
         std::erase(of_models, "context");
     }
     if (o.given("--kind")) run.given.emplace_back("kind");
-    const bool files_say_it = !s.pairs.empty() || !s.images.empty();
-    if (o.given("--kind") && !o.given("--task") && !files_say_it) {
+    if (o.given("--kind") && !o.given("--task") && !files_say_task(o)) {
         run.config.task = model_row(s.kind).task;
         run.given.emplace_back("task");
     }
     run.given.insert(run.given.end(), of_models.begin(), of_models.end());
+}
+
+// The options that name what to learn from; `s` lives as long as they.
+void add_files(Options& o, const std::shared_ptr<TrainSettings>& s) {
+    o.text("--pairs", s->pairs,
+           "File of pairs to learn from, SOURCE<tab>TARGET in each line, or .jsonl with \"source\" "
+           "and \"target\"; means --task translate");
+    o.text("--images", s->images,
+           "Images by class: a directory with a folder per class (PGM, PPM), a .csv or .tsv (label "
+           "and pixels), or an IDX file, as MNIST's; means --task image");
+    o.text("--questions", s->questions,
+           "Questions about passages, PASSAGE<tab>QUESTION<tab>ANSWER in each line, or .jsonl with "
+           "\"passage\", \"question\" and \"answer\"; means --task answer");
+    o.text("--table", s->table,
+           "Table to learn from, a .csv or .tsv whose first line names its columns; means --task "
+           "table");
+    const std::vector<const char*> files{"--text",   "--data",      "--pairs",
+                                         "--images", "--questions", "--table"};
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) o.option(files[i]).excludes(o.option(files[j]));
+    }
+    o.require_any(
+        {"--text", "--data", "--pairs", "--images", "--questions", "--table", "--resume", "--fork"},
+        [s, &o] { return wanted_files(o, *s); });
 }
 
 }  // namespace
@@ -329,25 +357,15 @@ void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
-    Options& o =
-        app.subcommand("train", "Train a language model on a text, a classifier, or a translator");
+    Options& o = app.subcommand("train",
+                                "Train a language model on a text, a classifier, a translator, or "
+                                "a model of another task");
     o.example("--text book.txt --out runs/book --steps 2000",
               "Tasks:\n" + tasks_text() + "Optimisers, their options and defaults:\n" +
                   optimizers_text() + "Kinds of model, their options and defaults:\n" +
                   models_text());
     add_fields(o, config, {"recipe", "task", "text", "data", "chat_template", "chat_system"});
-    o.text("--pairs", s->pairs,
-           "File of pairs to learn from, SOURCE<tab>TARGET in each line, or .jsonl with \"source\" "
-           "and \"target\"; means --task translate");
-    o.text("--images", s->images,
-           "Images by class: a directory with a folder per class (PGM, PPM), a .csv or .tsv (label "
-           "and pixels), or an IDX file, as MNIST's; means --task image");
-    o.option("--text").excludes(o.option("--data"));
-    o.option("--pairs").excludes(o.option("--text")).excludes(o.option("--data"));
-    for (const char* other : {"--text", "--data", "--pairs"}) {
-        o.option("--images").excludes(o.option(other));
-    }
-    o.require_any({"--text", "--data", "--pairs", "--images", "--resume", "--fork"});
+    add_files(o, s);
     o.text("--out", s->run.out, "Directory for the model").required();
     add_fields(o, config, {"start", "train_only"});
     add_models(o, *s);

@@ -286,12 +286,13 @@ Option Options::threads(int& value) {
     return count("--threads", value, "Threads; default: one per core", {1, 1024}).without_default();
 }
 
-void Options::require_any(const std::vector<std::string>& names) {
-    app_.callback([this, names] {
+void Options::require_any(const std::vector<std::string>& names,
+                          const std::function<std::string()>& wanted) {
+    app_.callback([this, names, wanted] {
         for (const std::string& name : names) {
             if (given(name)) return;
         }
-        throw CLI::RequiredError(names.front());
+        throw CLI::RequiredError(wanted ? wanted() : names.front());
     });
 }
 

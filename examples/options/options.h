@@ -116,8 +116,9 @@ public:
     Option seed(std::uint64_t& value, const std::string& description);
     /// --threads.
     Option threads(int& value);
-    /// Requires at least one of these; an error names the first.
-    void require_any(const std::vector<std::string>& names);
+    /// Requires at least one of these; an error names the first, or what `wanted` says.
+    void require_any(const std::vector<std::string>& names,
+                     const std::function<std::string()>& wanted = {});
 
     const std::string& name() const { return name_; }
     /// Throws std::invalid_argument if `name` was never declared.

@@ -6,6 +6,8 @@ int main(int argc, char** argv) {
     using namespace tapestry::examples;
     TaskCommand command("answers", "where in a text the answer to a question begins and ends",
                         kAnswersOptions, 0.9);
+    command.add_file("--questions", "passage\tquestion\tanswer\tstart", draw_question_line, 8000,
+                     500);
     return command.run(argc, argv, [](const TaskOptions& options) {
         const AnswerScores scores = learn_answers(options);
         fmt::print(

@@ -38,33 +38,44 @@ void TaskCommand::add_out(const std::string& description) {
 }
 
 void TaskCommand::add_pairs(DrawPair draw, std::int64_t to_learn, std::int64_t held_out) {
+    const auto line = [draw = std::move(draw)](bool is_test, Generator& generator) {
+        const Pair pair = draw(is_test, generator);
+        return fmt::format("{}\t{}", pair.source, pair.target);
+    };
+    add_file("--pairs", "source\ttarget", line, to_learn, held_out);
+}
+
+void TaskCommand::add_file(const std::string& option, const std::string& columns, DrawLine draw,
+                           std::int64_t to_learn, std::int64_t held_out) {
+    columns_ = columns;
+    what_ = option.substr(2);
     draw_ = std::move(draw);
     to_learn_ = to_learn;
     held_out_ = held_out;
-    options.text("--pairs", pairs_,
-                 "Instead of training: write train.tsv and test.tsv into this directory, for "
-                 "`tapestry train --pairs`");
+    options.text(option, directory_,
+                 fmt::format("Instead of training: write train.tsv and test.tsv into this "
+                             "directory, for `tapestry train {}`",
+                             option));
 }
 
-int TaskCommand::write_pairs() const {
-    make_directories(pairs_);
+int TaskCommand::write_files() const {
+    make_directories(directory_);
     for (const bool is_test : {false, true}) {
         Generator generator(is_test ? 1 : task_.seed);
-        std::string lines = "source\ttarget\n";
+        std::string lines = columns_ + "\n";
         for (std::int64_t i = 0; i < (is_test ? held_out_ : to_learn_); ++i) {
-            const Pair pair = draw_(is_test, generator);
-            lines += fmt::format("{}\t{}\n", pair.source, pair.target);
+            lines += draw_(is_test, generator) + "\n";
         }
-        const auto file = std::filesystem::path(pairs_) / (is_test ? "test.tsv" : "train.tsv");
+        const auto file = std::filesystem::path(directory_) / (is_test ? "test.tsv" : "train.tsv");
         write_file_atomically(file, lines);
-        fmt::print("{}: {} pairs\n", file.string(), is_test ? held_out_ : to_learn_);
+        fmt::print("{}: {} {}\n", file.string(), is_test ? held_out_ : to_learn_, what_);
     }
     return cli::kSuccess;
 }
 
 int TaskCommand::run(int argc, char** argv, const std::function<Score(const TaskOptions&)>& learn) {
     options.run([&] {
-        if (!pairs_.empty()) return write_pairs();
+        if (!directory_.empty()) return write_files();
         if (threads_ > 0) set_num_threads(threads_);
         const Score score = learn(task_);
         fmt::print("{} of {} held out right ({:.2f} %)\n", score.right, score.of,

@@ -61,16 +61,16 @@ TokenIds TextData::ids(Split split) const {
     return ids_;
 }
 
-void TextData::check_context(std::int64_t context) const {
-    require(context >= 1, "{}: context must be at least 1, got {}", name_, context);
+void TextData::check_context(std::int64_t context, std::string_view what) const {
+    require(context >= 1, "{}: {} must be at least 1, got {}", name_, what, context);
     const std::int64_t validation = size(Split::validation);
     const bool fits =
         std::min(train_size_, validation) > context && (test_size_ == 0 || test_size_ > context);
     const std::string test = test_size_ == 0 ? "" : fmt::format(" and {} for testing", test_size_);
     require(fits,
-            "{}: too short: {} tokens for training and {} for validation{}; a context of {} needs "
-            "more than {} in each (a longer text, or a smaller context)",
-            name_, train_size_, validation, test, context, context);
+            "{}: too short: {} tokens for training and {} for validation{}; a {} of {} needs more "
+            "than {} in each (a longer text, or a smaller {})",
+            name_, train_size_, validation, test, what, context, context, what);
 }
 
 void TextData::check_fits(Split split, std::int64_t context) const {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tapestry {
@@ -80,8 +81,8 @@ public:
     std::int64_t size(Split split) const { return ids(split).size(); }
 
     /// Throws ValueError, with the sizes, unless each part (except an empty test part) holds a
-    /// sequence of `context` ids and the next id. Call it before training.
-    void check_context(std::int64_t context) const;
+    /// sequence of `context` ids and the next id; `what` names the size. Call it before training.
+    void check_context(std::int64_t context, std::string_view what = "context") const;
 
     /// `batch` sequences of `context` ids, chosen according to `order`. The choice depends only on
     /// the generator, so its state determines the next batch: random order draws from it; epoch

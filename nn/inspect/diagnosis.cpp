@@ -141,7 +141,10 @@ bool has_done_well(const RunFacts& f) {
            f.val.value < f.lowest_val.value + 0.01;
 }
 
-bool was_better(const RunFacts& f) { return f.lowest_val.step < f.val.step; }
+// A loss above guessing is no place to stop.
+bool was_better(const RunFacts& f) {
+    return f.lowest_val.step < f.val.step && !(f.lowest_val.value > f.guessing);
+}
 
 bool memorises(const RunFacts& f) {
     if (f.val.step == 0 || !known(f.recent)) return false;

@@ -103,6 +103,8 @@ ModelKind kind_of(const ModelRow& row) {
     if (row.make != nullptr) return ModelKind::language_model;
     if (std::holds_alternative<BagConfig>(row.defaults)) return ModelKind::classifier;
     if (std::holds_alternative<MaskedLanguageModelConfig>(row.defaults)) return ModelKind::masked;
+    if (std::holds_alternative<SpanConfig>(row.defaults)) return ModelKind::span_reader;
+    if (std::holds_alternative<TableConfig>(row.defaults)) return ModelKind::table;
     return std::holds_alternative<VisionTransformerConfig>(row.defaults)
                ? ModelKind::image_classifier
                : ModelKind::transformer;
@@ -230,6 +232,12 @@ std::unique_ptr<MaskedLanguageModel> make_model(const MaskedLanguageModelConfig&
 std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& config,
                                               const SavedFiles& files) {
     return make(config, files, [&] { return std::make_unique<VisionTransformer>(config); });
+}
+std::unique_ptr<SpanReader> make_model(const SpanConfig& config, const SavedFiles& files) {
+    return make(config, files, [&] { return std::make_unique<SpanReader>(config); });
+}
+std::unique_ptr<TableNetwork> make_model(const TableConfig& config, const SavedFiles& files) {
+    return make(config, files, [&] { return std::make_unique<TableNetwork>(config); });
 }
 
 void load_weights(const SavedFiles& files, const Module& model) {

@@ -10,6 +10,8 @@
 #include <tapestry/nn/models/bag/bag.h>
 #include <tapestry/nn/models/language_model.h>
 #include <tapestry/nn/models/masked_language_model.h>
+#include <tapestry/nn/models/span/span_reader.h>
+#include <tapestry/nn/models/table/table_network.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 
@@ -83,6 +85,8 @@ std::unique_ptr<MaskedLanguageModel> make_model(const MaskedLanguageModelConfig&
                                                 const SavedFiles& files);
 std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& config,
                                               const SavedFiles& files);
+std::unique_ptr<SpanReader> make_model(const SpanConfig& config, const SavedFiles& files);
+std::unique_ptr<TableNetwork> make_model(const TableConfig& config, const SavedFiles& files);
 
 /// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
 /// IoError as fill_parameters and check_all_used do.

@@ -30,6 +30,7 @@ CommonSettings common_settings(const ModelConfig& config) {
             if constexpr (requires { c.classes; }) all.vocab = c.classes;
             if constexpr (requires { c.vocab; }) all.vocab = c.vocab;
             if constexpr (requires { c.target_vocab; }) all.vocab = c.target_vocab;
+            if constexpr (requires { c.max_answer; }) all.vocab = c.max_length;
             return all;
         },
         config);
@@ -207,7 +208,22 @@ std::vector<ModelRow> rows_of_tasks() {
                     "in BERT",
          .defaults = MaskedLanguageModelConfig{.max_length = 64, .dropout = 0, .deviation = 0.05},
          .make = nullptr,
-         .task = "mask"}};
+         .task = "mask"},
+        {.name = "span",
+         .title = "Span reader",
+         .phrase = "a model that points at answers",
+         .summary = "for --task answer: an encoder reads a question and a passage, and points at "
+                    "the first and last token of the answer, as BERT does",
+         .defaults = SpanConfig{},
+         .make = nullptr,
+         .task = "answer"},
+        {.name = "table",
+         .title = "Network for tables",
+         .phrase = "a network for tables",
+         .summary = "for --task table: numbers, and categories as vectors, through hidden layers",
+         .defaults = TableConfig{},
+         .make = nullptr,
+         .task = "table"}};
 }
 
 }  // namespace

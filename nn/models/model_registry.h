@@ -16,6 +16,8 @@
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/models/llama/llama_config.h>
 #include <tapestry/nn/models/masked_language_model_config.h>
+#include <tapestry/nn/models/span/span_config.h>
+#include <tapestry/nn/models/table/table_config.h>
 #include <tapestry/nn/models/transformer_config.h>
 #include <tapestry/nn/models/vision_transformer_config.h>
 
@@ -34,12 +36,13 @@ class LanguageModel;
 /// The configuration of a model of any kind that a task trains (nn/train/task.h). Each has the
 /// functions parameter_count, training_bytes and step_flops, and each language model's has the
 /// fields of CommonSettings.
-using ModelConfig = std::variant<GPTConfig, LlamaConfig, BagConfig, TransformerConfig,
-                                 VisionTransformerConfig, MaskedLanguageModelConfig>;
+using ModelConfig =
+    std::variant<GPTConfig, LlamaConfig, BagConfig, TransformerConfig, VisionTransformerConfig,
+                 MaskedLanguageModelConfig, SpanConfig, TableConfig>;
 
-/// The settings that all language models have. Of another model, `context` is 1 (of
-/// masked tokens: the longest sequence), what it has no
-/// field for is 0, and `vocab` is the number of its classes, or of the tokens that it writes.
+/// The settings that all language models have. Of another model, `context` is 1 (of masked tokens:
+/// the longest sequence), what it has no field for is 0, and `vocab` is the number of its classes,
+/// of the tokens that it writes, or of the places that it may point at.
 struct CommonSettings {
     std::int64_t vocab = 0;                  ///< V, tokens in the vocabulary
     std::int64_t context = 0;                ///< maximum number of tokens that it sees

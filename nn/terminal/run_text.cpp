@@ -14,7 +14,7 @@
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/run_directory.h>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -92,14 +92,21 @@ std::string sweep_text(const std::vector<std::string>& directories) {
 }
 
 std::string runs_text(const std::vector<RunSummary>& runs) {
-    const std::vector<std::string> names = differing_options(runs);
+    constexpr std::size_t kMost = 5;  // options in columns, so that a line fits a terminal
+    std::vector<std::string> names = differing_options(runs), others;
+    if (names.size() > kMost) {
+        others.assign(names.begin() + kMost, names.end());
+        names.resize(kMost);
+    }
     std::vector<std::vector<std::string>> rows{{"run"}};
     rows[0].insert(rows[0].end(), names.begin(), names.end());
     rows[0].insert(rows[0].end(), {"loss", "lowest validation loss", "state", "disk"});
     for (const RunSummary& run : runs) {
         std::vector<std::string>& row =
             rows.emplace_back(std::vector{terminal::label_of(run.name, 40)});
-        for (const std::string& name : names) row.push_back(utf8::printable(run.option(name)));
+        for (const std::string& name : names) {
+            row.push_back(terminal::label_of(run.option(name), 20));
+        }
         row.push_back(run.steps == 0 ? "" : fmt::format("{:.4f}", run.loss));
         row.push_back(run.lowest.step > 0
                           ? fmt::format("{:.4f} at step {}", run.lowest.value, run.lowest.step)
@@ -107,7 +114,9 @@ std::string runs_text(const std::vector<RunSummary>& runs) {
         row.push_back(fmt::format("{} at step {}", run.state, run.steps));
         row.push_back(bytes_text(static_cast<std::uint64_t>(run.bytes)));
     }
-    return terminal::text_table(rows, std::string(names.size() + 5, 'l'));
+    const std::string table = terminal::text_table(rows, std::string(names.size() + 5, 'l'));
+    if (others.empty()) return table;
+    return table + fmt::format("also different, see --csv: {}\n", fmt::join(others, ", "));
 }
 
 }  // namespace tapestry

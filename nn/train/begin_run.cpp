@@ -79,6 +79,7 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
             "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
+    check_task_options_given(r.config.task, r.given);
     check_lora_given(r);
     check_chat_given(r);
     check_outside_images(r);

@@ -42,9 +42,15 @@ const char* predicted_by(const ModelConfig& config) {
                 requires { model.classes; } && !requires { model.vocab; }) {
                 name = "classes";
             }
+            if constexpr (requires { model.max_answer; }) name = "places";
             return name;
         },
         config);
+}
+
+// ln(vocabulary), or of a number 1, the loss of its mean: losses are in units of its variance.
+double loss_of_guessing(std::int64_t vocab) {
+    return vocab == 0 ? 1 : std::log(static_cast<double>(vocab));
 }
 
 }  // namespace
@@ -54,7 +60,7 @@ LossWatch::LossWatch(const TrainingConfig& config)
       warmup_(config.warmup),
       of_(predicted_by(config.model_config())),
       lr_(config.lr),
-      watch_(config.steps, config.clip, std::log(static_cast<double>(vocab_))) {}
+      watch_(config.steps, config.clip, loss_of_guessing(vocab_)) {}
 
 bool LossWatch::has_risen() const {
     const RunFacts& f = watch_.facts();
@@ -78,16 +84,18 @@ std::string LossWatch::concern() const {
         return fmt::format("the loss fell to {:.4f} by step {} and has risen to {:.4f}: {}",
                            f.lowest.value, f.lowest.step, f.recent, remedy());
     }
+    const std::string guessing =
+        vocab_ == 0 ? "always the mean" : fmt::format("guessing one of {} {}", vocab_, of_);
     const std::string text =
-        fmt::format("the {} is {:.4f}, while guessing one of {} {} would give {:.4f}",
-                    evaluated ? "validation loss" : "loss", loss, vocab_, of_, f.guessing);
+        fmt::format("the {} is {:.4f}, while {} would give {:.4f}",
+                    evaluated ? "validation loss" : "loss", loss, guessing, f.guessing);
     if (has_risen()) {
         return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, f.lowest.value,
                            f.lowest.step, remedy());
     }
     if (evaluated && f.recent < f.guessing - kNoise) {
         return fmt::format(
-            "{}; on the text it learns from it is {:.4f}: more text, fewer steps or dropout may "
+            "{}; on what it learns from it is {:.4f}: more data, fewer steps or dropout may "
             "help",
             text, f.recent);
     }

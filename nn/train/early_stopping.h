@@ -66,7 +66,7 @@ public:
     void add(const StepMetrics& metrics) { watch_.add(metrics); }
 
     /// One line on why the result may be of no use, with numbers and possible remedies: the loss
-    /// (on held-out text, if it was evaluated) is above ln(vocabulary), or the training loss rose
+    /// (on held-out text, if it was evaluated) is above that of guessing, or the training loss rose
     /// again by more than a quarter of what it had gained over that. Empty if neither holds.
     std::string concern() const;
 

@@ -32,6 +32,11 @@ void check_names(const std::vector<std::string>& overrides) {
     }
 }
 
+// Which parameters there are: the state of a run fits no others.
+bool decides_parameters(std::string_view field) {
+    return field == "lora" || field == "lora_targets" || field == "target";
+}
+
 // Collects the differences that are allowed.
 class Differences {
 public:
@@ -41,6 +46,11 @@ public:
     /// Throws unless the two are equal or an override allows the difference.
     void check(const std::string& what, const std::string& stored, const std::string& now) {
         if (stored == now) return;
+        require(
+            !decides_parameters(what),
+            "{}: {} was {} and is now {}, whose parameters the run's state does not have; start "
+            "a new run",
+            name_, what, utf8::printable(stored), now);
         require(contains(options_.overrides, what),
                 "{}: {} was {} and is now {}; --override {} continues anyway, with other steps "
                 "than an uninterrupted run",

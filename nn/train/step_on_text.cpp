@@ -5,10 +5,12 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/train/answer/answer_task.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/mask/mask_task.h>
 #include <tapestry/nn/train/recipe.h>
+#include <tapestry/nn/train/table/table_task.h>
 
 #include <fmt/core.h>
 
@@ -158,6 +160,49 @@ StepOnText step_of_image_classifier(const std::string& directory, const std::str
             .image = task->page_image(batch, 0)};
 }
 
+// ---- a model that points at answers reads a passage and a question ------------------------------
+
+StepOnText step_of_span_reader(const std::string& directory, const std::string& prompt,
+                               const std::string& answer) {
+    const std::size_t cut = prompt.find_last_of("\t\n");
+    require(cut != prompt.npos,
+            "inspect: {} answers questions; --prompt is the passage and, after a tab or in the "
+            "last line, the question",
+            shown(directory));
+    const std::shared_ptr<AnswerTask> task = load_answer_task(directory);
+    const Batch batch = task->batch_of(prompt.substr(0, cut), prompt.substr(cut + 1), answer);
+    const std::vector<std::string> tokens = task->texts(batch, 0);
+    return {
+        .directory = directory,
+        .prompt = {},
+        .model = {task, &task->model()},
+        .loss = [task, batch] { return task->loss(batch).mean; },
+        .products = product_dtype(task->model_config()),
+        .predicted = fmt::format("an answer's two ends predicted, among {} tokens", tokens.size()),
+        .texts = {{.queries = tokens}},
+        .name_of = [task](std::int64_t id) { return task->name_of(id); }};
+}
+
+// ---- a network for tables reads the row that the prompt names -----------------------------------
+
+StepOnText step_of_table(const std::string& directory, const std::string& file) {
+    const std::shared_ptr<TableTask> task = load_table_task(directory);
+    const Table table = task->read(file, true);
+    require(table.rows() == 1,
+            "inspect: {} has {} rows; --prompt names a table with one, its target included",
+            shown(file), table.rows());
+    const Batch batch = task->batch_of(table);
+    return {.directory = directory,
+            .prompt = {},
+            .model = {task, &task->model()},
+            .loss = [task, batch] { return task->loss(batch).mean; },
+            .products = product_dtype(task->model_config()),
+            .predicted = fmt::format("one {} predicted, from {} columns", task->symbol(),
+                                     task->texts(batch, 0).size()),
+            .texts = {{.queries = task->texts(batch, 0)}},
+            .name_of = [task](std::int64_t id) { return task->name_of(id); }};
+}
+
 }  // namespace
 
 std::vector<std::string> token_texts(const Tokenizer& tokenizer,
@@ -204,6 +249,18 @@ StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                 "inspect: {} is an image classifier; it needs --target, the class",
                 shown(directory));
         return step_of_image_classifier(directory, prompt, *target);
+    }
+    if (kind == ModelKind::span_reader) {
+        require(target.has_value(), "inspect: {} answers questions; it needs --target, the answer",
+                shown(directory));
+        return step_of_span_reader(directory, prompt, *target);
+    }
+    if (kind == ModelKind::table) {
+        require(!target.has_value(),
+                "inspect: {} is a network for tables; the table that --prompt names has the "
+                "target; leave out --target",
+                shown(directory));
+        return step_of_table(directory, prompt);
     }
     require(target.has_value(),
             "inspect: {} is an encoder-decoder; it needs --target, the text to write",

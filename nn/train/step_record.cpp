@@ -21,14 +21,19 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batches are only token ids
 
-void write_rows(JsonWriter& json, const Tensor& ids) {
-    const auto all = ids.to_vector<std::int64_t>();
-    const auto length = static_cast<std::size_t>(ids.size(1));
+template <class T>
+void write_rows_of(JsonWriter& json, const Tensor& x) {
+    const auto all = x.to_vector<T>();
+    const auto length = static_cast<std::size_t>(x.size(1));
     json.array([&] {
         for (std::size_t at = 0; at < all.size(); at += length) {
             json.value(std::span(all).subspan(at, length));
         }
     });
+}
+
+void write_rows(JsonWriter& json, const Tensor& x) {
+    x.dtype() == DType::f64 ? write_rows_of<double>(json, x) : write_rows_of<std::int64_t>(json, x);
 }
 
 void write(JsonWriter& json, const RecordedBatch& b) {
@@ -40,16 +45,19 @@ void write(JsonWriter& json, const RecordedBatch& b) {
     });
 }
 
-using CheckBatch = std::function<void(const Batch&)>;
+// What a batch in a file must be.
+struct CheckBatch {
+    std::function<void(const Batch&)> check;
+    bool has_real_numbers = false;  // else ids
+};
 
-// i64 [B, T]
-Tensor ids_from(const JsonNode& json) {
-    std::vector<std::vector<std::int64_t>> rows;
-    for (const JsonNode& row : json.elements()) {
-        rows.push_back(row.get<std::vector<std::int64_t>>());
-    }
+// [B, T]
+template <class T>
+Tensor rows_from(const JsonNode& json) {
+    std::vector<std::vector<T>> rows;
+    for (const JsonNode& row : json.elements()) rows.push_back(row.get<std::vector<T>>());
     require(!rows.empty() && !rows[0].empty(), "a batch without tokens");
-    std::vector<std::int64_t> all;
+    std::vector<T> all;
     for (const auto& row : rows) {
         require(row.size() == rows[0].size(), "sequences of {} and {} tokens in a batch",
                 rows[0].size(), row.size());
@@ -60,10 +68,11 @@ Tensor ids_from(const JsonNode& json) {
 }
 
 RecordedBatch batch_from(const JsonNode& json, const CheckBatch& check) {
-    RecordedBatch b{.batch = {ids_from(json.at("inputs")), ids_from(json.at("targets"))},
+    const auto rows = check.has_real_numbers ? rows_from<double> : rows_from<std::int64_t>;
+    RecordedBatch b{.batch = {rows(json.at("inputs")), rows(json.at("targets"))},
                     .seed = json.get<std::uint64_t>("seed"),
                     .offset = json.get<std::uint64_t>("offset")};
-    check(b.batch);
+    check.check(b.batch);
     return b;
 }
 
@@ -143,12 +152,13 @@ RecordedStep read_checked(const fs::path& directory, const CheckBatch& check,
 
 RecordedStep read_step(const fs::path& directory, const ModelConfig& config,
                        RecordedOutcome& outcome) {
-    const CheckBatch check = [&](const Batch& batch) { check_ids_of_batch(batch, config); };
+    const CheckBatch check{[&](const Batch& batch) { check_ids_of_batch(batch, config); }};
     return read_checked(directory, check, outcome);
 }
 
 RecordedStep read_step(const fs::path& directory, const Task& task, RecordedOutcome& outcome) {
-    const CheckBatch check = [&](const Batch& batch) { task.check_batch(batch); };
+    const CheckBatch check{[&](const Batch& batch) { task.check_batch(batch); },
+                           task.has_real_batches()};
     return read_checked(directory, check, outcome);
 }
 

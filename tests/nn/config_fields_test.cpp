@@ -205,4 +205,6 @@ TEST_CASE("config fields: docs/modules.md has the fields of models as they are l
     has_table_of(TransformerConfig());
     has_table_of(VisionTransformerConfig());
     has_table_of(MaskedLanguageModelConfig());
+    has_table_of(SpanConfig());
+    has_table_of(TableConfig());
 }

@@ -139,6 +139,10 @@ TEST_CASE("diagnosis: other ruins") {
     CHECK_EQ(rule_of(heart), "memorises");
     CHECK_EQ(diagnose(heart).command,
              "tapestry train --text 'a b.txt' --lr 0.001 --out m-2 --steps 200");
+    heart.lowest_val.value = 4.9;  // worse than guessing: no place to stop
+    CHECK_EQ(rule_of(heart), "memorises");
+    CHECK_EQ(diagnose(heart).command, "");
+    CHECK_EQ(diagnose(heart).advice, "use more text or dropout");
     RunFacts constant = facts(300, [](double) { return 0.01; });
     constant.counting = 0.01;
     CHECK_EQ(rule_of(constant), "constant_text");

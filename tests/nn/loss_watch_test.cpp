@@ -50,8 +50,8 @@ TEST_CASE("loss watch: above the loss of guessing") {
         200, [](double) { return 0.05; }, 5);
     CHECK(
         by_heart.starts_with("the validation loss is 5.0000, while guessing one of 65 tokens would "
-                             "give 4.1744; on the text it learns from it is 0.05"));
-    CHECK(by_heart.ends_with(": more text, fewer steps or dropout may help"));
+                             "give 4.1744; on what it learns from it is 0.05"));
+    CHECK(by_heart.ends_with(": more data, fewer steps or dropout may help"));
     TrainingConfig config;
     config.set_model(VisionTransformerConfig{.classes = 10});
     LossWatch watch(config);

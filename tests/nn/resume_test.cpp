@@ -187,6 +187,12 @@ TEST_CASE("resume: a setting that differs must be allowed, and is reported with 
     says(refused({"seed"}, {}, [](auto& c) { c.seed = 2; }), "seed was 1337 and is now 2");
     says(refused({"batch"}, {"lr"}, [](auto& c) { c.batch = 5; }), "batch was 4 and is now 5");
     says(refused({"dim"}, {}, [](auto& c) { c.model.dim = 32; }), "dim was 16 and is now 32");
+    says(
+        refused({"lora"}, {}, [](auto& c) { c.lora = 4; }),
+        "lora was 0 and is now 4, whose parameters the run's state does not have; start a new run");
+    says(
+        refused({"lora"}, {"lora"}, [](auto& c) { c.lora = 4; }),
+        "lora was 0 and is now 4, whose parameters the run's state does not have; start a new run");
     says(refused({}, {"speed"}, [](auto&) {}), "--override speed: unknown name");
     CHECK_EQ(refused({"lr", "batch"}, {}, [](auto&) {}), "no error");
     CHECK_EQ(refused({}, {}, [](auto& c) { c.lr = 0.5; }), "no error");  // not given

@@ -97,13 +97,56 @@ TrainingConfig mask_config(const test::RunPlace& place) {
     return config;
 }
 
+// Where one of two balls is.
+TrainingConfig answer_config(const test::RunPlace& place) {
+    const char* const colours[] = {"red", "blue", "green"};
+    const char* const places[] = {"box", "old car", "room", "bag"};
+    std::string lines;
+    for (int i = 0; i < 80; ++i) {
+        const char* const where = places[i * 3 % 4];
+        lines +=
+            fmt::format("{} of {} is in the {} , {} is not\twhere is {} of {} ?\t{}\n",
+                        colours[i % 3], i, where, colours[(i + 1) % 3], colours[i % 3], i, where);
+    }
+    test::spill(place.text, lines);
+    TrainingConfig config = place.config();
+    config.task = "answer";
+    config.set_model(SpanConfig{
+        .max_length = 40, .max_answer = 8, .dim = 16, .heads = 2, .layers = 1, .pieces = 300});
+    return config;
+}
+
+// Two numbers, one of which is missing at times, and a category: what kind of row it is. One row is
+// in a file of its own.
+TrainingConfig table_config(const test::RunPlace& place) {
+    std::string lines = "x,size,colour,kind\n";
+    for (int i = 0; i < 90; ++i) {
+        const int kind = i * 7 % 3;
+        lines += fmt::format("{},{},{},{}\n", kind + i % 10 / 8.0,
+                             i % 6 == 0 ? "" : std::to_string(i * i % 17),
+                             (i + kind) % 4 == 0 ? "red" : "blue", kind == 2 ? "odd" : "even");
+    }
+    test::spill(place.text, lines);
+    test::spill(place.text.string() + ".one.csv", "x,size,colour,kind\n1.5,,red,even\n");
+    TrainingConfig config = place.config();
+    config.task = "table";
+    config.set_model(
+        TableConfig{.target = "kind", .dim = 16, .hidden_layers = 1, .category_dim = 3});
+    return config;
+}
+
 const std::map<std::string, SmallTask>& small_tasks() {
     static const std::map<std::string, SmallTask> all{
         {"text", {.config = text_config, .prompt = "abc d"}},
         {"classify", {.config = classify_config, .prompt = "odd number", .target = "odd"}},
         {"translate", {.config = translate_config, .prompt = "27", .target = "2 7"}},
         {"image", {.config = image_config, .prompt = "@/down/7.pgm", .target = "down"}},
-        {"mask", {.config = mask_config, .prompt = "ab[MASK] d", .target = "abc d"}}};
+        {"mask", {.config = mask_config, .prompt = "ab[MASK] d", .target = "abc d"}},
+        {"answer",
+         {.config = answer_config,
+          .prompt = "red of 3 is in the bag , blue is not\twhere is red of 3 ?",
+          .target = "bag"}},
+        {"table", {.config = table_config, .prompt = "@.one.csv"}}};
     return all;
 }
 

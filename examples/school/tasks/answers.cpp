@@ -158,6 +158,18 @@ Exercise draw_exercise(bool held_out, Generator& generator) {
     return e;
 }
 
+std::string draw_question_line(bool held_out, Generator& generator) {
+    const Exercise e = draw_exercise(held_out, generator);
+    const auto joined = [&e](std::size_t begin, std::size_t end) {
+        std::string text;
+        for (std::size_t i = begin; i < end; ++i) text += (i == begin ? "" : " ") + e.words[i];
+        return text;
+    };
+    const std::size_t before = joined(0, e.begin).size();
+    return fmt::format("{}\t{}\t{}\t{}", joined(0, e.question), joined(e.question, e.words.size()),
+                       joined(e.begin, e.last + 1), before + (e.begin > 0 ? 1 : 0));
+}
+
 AnswerScores learn_answers(const TaskOptions& options) {
     Generator generator(options.seed), for_test(1);
     std::vector<Exercise> learnt, asked;

@@ -18,6 +18,10 @@ struct Exercise {
 /// a place.
 Exercise draw_exercise(bool held_out, Generator& generator);
 
+/// The same as a line of a file: text, question, answer, and the character where the answer begins,
+/// between tabs.
+std::string draw_question_line(bool held_out, Generator& generator);
+
 struct AnswerScores {
     Score exact;  ///< held-out questions with both ends right
     Score begin;  ///< with the beginning right

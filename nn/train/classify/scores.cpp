@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/classify/scores.h>
 
+#include <tapestry/core/error.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -79,12 +80,35 @@ void ClassificationScores::add(const std::vector<std::int64_t>& targets,
     loss = before == 0 ? 0 : sum_of_losses / before;
 }
 
+ClassificationScores ClassificationScores::of_baseline() const {
+    ClassificationScores all(labels);
+    const auto found = std::find(labels.begin(), labels.end(), baseline);
+    require(found != labels.end(), "scores: the baseline {} is no label", utf8::quoted(baseline));
+    const auto id = static_cast<std::size_t>(found - labels.begin());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (occurring[i] > 0) all.add(i, id, occurring[i]);
+    }
+    return all;
+}
+
+namespace {
+
+std::string baseline_text(const ClassificationScores& scores) {
+    if (scores.baseline.empty()) return {};
+    const ClassificationScores always = scores.of_baseline();
+    return fmt::format(
+        "always {}, the most frequent in training: accuracy {:.4f}, macro F1 {:.4f}\n",
+        utf8::quoted(scores.baseline, 40), always.accuracy(), always.macro_f1());
+}
+
+}  // namespace
+
 std::string to_text(const ClassificationScores& scores, const std::string& of) {
     constexpr std::size_t kMost = 20;
     return fmt::format("accuracy {:.4f}, macro F1 {:.4f}, loss {:.4f} over {} of {}\n",
                        scores.accuracy(), scores.macro_f1(), scores.loss,
                        pluralize(scores.count(), scores.what), utf8::printable(of)) +
-           (scores.labels.size() > kMost ? "" : confusion_text(scores));
+           baseline_text(scores) + (scores.labels.size() > kMost ? "" : confusion_text(scores));
 }
 
 std::string to_json(const ClassificationScores& scores) {
@@ -94,6 +118,12 @@ std::string to_json(const ClassificationScores& scores) {
         json.member("accuracy", scores.accuracy());
         json.member("macro_f1", scores.macro_f1());
         json.member("loss", scores.loss);
+        if (!scores.baseline.empty()) {
+            const ClassificationScores always = scores.of_baseline();
+            json.member("baseline", scores.baseline);
+            json.member("baseline_accuracy", always.accuracy());
+            json.member("baseline_macro_f1", always.macro_f1());
+        }
         json.member("labels", scores.labels);
         std::vector<double> f1;
         for (std::size_t i = 0; i < scores.labels.size(); ++i) f1.push_back(scores.f1(i));

@@ -30,6 +30,8 @@ struct ClassificationScores : ClassCounts {
     std::vector<std::string> labels;  ///< names, by id
     std::string what = "text";        ///< what has the labels: a text, an image
     double loss = 0;                  ///< mean cross-entropy in nats
+    /// The label that was most frequent in training, to compare with; empty: there is none.
+    std::string baseline = {};
 
     /// No predictions yet.
     explicit ClassificationScores(std::vector<std::string> names = {});
@@ -40,17 +42,19 @@ struct ClassificationScores : ClassCounts {
     void add(const std::vector<std::int64_t>& targets, std::span<const double> probabilities);
     /// f1(Average::macro).
     double macro_f1() const { return f1(Average::macro); }
+    /// The same counts if `baseline` had been predicted for all.
+    ClassificationScores of_baseline() const;
 };
 
-/// Some lines: "accuracy 0.9750, macro F1 0.9684, loss 0.0812 over 200 texts of mail.txt", and the
-/// confusion of at most 20 labels.
+/// Some lines: "accuracy 0.9750, macro F1 0.9684, loss 0.0812 over 200 texts of mail.txt", the
+/// baseline's if there is one, and the confusion of at most 20 labels.
 std::string to_text(const ClassificationScores& scores, const std::string& of);
 
 /// One JSON object; "confusion" lists [label, predicted, texts] by ids.
 std::string to_json(const ClassificationScores& scores);
 
 /// For a report: the losses on the held-out part of guessing, and of counting the labels of the
-/// part to learn from. Both by id; `what` is "text" or "image".
+/// part to learn from. Both by id; `what` is "text", "image" or "row".
 std::vector<ExpectedLoss> losses_without_looking(const std::vector<std::int64_t>& train,
                                                  const std::vector<std::int64_t>& held_out,
                                                  std::string_view what);

@@ -338,9 +338,11 @@ std::string ImageTask::amounts() const {
 
 std::string ImageTask::shape_text() const {
     const VisionTransformerConfig& c = model_->config();
-    return fmt::format("{}, {}, dim {}, {} patches of {} x {} pixels", pluralize(c.layers, "layer"),
+    const std::int64_t patches = (c.height / c.patch) * (c.width / c.patch);
+    return fmt::format("{}, {}, dim {}, {} of {} x {} pixels", pluralize(c.layers, "layer"),
                        pluralize(c.heads, "head"), c.dim,
-                       (c.height / c.patch) * (c.width / c.patch), c.patch, c.patch);
+                       patches == 1 ? "1 patch" : fmt::format("{} patches", patches), c.patch,
+                       c.patch);
 }
 
 std::vector<ExpectedLoss> ImageTask::expected_losses() const {

@@ -66,7 +66,7 @@ std::unique_ptr<Task> MaskTask::begin(TrainingConfig& config, TaskStart start, G
     require(config.sequence <= made.max_length,
             "train: --sequence {} is more than the model's --max-length {}", config.sequence,
             made.max_length);
-    data.check_context(config.context());
+    data.check_context(config.context(), "sequence");
     check_memory(config);
     LoadedMaskedModel model{std::make_unique<MaskedLanguageModel>(made, weights),
                             std::move(corpus.tokenizer)};
@@ -214,7 +214,7 @@ MaskScores MaskTask::score(const TrainingConfig& config, Split split,
     const Corpus corpus = read_corpus(config, load_tokenizer(directory));
     const TextData data = split_corpus(corpus, config);
     const std::int64_t length = model_->config().max_length;
-    data.check_context(length);
+    data.check_context(length, "sequence");
     Generator generator = stream(seed, Stream::evaluation);
     MaskScores scores{.unit = std::string(tokenizer_->unit())};
     MeanLoss mean;

@@ -1,0 +1,256 @@
+// Tables: the files and their columns, scores, runs that learn classes and numbers, and what is
+// refused.
+#include <tapestry/nn/data/table.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/session.h>
+#include <tapestry/nn/train/table/table_task.h>
+#include <tapestry/nn/train/training_run.h>
+#include <tapestry/tests/nn/small_run.h>
+
+#include <cmath>
+
+using namespace tapestry;
+using doctest::Approx;
+using test::check_message;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+struct TablePlace : test::RunPlace {
+    std::filesystem::path csv = scratch / "t.csv";
+
+    Table read(const std::string& lines, const TableOptions& options = {}) const {
+        test::spill(csv, lines);
+        return read_table(csv, options);
+    }
+    TrainingConfig config(const std::string& target, std::int64_t classes_of = 0) const {
+        TrainingConfig config{.task = "table", .text = csv.string()};
+        TableConfig model{.target = target, .dim = 16, .hidden_layers = 1, .category_dim = 4};
+        if (classes_of > 0) model.categories = {target};
+        config.set_model(model);
+        config.batch = 32;
+        config.steps = 300;
+        config.warmup = 10;
+        config.lr = 0.01;
+        config.eval_every = 300;
+        return config;
+    }
+};
+
+// y = 3 x + 5 where kind is "up", and 5 - 3 x where it is "down"; 8 where x is missing.
+std::string slopes() {
+    std::string text = "x,kind,y\n";
+    for (int i = 0; i < 400; ++i) {
+        const double x = (i * 37 % 101) / 50.0 - 1;
+        const bool up = i * 7 % 3 != 0;
+        const bool is_missing = i % 10 == 3;
+        text += fmt::format("{},{},{}\n", is_missing ? "" : fmt::format("{}", x),
+                            up ? "up" : "down", is_missing ? 8 : 5 + (up ? 3 : -3) * x);
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("tables: columns of numbers and of categories, with missing values") {
+    const TablePlace place;
+    const Table table = place.read(
+        "name,size, kind ,code\n\"Smith, A.\",1.5,b,1\nx,NA,,2\n\ny,-2e3,\"say \"\"b\"\"\",?\n",
+        {.categories = {"code"}});
+    REQUIRE_EQ(table.columns.size(), 4);
+    CHECK_EQ(table.rows(), 3);
+    CHECK_EQ(table.find("name")->texts, Strings{"Smith, A.", "x", "y"});
+    const TableColumn& size = *table.find("size");
+    CHECK(size.is_number);
+    CHECK_EQ(size.numbers[0], 1.5);
+    CHECK(std::isnan(size.numbers[1]));
+    CHECK_EQ(size.numbers[2], -2000);
+    CHECK_EQ(table.find("kind")->texts, Strings{"b", "", "say \"b\""});
+    CHECK_EQ(table.find("code")->texts, Strings{"1", "2", ""});
+    CHECK_EQ(table.place(2), (place.csv.string() + ":5"));
+    CHECK(table.find("none") == nullptr);
+    CHECK_EQ(place.read("a,b\n1e-999,2\n").find("a")->numbers[0], 0);
+    CHECK_EQ(place.read("a;b\n1;2\n").find("b")->numbers[0], 2);
+    CHECK_EQ(place.read("a\n1\n\n3\n").rows(), 3);  // one column: an empty line is a missing value
+    const Table some = place.read("a,b,c\n1,2,3\n", {.ignore = {"b"}});
+    CHECK_EQ(some.columns.size(), 2);
+    const Table known =
+        place.read("c,b,a\n1,2,x\n", {.known = {{"a", false}, {"c", true}, {"d", true, true}}});
+    REQUIRE_EQ(known.columns.size(), 2);
+    CHECK_EQ(known.columns[0].name, "c");
+    for (const char* missing : {"", "?", "NA", "n/a", "NaN", "NULL"}) {
+        CHECK(is_missing_value(missing));
+    }
+    for (const char* value : {"0", "none", "nano", "nulls", "-"}) {
+        CHECK_FALSE(is_missing_value(value));
+    }
+}
+
+TEST_CASE("tables: what is refused, with file and line") {
+    const TablePlace place;
+    const auto refused = [&](const std::string& text, const char* message,
+                             const TableOptions& options = {}) {
+        check_message<IoError>([&] { place.read(text, options); }, message);
+    };
+    refused("a,b\n1,2\n3\n", "t.csv:3: has 1 field, expected 2 as in the first line");
+    refused("1,2\n3,4\n", "t.csv:1: names no columns; the first line must have a name for each");
+    refused("a,,c\n1,2,3\n", "t.csv:1: column 2 has no name");
+    refused("a,b,a\n1,2,3\n", "t.csv:1: two columns have the name 'a'");
+    refused("a\n1\n2\nx\n",
+            "t.csv:4: column 'a' has 'x', which is no number as most of the column are; leave it "
+            "empty if it is missing, or give --categories a");
+    refused("a\n1\n2\ninf\n",
+            "t.csv:4: column 'a' has 'inf'; a number must be finite and at most 1e150");
+    refused("a\n1\n2\n-1e151\n", "has '-1e151'; a number must be finite and at most 1e150");
+    refused("a\n1\n2\n1e999\n",
+            "t.csv:4: column 'a' has '1e999'; a number must be finite and at most 1e150");
+    refused("a,b\n", "t.csv: has no rows below the names of its columns");
+    refused("a,b\n\"1,2\n", "t.csv:2: a quote is not closed");
+    refused("a,b\n1,2\n", "t.csv: has no column 'c' (--categories); its columns are a, b",
+            {.categories = {"c"}});
+    refused("a,b\n1,2\n", "has no column 'c' (--ignore)", {.ignore = {"c"}});
+    refused("a,b\n1,2\n", "t.csv: has no column 'c', which the model reads",
+            {.known = {{"c", true}}});
+    refused("a\nx\n", "column 'a' has 'x', which is no number as the model reads there",
+            {.known = {{"a", true}}});
+    test::spill(place.scratch / "t.tsv", "a\tb\n\"1\t2,\n");  // no quotes there
+    CHECK_EQ(read_table(place.scratch / "t.tsv").find("a")->texts, Strings{"\"1"});
+    test::spill(place.scratch / "t.txt", "a\tb\n1\t2\n");
+    CHECK_EQ(read_table(place.scratch / "t.txt").columns.size(), 2);
+}
+
+TEST_CASE("table: a number is learned from numbers, categories and what is missing") {
+    const TablePlace place;
+    test::spill(place.csv, slopes());
+    Session session(place.config("y"));
+    const auto losses = session.task().expected_losses();
+    REQUIRE_EQ(losses.size(), 2);
+    CHECK_EQ(session.evaluate(), Approx(losses[0].loss).epsilon(1e-6));  // the mean, at the start
+    CHECK_LT(losses[1].loss, losses[0].loss);
+    TrainingRun(session, {.out = place.out, .report = false}).to_the_end();
+    CHECK_LT(session.evaluate(), 0.02);
+    CHECK(model_kind(place.out) == ModelKind::table);
+    const auto task = load_table_task(place.out);
+    CHECK(task->labels().empty());
+    REQUIRE_EQ(task->columns().numbers.size(), 1);
+    CHECK(task->columns().numbers[0].has_missing);
+
+    test::spill(place.csv, "kind,more,x\nup,7,0.5\ndown,7,0.5\nup,7,\nup,7,1e150\n");
+    const auto found = task->predict(task->read(place.csv, false), 1);
+    REQUIRE_EQ(found.size(), 4);
+    CHECK(std::isfinite(found[3].number));
+    CHECK_EQ(found[0].number, Approx(6.5).epsilon(0.1));
+    CHECK_EQ(found[1].number, Approx(3.5).epsilon(0.1));
+    CHECK_EQ(found[2].number, Approx(8).epsilon(0.1));
+    test::spill(place.csv, slopes());
+    const RegressionScores scores = task->regression_scores(task->read(place.csv, true));
+    CHECK_EQ(scores.rows, 400);
+    CHECK_GT(scores.r2(), 0.98);
+    check_message<IoError>([&] { load_model(place.out); },
+                           "the model is a network for tables, expected");
+}
+
+TEST_CASE("table: a class is learned, and numbers can be names of classes") {
+    const TablePlace place;
+    std::string text = "x,kind,id\n";
+    for (int i = 0; i < 300; ++i) {
+        const int kind = i * 7 % 3;
+        text += fmt::format("{},{},r{}\n", kind + (i * 13 % 10) / 20.0, kind, i);
+    }
+    test::spill(place.csv, text);
+    TrainingConfig config = place.config("kind", 1);
+    check_message<IoError>([&] { Session{config}; },
+                           "column 'id' has 270 different values in 270 rows, so it names rows; "
+                           "leave it out by --ignore id");
+    std::get<TableConfig>(*config.other_model).ignore = {"id"};
+    Session session(config);
+    CHECK_EQ(session.evaluate(), Approx(std::log(3.0)).epsilon(1e-4));
+    TrainingRun(session, {.out = place.out, .report = false}).to_the_end();
+    const auto task = load_table_task(place.out);
+    CHECK_EQ(task->labels(), Strings{"0", "1", "2"});
+    const Table table = task->read(place.csv, true);
+    const ClassificationScores scores = task->classification_scores(table);
+    CHECK_GT(scores.accuracy(), 0.97);
+    CHECK_EQ(scores.of_baseline().accuracy(), Approx(1.0 / 3));
+    CHECK(to_text(scores, "t.csv")
+              .find("\nalways '0', the most frequent in training: accuracy "
+                    "0.3333, macro F1 0.1667\n") != std::string::npos);
+    CHECK(to_json(scores).find("\"baseline_accuracy\":0.33") != std::string::npos);
+    const auto found = task->predict(table, 2);
+    REQUIRE_EQ(found[0].labels.size(), 2);
+    CHECK_EQ(found[0].labels[0].label, "0");
+
+    test::spill(place.csv, "x,kind\n1,1\n2,\n");
+    check_message<IoError>([&] { task->read(place.csv, true); },
+                           "t.csv:3: the target 'kind' is missing; remove the row");
+    test::spill(place.csv, "x,kind\n1,1\n2,7\n");
+    check_message<IoError>([&] { task->read(place.csv, true); },
+                           "t.csv:3: '7' is not one of the model's 3 classes");
+    test::spill(place.csv, "y,kind\n1,1\n");
+    check_message<IoError>([&] { task->read(place.csv, false); }, "has no column 'x'");
+}
+
+TEST_CASE("table: targets and tables that cannot be learned") {
+    const TablePlace place;
+    const auto refused = [&](const std::string& text, const std::string& target,
+                             const char* message) {
+        test::spill(place.csv, text);
+        try {
+            Session session(place.config(target));
+            FAIL("it was accepted");
+        } catch (const Error& error) {
+            CAPTURE(error.what());
+            CHECK(std::string(error.what()).find(message) != std::string::npos);
+        }
+    };
+    refused("a,b\n1,2\n", "", "table: needs --target, the column to predict; the columns of ");
+    refused("a,b\n1,2\n", "c", "has no column 'c' to predict (--target); its columns are a, b");
+    refused("a,b\n1,2\n3,\n", "b", "t.csv:3: the target 'b' is missing; remove the row");
+    refused("a,b\n1,x\n2,\n", "b", "t.csv:3: the target 'b' is missing; remove the row");
+    refused("a,b\n1,x\n2,x\n", "b", "the target 'b' has one class, so there is nothing to learn");
+    refused("a,b\n1,x\n2,y\n", "b", "too few rows to hold some out");
+    refused("a,b\n1,2\n", "b", "too few rows to hold some out");
+    refused("a,b\n1,2\n2,2\n3,2\n", "b", "is 2 in every row to learn from");
+    refused("b\n1\n2\n3\n", "b", "has no column apart from the target 'b'");
+    std::string names = "a,b\n";
+    for (int i = 0; i < 30; ++i) names += fmt::format("{},n{}\n", i, i);
+    refused(names, "b", "the target 'b' has 30 different values in 30 rows, so it names rows");
+}
+
+TEST_CASE("table: scores of numbers, by hand") {
+    RegressionScores scores{.baseline = 2};
+    scores.add(1, 1);
+    scores.add(3, 2);
+    scores.add(3, 6);
+    CHECK_EQ(scores.rmse(), Approx(std::sqrt(10.0 / 3)));
+    CHECK_EQ(scores.mae(), Approx(4.0 / 3));
+    CHECK_EQ(scores.r2(), Approx(1 - 10.0 / 14));  // of the distances from 3: 4 + 1 + 9
+    CHECK_EQ(to_text(scores, "t.csv"),
+             "R2 0.2857, RMSE 1.8257, MAE 1.3333 over 3 rows of t.csv\n"
+             "always 2, the mean in training: R2 -0.2143, RMSE 2.3805, MAE 1.6667\n");
+    CHECK(to_json(scores).find("\"baseline_mae\":1.66") != std::string::npos);
+    RegressionScores same;
+    same.add(1, 2);
+    CHECK(std::isnan(same.r2()));
+    CHECK(to_text(same, "t").find("R2 undefined, since all numbers are the same") == 0);
+    CHECK(to_json(same).find("\"r2\":null") != std::string::npos);
+}
+
+TEST_CASE("table: parameters are counted from the configuration") {
+    for (const std::int64_t layers : {0, 1, 3}) {
+        for (const std::int64_t columns : {0, 2}) {
+            const TableConfig config{.numbers = 3,
+                                     .columns = columns,
+                                     .values = columns * 5,
+                                     .classes = layers,
+                                     .dim = 7,
+                                     .hidden_layers = layers,
+                                     .category_dim = 4};
+            CHECK_EQ(parameter_count(config),
+                     static_cast<double>(TableNetwork(config).parameter_count()));
+            CHECK(training_bytes(config, 2, 1, 2) > 16 * parameter_count(config));
+            CHECK(step_flops(config, 2) == 2 * step_flops(config, 1));
+        }
+    }
+    check_message<ValueError>([] { TableNetwork({}); }, "there is no column to read");
+}
