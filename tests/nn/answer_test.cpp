@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cctype>
 #include <cmath>
 #include <fstream>
 
@@ -207,6 +208,12 @@ TEST_CASE("answer: questions that do not fit the model") {
     for (int i = 0; i < 50; ++i) words += "the ";
     check_message<ValueError>([&] { task->answer(words, "where?", 1); },
                               "the model reads 40 (--max-length); shorten the passage, or");
+    for (const FoundAnswer& found : task->answer("\n a  b \n\n c\n", "what?", 100)) {
+        CHECK_FALSE(found.text.empty());
+        CHECK_FALSE(std::isspace(static_cast<unsigned char>(found.text.front())));
+        CHECK_FALSE(std::isspace(static_cast<unsigned char>(found.text.back())));
+    }
+    check_message<ValueError>([&] { task->answer("\n", "where?", 1); }, "the passage is empty");
     check_message<ValueError>([&] { task->answer(" ", "where?", 1); }, "the passage is empty");
     check_message<ValueError>([&] { task->answer("a", "\t", 1); }, "the question is empty");
     check_message<ValueError>([&] { task->batch_of("a b", "q", "c"); }, "is not in the passage");

@@ -204,7 +204,8 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("bias", 1, "config.json: \"bias\" has an invalid value: 1");
     with("model", "mlp",
          "config.json: \"model\" is \"mlp\"; must be one of \"gpt\", \"llama\", \"qwen3\", "
-         "\"gpt_neox\", \"gpt_neo\", \"bag\", \"transformer\", \"vit\" and \"masked\"");
+         "\"gpt_neox\", \"gpt_neo\", \"bag\", \"transformer\", \"vit\", \"masked\", \"span\" and "
+         "\"table\"");
     with("model", 7, "config.json: \"model\" has an invalid value: 7");
     with("heads", 3, "config.json: GPT: 3 heads do not divide dim 8 (remainder 2)");
     with("layers", 0, "GPT: layers must be positive, got 0");

@@ -139,8 +139,12 @@ double AnswerTask::step_flops(std::int64_t rows) const {
 // A space before both texts, so that their first words have the tokens of all others.
 AnswerTask::Example AnswerTask::example_of(std::string_view passage,
                                            std::string_view question) const {
-    require(!without_blanks(passage).empty(), "the passage is empty");
-    require(!without_blanks(question).empty(), "the question is empty");
+    constexpr std::string_view kBlanks = " \t\r\n\v\f";
+    const auto is_empty = [&](std::string_view text) {
+        return text.find_first_not_of(kBlanks) == text.npos;
+    };
+    require(!is_empty(passage), "the passage is empty");
+    require(!is_empty(question), "the question is empty");
     const Ids asked = tokenizer_->encode(fmt::format(" {}", question), "question");
     const Ids read = tokenizer_->encode(fmt::format(" {}", passage), "passage");
     const std::int64_t length = std::ssize(asked) + std::ssize(read) + kSpanMarks;

@@ -2,7 +2,6 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/data/delimited.h>
 #include <tapestry/nn/train/answer/answer_task.h>
 #include <tapestry/ops/softmax.h>
 
@@ -15,22 +14,29 @@
 namespace tapestry {
 namespace {
 
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
+
 struct Span {
     std::int64_t first = 0, last = 0;
     double probability = 0;
 };
 
-// The likeliest spans of at most `longest` tokens within a row's passage; `first` and `last` have
-// the probabilities of each token. Of equal ones the first.
+// The likeliest spans of at most `longest` tokens within a row's passage that neither begin nor end
+// with a blank; `first` and `last` have the probabilities of each token. Of equal ones the first.
 std::vector<Span> likeliest_spans(const double* first, const double* last,
-                                  const PassagePlace& passage, std::int64_t longest,
-                                  std::int64_t most) {
+                                  const PassagePlace& passage, const std::vector<bool>& is_blank,
+                                  std::int64_t longest, std::int64_t most) {
+    const auto blank = [&](std::int64_t token) {
+        return is_blank[static_cast<std::size_t>(token - passage.first)];
+    };
     std::vector<Span> best;
     const auto is_likelier = [](const Span& a, const Span& b) {
         return a.probability > b.probability;
     };
     for (std::int64_t i = passage.first; i < passage.end; ++i) {
+        if (blank(i)) continue;
         for (std::int64_t j = i; j < std::min(i + longest, passage.end); ++j) {
+            if (blank(j)) continue;
             const Span span{i, j, first[i] * last[j]};
             if (std::ssize(best) == most && !is_likelier(span, best.back())) continue;
             best.insert(std::upper_bound(best.begin(), best.end(), span, is_likelier), span);
@@ -65,17 +71,26 @@ std::vector<std::vector<FoundAnswer>> AnswerTask::find(
         const double* const first = p.data() + 2 * static_cast<std::int64_t>(r) * length;
         auto& found = all.emplace_back();
         const Example& e = *rows[r];
-        for (const Span& span :
-             likeliest_spans(first, first + length, places[r], config().max_answer, most)) {
-            const auto end_of = [&](std::int64_t token) {
-                return token < e.passage
-                           ? std::size_t{0}
-                           : static_cast<std::size_t>(std::max<std::int64_t>(
-                                 0, e.ends[static_cast<std::size_t>(token - e.passage)]));
-            };
+        const auto end_of = [&e](std::int64_t token) {  // the first may be the space before
+            const auto place = static_cast<std::size_t>(token - e.passage);
+            return token < e.passage
+                       ? std::size_t{0}
+                       : static_cast<std::size_t>(std::max<std::int64_t>(0, e.ends[place]));
+        };
+        const auto text_of = [&](std::int64_t begin, std::int64_t last) {
             const std::string_view text =
-                whole_characters(passages[r], end_of(span.first - 1), end_of(span.last));
-            found.push_back({std::string(without_blanks(text)), span.probability});
+                whole_characters(passages[r], end_of(begin - 1), end_of(last));
+            return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+        };
+        std::vector<bool> is_blank;
+        for (std::int64_t t = places[r].first; t < places[r].end; ++t) {
+            is_blank.push_back(text_of(t, t).empty());
+        }
+        for (const Span& span : likeliest_spans(first, first + length, places[r], is_blank,
+                                                config().max_answer, most)) {
+            const std::string_view text = text_of(span.first, span.last);
+            found.push_back(
+                {std::string(text.substr(text.find_first_not_of(kBlanks))), span.probability});
         }
     }
     return all;
