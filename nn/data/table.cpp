@@ -113,7 +113,7 @@ void check_names_exist(const std::string& file, const std::vector<std::string>& 
     }
 }
 
-// What the options say of the columns.
+// The columns, as far as the options describe them.
 std::vector<ColumnReading> columns_to_read(const std::string& file,
                                            const std::vector<std::string>& names,
                                            const TableOptions& options) {

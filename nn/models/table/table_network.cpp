@@ -30,7 +30,7 @@ struct TableModelSizes {
           layers(static_cast<double>(c.hidden_layers)),
           outputs(static_cast<double>(std::max<std::int64_t>(c.classes, 1))) {}
 
-    // Of the matrices.
+    // Numbers of all matrices.
     double weights() const {
         if (layers == 0) return inputs * outputs;
         return inputs * dim + (layers - 1) * dim * dim + dim * outputs;

@@ -20,7 +20,7 @@ namespace tapestry {
 namespace {
 
 constexpr std::int64_t kQuestionsAtOnce = 32;
-constexpr std::int64_t kOneOf = 10;  // passages, of which one is held out
+constexpr std::int64_t kOneOf = 10;  // passages: every tenth is held out
 
 void check_question_files(const TrainingConfig& config) {
     require(config.data.empty(), "answer: --data is one text; --questions names a file");
@@ -29,7 +29,7 @@ void check_question_files(const TrainingConfig& config) {
             config.sequence);
 }
 
-// Of each question, whether its passage is held out.
+// Whether the passage of each question is held out.
 std::vector<bool> held_out_questions(const Questions& questions, std::int64_t& passages) {
     std::unordered_map<std::string_view, std::int64_t> numbers;  // of the passages, from 1
     for (const PassageQuestion& q : questions.all) {
@@ -136,7 +136,7 @@ double AnswerTask::step_flops(std::int64_t rows) const {
 
 // ---- examples -----------------------------------------------------------------------------------
 
-// A space before both texts, so that their first words have the tokens of all others.
+// Both texts get a space in front: their first words then have the tokens of all others.
 AnswerTask::Example AnswerTask::example_of(std::string_view passage,
                                            std::string_view question) const {
     constexpr std::string_view kBlanks = " \t\r\n\v\f";

@@ -148,7 +148,7 @@ std::vector<std::string> AnswerTask::texts(const Batch& batch, std::int64_t row)
     return names;
 }
 
-// What is predicted is a place among the tokens.
+// The model predicts a place among the tokens.
 std::string AnswerTask::name_of(std::int64_t id) const { return fmt::format("token {}", id + 1); }
 
 std::string AnswerTask::data_text() const {

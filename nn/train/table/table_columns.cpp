@@ -76,7 +76,7 @@ NumberColumn known_numbers(const TableColumn& column, const std::vector<std::siz
     return known;
 }
 
-// Categories that occur once teach nothing of themselves, but what an unknown one is like.
+// Categories that occur once teach the vector of unknown ones.
 CategoryColumn known_categories(const Table& table, const TableColumn& column,
                                 const std::vector<std::size_t>& rows) {
     constexpr std::int64_t kFewest = 2, kSmallTable = 20;
@@ -122,7 +122,7 @@ InputSizes input_sizes(const TableColumns& columns) {
 }
 
 Tensor row_inputs(const Table& table, const TableColumns& columns) {
-    constexpr double kFarthest = 1e6;  // deviations, so that outputs are finite
+    constexpr double kFarthest = 1e6;  // deviations: outputs stay finite
     const InputSizes sizes = input_sizes(columns);
     const std::int64_t width = sizes.numbers + sizes.categories;
     Tensor inputs({table.rows(), width}, DType::f64);

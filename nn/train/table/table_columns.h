@@ -25,7 +25,7 @@ std::vector<std::int64_t> classes_of(const Table& table, const TableColumn& targ
 /// Throws IoError, with file and line, for a number that is missing.
 void check_target_numbers(const Table& table, const TableColumn& target);
 
-/// Of the training part: means, deviations and categories. Throws IoError for a column of
+/// Means, deviations and categories of the training part. Throws IoError for a column of
 /// categories that is different in nearly every row.
 TableColumns known_columns(const Table& table, const std::string& target,
                            const std::vector<std::size_t>& train);

@@ -93,7 +93,7 @@ void describe_target_number(const Table& table, const TableColumn& target,
                      table.file, utf8::quoted(target.name, 40), to.mean);
 }
 
-// What is learned to be known of a table, and which rows are held out.
+// The description of a table by its training part, and which rows are held out.
 std::pair<TableColumns, SplitByLabel> described(const Table& table, const TableColumn& target,
                                                 TableColumns from) {
     const bool is_new = from.numbers.empty() && from.categories.empty();
