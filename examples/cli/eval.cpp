@@ -107,7 +107,7 @@ struct Measurement {
 /// Conversations, which a language model answers.
 const Measurement& chat_measurement() {
     static const Measurement chat{ModelKind::language_model,
-                                  "a language model and --data are conversations",
+                                  "a language model, and --data are conversations",
                                   eval_chat,
                                   {"--data", "--chat-template", "--chat-system"}};
     return chat;

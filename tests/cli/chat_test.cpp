@@ -115,12 +115,13 @@ TEST_CASE("cli chat: bad input is one line") {
                   "chat_system is a setting of conversations");
     check_refused(
         place.run({"eval", "--model", "m", "--text", "t.txt", "--chat-template", "plain"}),
-        "--chat-template and --chat-system are for conversations");
+        "m is a language model, measured on --text or --data or --tokens; --chat-template does "
+        "not apply");
     check_refused(
         place.run({"eval", "--model", "m", "--data", "no.jsonl", "--chat-template", "plain"}),
         "no.jsonl");
     check_refused(place.run({"eval", "--model", "m", "--data", "c.jsonl", "--batches", "3"}),
-                  "eval: --batches is not for conversations");
+                  "--data are conversations, measured on --data; --batches does not apply");
     spill(place / "in.txt", std::string(200, 'x') + "\n");
     check_refused(place.run({"chat", "--model", "m", "--chat-template", "plain"},
                             {.stdin_from = (place / "in.txt").string()}),
