@@ -43,6 +43,8 @@ constexpr double kShakenGradients[] = {1, -0x1p12, 0x1p30};
 // plain function each class of sizes by itself; each output element by itself, if a method needs
 // it.
 std::vector<Values> Claims::all_weights(bool each, bool classes) {
+    const bool wide = options_.limits.format == Format::f64;
+    const bool is_tape = options_.limits.lost_may_pass && wide;
     std::vector<Values> all{weights_};
     words_ = {"all outputs weighted"};
     if (options_.limits.lost_may_pass) {
@@ -50,9 +52,17 @@ std::vector<Values> Claims::all_weights(bool each, bool classes) {
             all.push_back(std::move(even));
             words_.emplace_back("outputs weighted by their sizes");
         }
-    } else if (classes && weights_.size() > 1) {
-        const Values sizes = output_sizes(subject_, around_, options_.seed + 31);
-        for (OutputClass& one : output_classes(sizes, weights_)) {
+    }
+    if (!is_tape && classes && weights_.size() > 1) {
+        const Values sizes =
+            output_sizes(subject_, around_, options_.seed + 31, options_.limits.format);
+        std::vector<OutputClass> found = output_classes(sizes, weights_);
+        // Formats of 16 bits show too little of sizes to even them out within a class.
+        constexpr double kCoarse = 1e-4;
+        const bool coarse = !wide && epsilon(options_.limits.format) > kCoarse;
+        if (coarse && found.size() == 1) found.clear();
+        if (!found.empty()) first_class_ = all.size();
+        for (OutputClass& one : found) {
             all.push_back(std::move(one.weights));
             words_.push_back(std::move(one.words));
         }
@@ -83,8 +93,10 @@ void Claims::collect(bool each, bool classes,
     claims_.resize(leaves.size());
     for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
         for (std::size_t w = 0; w < all.size(); ++w) {
-            const bool is_evened = options_.limits.lost_may_pass && w > 0 && w < together_;
-            claims_[leaf].push_back({all[w], gradients[w][leaf], {}, words_[w], is_evened});
+            const bool is_evened = w > 0 && w < (first_class_ > 0 ? first_class_ : together_);
+            const bool in_class = first_class_ > 0 && w >= first_class_ && w < together_;
+            const bool alone = in_class && options_.limits.format != Format::f64;
+            claims_[leaf].push_back({all[w], gradients[w][leaf], {}, words_[w], is_evened, alone});
         }
     }
     const std::string& overwritten = subject_.overwritten();
@@ -96,15 +108,13 @@ void Claims::collect(bool each, bool classes,
     for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
         claims_[leaf][0].shaken.push_back(again[leaf]);
     }
-    bool scales = false;
-    if (options_.limits.format != Format::f16) {  // whose range the factors exceed
-        const Complaint nonlinear = find_nonlinearity(subject_, weights_, around_.base.values,
-                                                      gradients[0], options_.limits.format);
-        const bool wide = options_.limits.format == Format::f64;
-        const bool counts = wide || nonlinear.verdict == Verdict::fail;
-        if (nonlinear.verdict != Verdict::pass && counts) complain(nonlinear);
-        scales = wide && !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
-    }
+    const Complaint nonlinear = find_nonlinearity(subject_, weights_, around_.base.values,
+                                                  gradients[0], options_.limits.format);
+    const bool wide = options_.limits.format == Format::f64;
+    const bool counts = wide || nonlinear.verdict == Verdict::fail;
+    if (nonlinear.verdict != Verdict::pass && counts) complain(nonlinear);
+    const bool scales =
+        wide && !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
     // Times weights that are numbers of f32 themselves, any rule may give such numbers.
     shake(all, scales, is_in_f32(between));
 }
@@ -148,16 +158,15 @@ Claims::Gradients Claims::shaken_gradients(std::vector<Values> weights, std::uin
 }
 
 std::span<const ClaimedGradient> Claims::together(std::size_t leaf) const {
-    const bool in_classes = !options_.limits.lost_may_pass && together_ > 1;
     const auto& all = claims_[leaf];
-    const std::size_t first = in_classes ? 1 : 0;
-    return {all.data() + first, together_ - first};
+    return {all.data() + first_class_, together_ - first_class_};
 }
 
 std::vector<ClaimedGradient> Claims::with_each(std::size_t leaf) const {
     auto all = claims_[leaf];
-    if (options_.limits.lost_may_pass) return all;
-    all.erase(all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(together_));
+    if (first_class_ == 0) return all;
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(first_class_),
+              all.begin() + static_cast<std::ptrdiff_t>(together_));
     return all;
 }
 

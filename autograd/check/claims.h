@@ -45,7 +45,8 @@ private:
     const Neighbourhood& around_;
     std::vector<std::vector<ClaimedGradient>> claims_ = {};  // [leaf][weights]
     std::vector<std::string> words_ = {};                    // [weights]
-    std::size_t together_ = 1;  // leading weights: those over all outputs, or a class of them
+    std::size_t together_ = 1;     // leading weights: those over all outputs, or a class of them
+    std::size_t first_class_ = 0;  // the first that is of a class; 0: none is
 };
 
 }  // namespace tapestry::checker

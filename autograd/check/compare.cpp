@@ -35,7 +35,7 @@ double largest_change(const ClaimedGradient& claim) {
 std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims) {
     double rounding = 0, scale = 0;  // for weights of norm 1
     for (const auto& claim : claims) {
-        const double size = claim.evened ? 0 : norm(claim.weights);
+        const double size = claim.evened || claim.alone ? 0 : norm(claim.weights);
         if (!(size > 0)) continue;
         rounding = std::max(rounding, largest_change(claim) / size);
         scale = std::max(scale, largest(claim.gradient) / size);
@@ -44,11 +44,13 @@ std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims) {
     for (const auto& claim : claims) {
         Claim size;
         size.scale = largest(claim.gradient);
-        const double moved = claim.evened ? largest_change(claim) : rounding * norm(claim.weights);
+        const bool own = claim.evened || claim.alone;
+        const double moved = own ? largest_change(claim) : rounding * norm(claim.weights);
         size.shared = std::max(moved, kEps * size.scale);
         size.uncertainty = size.shared;
-        size.shared_scale = scale * norm(claim.weights);
+        size.shared_scale = claim.alone ? size.scale : scale * norm(claim.weights);
         size.evened = claim.evened;
+        size.alone = claim.alone;
         size.vanishes = size.scale <= kRounding * size.uncertainty;
         sizes.push_back(size);
     }
@@ -256,7 +258,7 @@ std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t
 std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed,
                                      double typical) {
     std::vector<double> u = random_signs(x.size(), seed);
-    for (std::size_t i = 0; i < x.size(); ++i) u[i] *= std::max(std::abs(x[i]), typical);
+    multiply_by_sizes(u, x, typical);
     return u;
 }
 
@@ -300,6 +302,7 @@ Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     }
     along.uncertainty = std::max(moved, kEps * along.scale);
     along.evened = claim.evened;
+    along.alone = claim.alone;
     along.vanishes = along.scale <= kRounding * moved_at_all;
     return along;
 }

@@ -17,6 +17,7 @@ struct ClaimedGradient {
     std::vector<std::vector<double>> shaken = {};
     std::string of = {};  ///< the outputs that are weighted, in words: "output element 3"
     bool evened = false;  ///< the weights are those of evened()
+    bool alone = false;   ///< its outputs round as small as they are, not as those of other claims
 };
 
 /// How thoroughly slopes are examined.

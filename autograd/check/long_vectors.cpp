@@ -1,7 +1,9 @@
 #include <tapestry/autograd/check/long_vectors.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace tapestry::checker {
@@ -54,6 +56,32 @@ void multiply(Values& a, const Values& b) {
     for (std::size_t i = 0; i < n; ++i) to[i] *= by[i];
 }
 
+Values drawn_signs(std::size_t n, Generator& generator) {
+    constexpr std::size_t kBits = 64;
+    Values signs(n);
+    double* const to = signs.data();
+    for (std::size_t from = 0; from < n; from += kBits) {
+        std::uint64_t bits = generator.next();
+        const std::size_t end = std::min(n, from + kBits);
+        for (std::size_t i = from; i < end; ++i, bits >>= 1U) to[i] = (bits & 1U) != 0 ? 1 : -1;
+    }
+    return signs;
+}
+
+void multiply_by_sizes(Values& u, const Values& x, double least) {
+    double* const to = u.data();
+    const double* const from = x.data();
+    const std::size_t n = u.size();
+    for (std::size_t i = 0; i < n; ++i) to[i] *= std::max(std::abs(from[i]), least);
+}
+
+void shake(Values& x, const Values& signs, double part) {
+    double* const to = x.data();
+    const double* const sign = signs.data();
+    const std::size_t n = x.size();
+    for (std::size_t i = 0; i < n; ++i) to[i] += to[i] * sign[i] * part;
+}
+
 double dot(const Values& a, const Values& b) {
     const double *one = a.data(), *other = b.data();
     return sums<1>(a.size(), [=](std::size_t i, const auto& add) { add(0, one[i] * other[i]); })[0];
@@ -76,9 +104,9 @@ bool all_finite(const Values& w, const Values& y) {
 }
 
 Difference difference_of(const Values& w, const Values& above, const Values& below,
-                         const Values& base) {
+                         const Values& base, const std::vector<std::size_t>& of) {
     const double *weight = w.data(), *a = above.data(), *b = below.data(), *here = base.data();
-    const auto found = sums<5>(w.size(), [=](std::size_t i, const auto& add) {
+    const auto at = [=](std::size_t i, const auto& add) {
         const double apart = a[i] - b[i], slope = weight[i] * apart, size = weight[i] * a[i];
         const bool counts = weight[i] != 0;
         const double moved = a[i] != b[i] ? 1.0 : 0.0;
@@ -90,12 +118,28 @@ Difference difference_of(const Values& w, const Values& above, const Values& bel
         add(2, changed ? 1.0 : 0.0);
         add(3, counts ? moved : 0.0);
         add(4, counts ? bad : 0.0);
-    });
+    };
+    const std::size_t* const few = of.data();
+    const auto found =
+        of.empty() ? sums<5>(w.size(), at)
+                   : sums<5>(of.size(), [=](std::size_t i, const auto& add) { at(few[i], add); });
     return {.is_finite = found[4] == 0,
             .moved = found[3] > 0,
             .slope = found[0],
             .squares = found[1],
             .changed = static_cast<std::size_t>(found[2])};
+}
+
+std::vector<std::size_t> few_weighted(const Values& w) {
+    constexpr std::size_t kFew = 8, kWorthIt = 64;
+    std::vector<std::size_t> few;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+        if (w[i] == 0) continue;
+        if (kFew * (few.size() + 1) > w.size()) return {};
+        few.push_back(i);
+    }
+    if (w.size() < kWorthIt) few.clear();
+    return few;
 }
 
 Shaken shaken_along(const Values& gradient, const Values& shaken, const Values& u) {

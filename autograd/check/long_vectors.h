@@ -3,6 +3,8 @@
 // need not wait for one another. Internal to autograd/check.
 #pragma once
 
+#include <tapestry/core/random.h>
+
 #include <cstddef>
 #include <vector>
 
@@ -14,6 +16,15 @@ void move_along(const std::vector<double>& x, const std::vector<double>& u, doub
 
 /// a *= b, element by element.
 void multiply(std::vector<double>& a, const std::vector<double>& b);
+
+/// -1 or 1 each, one bit of the generator for each.
+std::vector<double> drawn_signs(std::size_t n, Generator& generator);
+
+/// u *= max(|x|, least)
+void multiply_by_sizes(std::vector<double>& u, const std::vector<double>& x, double least);
+
+/// x += part * signs * x
+void shake(std::vector<double>& x, const std::vector<double>& signs, double part);
 
 /// <a, b>
 double dot(const std::vector<double>& a, const std::vector<double>& b);
@@ -31,10 +42,16 @@ struct Difference {
     bool moved = false;       ///< there they differ
     double slope = 0;         ///< <w, above - below>
     double squares = 0;       ///< of w * above
-    std::size_t changed = 0;  ///< outputs, of any weight, that differ from `base` in one of the two
+    std::size_t changed = 0;  ///< outputs that differ from `base` in one of the two
 };
+/// Of the outputs `of`; of all if these are empty.
 Difference difference_of(const std::vector<double>& w, const std::vector<double>& above,
-                         const std::vector<double>& below, const std::vector<double>& base);
+                         const std::vector<double>& below, const std::vector<double>& base,
+                         const std::vector<std::size_t>& of = {});
+
+/// The outputs with a weight, if they are less than an eighth of them; otherwise none. (A loop over
+/// their indices is not vectorised.)
+std::vector<std::size_t> few_weighted(const std::vector<double>& w);
 
 /// The difference along u between a claim and the same with bits shaken, without entries that are
 /// not finite.

@@ -189,6 +189,13 @@ Apart apart_for(Subject& subject, const Values& weights, const Values& values) {
 
 constexpr double kFar = 1e-3;  // an error that a check must see
 
+bool are_finite(const std::vector<Values>& gradient) {
+    return std::all_of(gradient.begin(), gradient.end(), [](const Values& of_leaf) {
+        return std::all_of(of_leaf.begin(), of_leaf.end(),
+                           [](double x) { return std::isfinite(x); });
+    });
+}
+
 }  // namespace
 
 Complaint find_memory(Subject& subject, const Values& weights, const Values& values,
@@ -208,10 +215,13 @@ Complaint find_memory(Subject& subject, const Values& weights, const Values& val
 Complaint find_nonlinearity(Subject& subject, const Values& weights, const Values& values,
                             const std::vector<Values>& gradient, Format format) {
     // Powers of two change no digit, so rounding is the same. A rule that mixes the incoming
-    // gradient with x in a narrow format (matrix_exp) has fewer digits to spare.
-    const bool wide = format == Format::f64;
-    const double shrunk = 0x1p-12, grown = wide ? 0x1p12 : 0x1p4,
-                 largest_factor = wide ? 0x1p30 : 0x1p10;
+    // gradient with x in a narrow format (matrix_exp) has fewer digits to spare; f16 has a range
+    // as well.
+    const bool wide = format == Format::f64, short_range = format == Format::f16;
+    const double shrunk = short_range ? 0x1p-4 : 0x1p-12, grown = wide ? 0x1p12 : 0x1p4,
+                 largest_factor = wide          ? 0x1p30
+                                  : short_range ? 0x1p6
+                                                : 0x1p10;
     std::vector<Values> scaled;
     for (const double factor : {-1.0, shrunk, grown, largest_factor}) {
         scaled.push_back(weights);
@@ -234,6 +244,7 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     constexpr double kOfSolvers = 0.1;
     const double negated = apart.of(gradient, 1, found[0], -1);
     if (negated > kFar) return complaint(Verdict::fail, -1, negated);
+    if (short_range && !(are_finite(found[2]) && are_finite(found[3]))) return {};
     const double larger = apart.of(found[2], grown, found[3], largest_factor);
     if (larger > kFar) return complaint(Verdict::fail, largest_factor, larger);
     const double large = apart.of(gradient, 1, found[2], grown);

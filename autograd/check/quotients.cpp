@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tapestry::checker {
 
@@ -78,12 +79,14 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
 // these are few, or almost all.
 double Quotients::shake_of_changed(const Sample& above, const Sample& below,
                                    std::size_t changed) const {
+    if (changed == changed_) return shake_;
     const auto& base = around_.base.values;
     const bool most_change = 2 * changed > base.size();
     std::vector<std::size_t> few;
     for (std::size_t i = 0; i < base.size(); ++i) {
+        if (w_[i] == 0) continue;
         const bool changes = above.values[i] != base[i] || below.values[i] != base[i];
-        if (changes != most_change && w_[i] != 0) few.push_back(i);
+        if (changes != most_change) few.push_back(i);
     }
     double most = 0;
     for (std::size_t k = 0; k < around_.shaken.size(); ++k) {
@@ -93,11 +96,21 @@ double Quotients::shake_of_changed(const Sample& above, const Sample& below,
         // inf - inf, if one that does not change is infinite when shaken: all of them count.
         most = std::max(most, std::isnan(shake) ? std::abs(of_all_->shakes[k]) : shake);
     }
-    return most;
+    changed_ = changed;
+    return shake_ = most;
+}
+
+double Quotients::weighted_change(const std::vector<double>& a,
+                                  const std::vector<double>& b) const {
+    if (weighted_.empty()) return weighted_difference(w_, a, b);
+    double sum = 0;
+    for (const std::size_t i : weighted_) sum += w_[i] * (a[i] - b[i]);
+    return sum;
 }
 
 double Quotients::noise(const Sample& above, const Sample& below) const {
-    return noise(above, below, difference_of(w_, above.values, below.values, around_.base.values));
+    return noise(above, below,
+                 difference_of(w_, above.values, below.values, around_.base.values, weighted_));
 }
 
 // The uncertainty of one evaluation of <w, f>, from the outputs that move.
@@ -108,7 +121,7 @@ double Quotients::noise(const Sample& above, const Sample& below,
         OfAll found;
         found.size = size_of(w_, base);
         for (const auto& shaken : around_.shaken) {
-            found.shakes.push_back(weighted_difference(w_, shaken, base));
+            found.shakes.push_back(weighted_change(shaken, base));
             found.shake = std::max(found.shake, std::abs(found.shakes.back()));
         }
         of_all_ = std::move(found);
@@ -120,7 +133,8 @@ double Quotients::noise(const Sample& above, const Sample& below,
         is_safe(difference.squares) ? std::sqrt(difference.squares) : size_of(w_, above.values);
     const double size =
         std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * above_size});
-    const bool all = difference.changed == 0 || difference.changed == base.size();
+    const std::size_t count = weighted_.empty() ? base.size() : weighted_.size();
+    const bool all = difference.changed == 0 || difference.changed == count;
     return std::max(size,
                     all ? of_all_->shake : shake_of_changed(above, below, difference.changed));
 }
@@ -152,7 +166,7 @@ Attempt Quotients::central(double h) {
             return attempt;
         }
         const Difference difference =
-            difference_of(w_, above.values, below.values, around_.base.values);
+            difference_of(w_, above.values, below.values, around_.base.values, weighted_);
         if (!difference.is_finite) {
             attempt.obstacle = Reason::not_finite;
             return attempt;

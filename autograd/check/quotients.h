@@ -129,7 +129,7 @@ class Quotients {
 public:
     /// `weights` has one number per output of f. All arguments must outlive it.
     Quotients(Line& line, const std::vector<double>& weights, const Neighbourhood& around)
-        : line_(line), w_(weights), around_(around) {}
+        : line_(line), w_(weights), around_(around), weighted_(few_weighted(weights)) {}
 
     const std::vector<double>& weights() const { return w_; }
     const Neighbourhood& around() const { return around_; }
@@ -181,6 +181,7 @@ private:
     double noise(const Sample& above, const Sample& below) const;
     double noise(const Sample& above, const Sample& below, const Difference& difference) const;
     double shake_of_changed(const Sample& above, const Sample& below, std::size_t changed) const;
+    double weighted_change(const std::vector<double>& a, const std::vector<double>& b) const;
     bool moves(const Sample& above, const Sample& below) const;
 
     Line& line_;
@@ -195,6 +196,11 @@ private:
         std::vector<double> shakes = {};  // one for each time
     };
     mutable std::optional<OfAll> of_all_ = {};
+    // The last shake_of_changed(): smaller steps along a line change the same outputs.
+    mutable std::size_t changed_ = 0;
+    mutable double shake_ = 0;
+    // The outputs with a weight, if these are few.
+    std::vector<std::size_t> weighted_ = {};
 };
 
 }  // namespace tapestry::checker

@@ -13,12 +13,11 @@ namespace {
 
 constexpr double kWide = 1e3;
 
-// Evenly within a class, and with the weights' signs. Their sizes vary: equal errors do not cancel.
-double even_weight(double weight, double size, double most) {
-    return std::copysign(0.5 + 0.5 * std::min(std::abs(weight), 2.0), weight) * (most / size);
-}
-
 }  // namespace
+
+double even_weight(double weight) {
+    return std::copysign(0.5 + 0.5 * std::min(std::abs(weight), 2.0), weight);
+}
 
 // A pass for each class, which for a million numbers is faster than sorting them.
 std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double nothing) {
@@ -53,16 +52,19 @@ std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double not
     return classes;
 }
 
-std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around,
-                                 std::uint64_t seed) {
-    constexpr double kStep = 0x1p-7;
+std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around, std::uint64_t seed,
+                                 Format format) {
+    constexpr double kUsual = 0x1p-7, kNumbers = 16;
+    const bool narrow = format != Format::f64;
+    const double shown = narrow ? kNumbers * epsilon(format) : kEps;
+    const double step = narrow ? std::max(kUsual, shown) : kUsual;
     std::vector<double> sizes(subject.outputs());
     for (std::size_t i = 0; i < sizes.size(); ++i)
-        sizes[i] = kEps * std::abs(around.base.values[i]);
+        sizes[i] = shown * std::abs(around.base.values[i]);
     for (std::size_t leaf = 0; leaf < subject.leaves().size(); ++leaf) {
         if (subject.leaves()[leaf].second.numel() == 0) continue;
         Line line = subject.along(leaf, subject.direction(leaf, seed + leaf), 1);
-        const double h = std::min(kStep, line.reach());
+        const double h = std::min(step, line.reach());
         const Sample &above = line.at(h), &below = line.at(-h);
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             const double size = std::abs(above.values[i] - below.values[i]) / (2 * h);
@@ -83,7 +85,7 @@ std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
         OutputClass found{std::vector<double>(weights.size(), 0.0), {}};
         for (const std::size_t i : one.members) {
             found.weights[i] =
-                one.most > 0 ? even_weight(weights[i], sizes[i], one.most) : weights[i];
+                one.most > 0 ? even_weight(weights[i]) * (one.most / sizes[i]) : weights[i];
         }
         found.words = one.members.size() == 1
                           ? fmt::format("output element {}", one.members[0])

@@ -20,8 +20,12 @@ struct SizeClass {
 std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double nothing);
 
 /// How much each output changes when x moves by its own size, by differences along a random
-/// direction for each leaf; at least its last bit.
-std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around, std::uint64_t seed);
+/// direction for each leaf; at least its last bit, or what a narrow format shows of it.
+std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around, std::uint64_t seed,
+                                 Format format);
+
+/// A random weight, moved to a size between 1/2 and 3/2. Sizes vary: equal errors do not cancel.
+double even_weight(double weight);
 
 /// The cotangents that look at each class of outputs by itself, its members evened out; none if
 /// all outputs are alike.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace tapestry::checker {
 namespace {
@@ -21,18 +22,22 @@ public:
           line_(line),
           scale_(line.scale()),
           one_number_(one_number),
-          is_exact_(limits.lost_may_pass) {
+          is_exact_(limits.lost_may_pass),
+          resolution_(limits.resolution) {
         quotients_.set_least_noise(least_noise);
     }
 
     double noise_here() const { return quotients_.noise_here(); }
+    bool is_hopeless() const { return is_hopeless_; }
+    /// Whether rounding is the only reason for not knowing more.
+    bool only_rounds_here() const { return only_rounds_ && !evidence_.is_doubted(); }
 
     Judgement run() {
         if (!quotients_.is_finite_here()) return Evidence::no_number();
         if (claim_.usual_step > 0) {
             const Attempt usual = quotients_.central(claim_.usual_step);
             if (const auto done = evidence_.consider(usual)) return *done;
-            const bool was_noise = usual.step >= largest_step() && !claim_.is_lost;
+            const bool was_noise = usual.step >= largest_step() / 4 && !claim_.is_lost;
             if (was_noise && usual.obstacle == Reason::none) {
                 only_rounds_ = claim_.by_class;
                 if (const auto done = in_noise()) return *done;
@@ -41,6 +46,15 @@ public:
         const Attempt first = quotients_.central(std::ldexp(scale_, -7));
         if (const auto done = evidence_.consider(first)) return *done;
         if (claim_.evened && !evidence_.speaks_against(first)) return evidence_.undecided();
+        if (claim_.is_lost && !evidence_.is_doubted()) {
+            // Only a clear error matters, and where rounding hides so much no smaller step shows
+            // one.
+            const bool is_known = claim_.usual_step >= largest_step();
+            if (is_known) return evidence_.undecided();
+            const Attempt largest = quotients_.central(largest_step());
+            if (const auto done = evidence_.consider(largest)) return *done;
+            if (!evidence_.is_doubted()) return evidence_.undecided();
+        }
         const Attempt second = quotients_.central(std::ldexp(scale_, -13));
         if (const auto done = evidence_.consider(second)) return *done;
         if (!std::isfinite(claim_.slope)) {
@@ -63,7 +77,6 @@ public:
             // Smaller steps add rounding, larger ones leave the neighbourhood.
             if (!evidence_.is_doubted()) return evidence_.undecided();
         }
-        if (claim_.is_lost && !evidence_.is_doubted()) return evidence_.undecided();
         return all_steps(first, at_corner);
     }
 
@@ -88,10 +101,10 @@ public:
         if (j.verdict != Verdict::inconclusive || j.reason == Reason::kink || claim_.evened)
             return j;
         if (const auto done = evidence_.agreement(false)) return *done;
+        if (is_hopeless_) return j;
         // As in_noise(), from more values.
         const auto is_enough = [this](const Attempt& fit) {
-            return only_rounds_ && !evidence_.is_doubted() &&
-                   evidence_.by_fit({fit}).verdict == Verdict::pass;
+            return only_rounds_here() && evidence_.by_fit({fit}).verdict == Verdict::pass;
         };
         const auto fits = fitted_slopes(line_, quotients_.weights(), 0, is_enough);
         if (fits.empty()) return j;
@@ -127,10 +140,20 @@ private:
     std::optional<Judgement> in_noise() {
         if (const auto done = evidence_.consider(quotients_.central(largest_step()))) return done;
         if (evidence_.is_doubted()) return {};
-        const auto fit = quickly_fitted_slope(line_, quotients_.weights(), largest_step());
-        if (!fit) return {};
-        const Judgement fitted = evidence_.by_fit({*fit});
-        return fitted.verdict == Verdict::pass ? std::optional(fitted) : std::nullopt;
+        double best = evidence_.undecided().resolution;
+        std::array steps{largest_step(), largest_step() / 4};
+        if (claim_.usual_step > 0 && claim_.usual_step <= steps[1]) std::swap(steps[0], steps[1]);
+        for (const double step : steps) {
+            const auto fit = quickly_fitted_slope(line_, quotients_.weights(), step);
+            if (!fit) continue;
+            const Judgement fitted = evidence_.by_fit({*fit});
+            if (fitted.verdict == Verdict::pass) return fitted;
+            best = std::min(best, fitted.resolution);
+        }
+        // A fit to 128 values is about ten times as accurate as one to 24.
+        constexpr double kMuchBetter = 16;
+        is_hopeless_ = claim_.by_class && best > kMuchBetter * resolution_;
+        return {};
     }
 
     Judgement all_steps(const Attempt& first, bool at_corner) {
@@ -201,7 +224,9 @@ private:
     double scale_;
     bool one_number_;
     bool is_exact_;             // an op of a tape
+    double resolution_;         // that a pass must have
     bool only_rounds_ = false;  // along a class: smaller steps only add rounding
+    bool is_hopeless_ = false;  // and so much that no more values would show enough
 };
 
 // A pass that resolves a slope to more than a few digits needs no closer look at the noise; a pass
@@ -218,11 +243,13 @@ Judgement judged_slope(Line& line, const std::vector<double>& weights, const Nei
     if (first.reason == Reason::not_finite) return first;
     if (claim.evened && first.verdict != Verdict::fail) return first;
     if (claim.is_lost && first.verdict == Verdict::inconclusive && !first.doubted) return first;
+    if (estimator.is_hopeless() && !first.doubted) return first;
     constexpr double kMuchMore = 8, kClose = 1e-2;
     const double larger = std::max(std::abs(claim.slope), std::abs(first.numeric));
     const bool is_close = std::abs(claim.slope - first.numeric) < kClose * larger;
     // Between two of its jumps a function that rounds coarsely may have any slope.
-    const Jumps jumps = passed                 ? Jumps::none
+    const bool quiet = passed || estimator.only_rounds_here();  // jumps would be one reason more
+    const Jumps jumps = quiet                  ? Jumps::none
                         : is_close             ? Jumps::anywhere
                         : limits.lost_may_pass ? Jumps::none
                                                : Jumps::everywhere;

@@ -26,7 +26,9 @@ std::vector<double> random_weights(std::size_t n, std::uint64_t seed) {
 }
 
 std::vector<double> random_signs(std::size_t n, std::uint64_t seed) {
+    constexpr std::size_t kMany = 4096;  // drawing 53 bits for each costs more than a cheap f
     Generator generator(seed ^ kOwnStreams);
+    if (n > kMany) return drawn_signs(n, generator);
     const Tensor drawn = uniform({static_cast<std::int64_t>(n)}, -1, 1, generator, DType::f64);
     const double* const value = drawn.data<double>();
     std::vector<double> signs(n);
@@ -35,8 +37,7 @@ std::vector<double> random_signs(std::size_t n, std::uint64_t seed) {
 }
 
 std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed, int power) {
-    const std::vector<double> signs = random_signs(x.size(), seed);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += std::ldexp(x[i] * signs[i], power);
+    shake(x, random_signs(x.size(), seed), std::ldexp(1, power));
     return x;
 }
 
@@ -275,11 +276,15 @@ std::optional<Sample> Subject::run_where_defined() {
 }
 
 std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) {
+    const Values& x = here_[which];
+    return boxes_[which].inwards(x, random_direction(x, seed, typical(which)), seed + 1);
+}
+
+double Subject::typical(std::size_t which) {
     if (typical_.empty()) {
         for (const Values& x : here_) typical_.push_back(typical_size(x));
     }
-    const Values& x = here_[which];
-    return boxes_[which].inwards(x, random_direction(x, seed, typical_[which]), seed + 1);
+    return typical_[which];
 }
 
 void Subject::moved(const Change& change, const std::function<void()>& then) {
@@ -322,9 +327,9 @@ Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
     // typical one or its negative.
     for (const double factor : {-1.0, 0.5}) {
         if (stays_near_ && factor < 0) continue;
-        const auto other = [factor](Values x, std::size_t) {
-            const double typical = typical_size(x);
-            for (double& value : x) value = factor * (value == 0 ? typical : value);
+        const auto other = [this, factor](Values x, std::size_t leaf) {
+            const double instead = typical(leaf);
+            for (double& value : x) value = factor * (value == 0 ? instead : value);
             return x;
         };
         moved(other, [&] {

@@ -150,6 +150,7 @@ private:
     using Values = std::vector<double>;
     using Change = std::function<Values(const Values& x, std::size_t leaf)>;
     void moved(const Change& change, const std::function<void()>& then);
+    double typical(std::size_t which);
     std::vector<Values> numbers() const;
     std::string place(const std::vector<Values>& numbers) const;
     bool where_defined(const std::function<void()>& then,
@@ -171,7 +172,7 @@ private:
     std::shared_ptr<Budget> budget_ = {};
     std::vector<Box> boxes_;            // one for each leaf
     std::vector<Values> here_;          // the leaves' initial values
-    std::vector<double> typical_ = {};  // typical_size() of these, once it is needed
+    std::vector<double> typical_ = {};  // typical() sizes, once they are needed
     OfNumbers of_numbers_ = {};
     std::vector<Values> numbers_ = {};  // memory for their arguments
     Values cotangent_ = {};

@@ -184,6 +184,66 @@ TEST_CASE("format: right rules never fail below f64, and faults that it can show
     }
 }
 
+// Of two outputs, the second changes 1e5 times less and is off by a part of itself. Their values do
+// not show it: the first is a sum that cancels.
+TEST_CASE("format: a small output next to a large one is judged by its own size") {
+    const auto f = [](const Plain& x) {
+        Plain y(2, 0.0);
+        for (const double a : x) {
+            y[0] += std::sin(a);
+            y[1] += 1e-5 * std::cos(a + 0.3);
+        }
+        return y;
+    };
+    const auto rule_off_by = [](double off) {
+        return [off](const Plain& x, const Plain& g) {
+            Plain slopes;
+            for (const double a : x) {
+                slopes.push_back(g[0] * std::cos(a) - 1e-5 * (1 + off) * g[1] * std::sin(a + 0.3));
+            }
+            return slopes;
+        };
+    };
+    struct Off {
+        Format format;
+        std::size_t n;  // entry by entry, and along directions
+        double by;
+    };
+    for (const auto& [format, n, by] : {Off{Format::f32, 200, 3e-4},
+                                        {Format::f32, 400, 3e-4},
+                                        {Format::bf16, 200, -0.9},
+                                        {Format::f16, 400, -0.5}}) {
+        Plain x = drawn(31, n, -1, 1);
+        for (std::size_t i = 0; i + 1 < n; i += 2) x[i + 1] = -x[i];
+        const auto report = check_pullback(f, rule_off_by(by), x, {.format = format});
+        INFO(n << ", off by " << by << "\n" << to_string(report));
+        CHECK_NE(report.verdict, Verdict::pass);
+        const auto right = check_pullback(f, rule_off_by(0), x, {.format = format});
+        INFO(to_string(right));
+        CHECK_NE(right.verdict, Verdict::fail);
+    }
+}
+
+TEST_CASE("format: a rule that clips is not linear, in f16 as in the others") {
+    const auto f = [](Plain x) {
+        for (double& a : x) a = std::sin(a);
+        return x;
+    };
+    const auto clipped = [](const Plain& x, Plain g) {
+        for (std::size_t i = 0; i < g.size(); ++i) {
+            g[i] = std::clamp(g[i] * std::cos(x[i]), -5.0, 5.0);
+        }
+        return g;
+    };
+    for (const Format format : {Format::f32, Format::bf16, Format::f16}) {
+        const auto report = check_pullback(f, clipped, drawn(5, 8, -1, 1), {.format = format});
+        INFO(to_string(report));
+        CHECK_EQ(report.verdict, Verdict::fail);
+        REQUIRE_EQ(report.complaints.size(), 1U);
+        CHECK_NE(report.complaints[0].find("not linear"), std::string::npos);
+    }
+}
+
 // An output with few distinct values, or one whose rounding follows x, shows the format's rounding
 // as a slope.
 // rounding of its format as a slope.

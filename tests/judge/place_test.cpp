@@ -163,7 +163,7 @@ TEST_CASE("place: in a sum of sixty thousand, one entry, or all by a thousandth"
     CHECK_EQ(one.inputs[0].first_wrong, kPlace);
     REQUIRE(one.first_wrong);
     CHECK(contains(one.first_wrong->cause.evidence, "1 of 16 elements are wrong"));
-    CHECK_LT(calls, 420);
+    CHECK_LT(calls, 560);  // a direction along which errors nearly cancel is followed by another
     calls = 0;
     const GradcheckReport all = check_gradient(
         chain,
