@@ -50,7 +50,7 @@ async function checkPicture(page) {
   const columns = await page.locator('.ribbon.chosen').count();
   assert.equal(columns, 5); // the embedding, and what two layers add
   assert.equal(await page.locator('.ribbon').count(), 5 * 19);
-  assert.match(await page.textContent('[data-view=card]'), /After \u201c.\u201d the model predicts \u201c.*\u201d/);
+  assert.match(await page.textContent('[data-view=card]'), /After \u201c\u2068.\u2069\u201d the model predicts \u201c.*\u201d/);
   const drawing = () => page.$eval('.ribbon.chosen:last-of-type, .ribbon.chosen', (each) => each.getAttribute('d'));
   const late = await drawing();
   await page.focus('[data-control=scrubber]');

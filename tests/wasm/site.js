@@ -17,7 +17,7 @@ const { until } = require('./open_playground.js');
 const [,, program, folder, screenshots] = process.argv;
 const site = path.resolve(folder);
 
-const PAGES = ['index', 'README', 'README.zh', 'docs/ops', 'docs/experiments', 'docs/architecture',
+const PAGES = ['index', 'search', 'README', 'README.zh', 'docs/ops', 'docs/experiments', 'docs/architecture',
   'docs/course/README', 'docs/course/1-a-tape-in-ten-minutes', 'docs/course/7-softmax-and-cross-entropy.zh',
   'docs/course/9-attention', 'docs/course/11-positions', 'docs/course/12-from-attention-to-the-transformer.zh',
   'inspect', 'inspect_dates', 'inspect_masked_words', 'inspect_shapes', 'report', 'playground'];
@@ -166,6 +166,30 @@ async function checkOpening(browser, server, base) {
   console.log(`${chapters.length} chapters: at most ${slowest.toFixed(2)} s and ${(largest / 1e6).toFixed(2)} MB, ${figures} live figures`);
 }
 
+// The first page runs the playground by itself; a chapter leads to its neighbours and to a page in the
+// state that shows it; search finds headings and keeps what was asked.
+async function checkFront(page, base) {
+  await page.goto(`${base}/index.html`);
+  const playground = page.frames().find((frame) => /playground\.html/.test(frame.url()));
+  await until(playground, () => Number(document.body.dataset.step) > 0);
+  assert.ok(await playground.isHidden('[role=tablist]'));
+  await page.goto(`${base}/docs/course/10-heads.html`);
+  assert.equal(await page.getAttribute('[rel=prev]', 'href'), '9-attention.html');
+  assert.equal(await page.getAttribute('[rel=next]', 'href'), '11-positions.html');
+  assert.ok(await page.locator('.contents li').count() > 8);
+  await page.click('.see a');
+  assert.equal(await page.getAttribute('[data-loom="1 1"]', 'aria-pressed'), 'true');
+  await page.goto(`${base}/search.html`);
+  await page.fill('.search-field', 'residual stream');
+  assert.match(await page.textContent('.search-said'), /^\d+ found/);
+  const first = await page.getAttribute('.found a', 'href');
+  await page.reload();
+  assert.equal(await page.getAttribute('.found a', 'href'), first);
+  await page.click('.found a');
+  await page.waitForSelector('main h1');
+  assert.match(await page.textContent('main'), /residual/);
+}
+
 async function check(browser, base, place, width, scheme) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
   await context.setOffline(place === 'file');
@@ -180,6 +204,7 @@ async function check(browser, base, place, width, scheme) {
       `site_${name.replaceAll('/', '_')}_${place}_${width}_${scheme}.png`) });
   };
   for (const name of PAGES) await checkPage(page, base, name, shoot);
+  await checkFront(page, base);
   await checkChapter(page, base, shoot);
   await checkTyping(page, base, shoot);
   assert.deepEqual(wrong, []);

@@ -31,7 +31,7 @@ export class Loom {
       speak(this.says.textContent);
     } }, 'Way back');
     this.says = h('p', { 'data-readout': 'way-back' });
-    this.elements = [this.picture, this.says, this.card, h('p', { class: 'quiet legend' },
+    this.elements = [this.says, this.picture, this.card, h('p', { class: 'quiet legend' },
       'Rows are tokens. A ribbon is a token\u2019s vector, as thick as it is long; layers ' +
       'add to it. Blue lines: what the chosen token reads from others, through the chosen head. On the way back a ' +
       `ribbon\u2019s thickness is the logarithm of the gradient\u2019s size, ${DECADES} powers of ten from nothing to the whole row.`)];

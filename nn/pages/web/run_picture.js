@@ -63,8 +63,8 @@ export function runPictureTab(panel, data) {
     if (panel.hidden) return;
     show(at);
   };
-  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The run as one picture'), loom.back), ...loom.elements.slice(0, 1),
-    h('div', { class: 'walk run-track' }, h('div', { class: 'row' }, play.button, status), scrubber.track), ...loom.elements.slice(1));
+  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The run as one picture'), loom.back), ...loom.elements.slice(0, 2),
+    h('div', { class: 'walk run-track' }, h('div', { class: 'row' }, play.button, status), scrubber.track), ...loom.elements.slice(2));
   renew(data);
   panel.addEventListener('shown', () => {
     renew(data);

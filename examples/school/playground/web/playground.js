@@ -54,7 +54,9 @@ function showPlayground() {
   const more = h('button', { class: 'step-button', 'data-control': 'more', disabled: true,
     onclick: () => say('more', { steps: MORE_STEPS }) }, `${MORE_STEPS} more steps`);
   let playing = false;
-  let begun = valueInAddress('play') === null; // otherwise it plays by itself
+  const isStill = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+  let begun = valueInAddress('play') === null || isStill; // otherwise it plays by itself
+  document.body.toggleAttribute('data-front', valueInAddress('front') !== null); // of the site: the first screen only
   let saved = 0; // the step that was saved
   let latest = null; // report
   let spokenStep = 0; // when its status was last read aloud
@@ -205,7 +207,8 @@ function showPlayground() {
   tabs.begin('curves');
   followAddress(() => tabs.open(valueInAddress('tab') ?? 'curves'));
   window.addEventListener('beforeunload', (event) => {
-    if (latest && latest.status.step >= saved + WORTH_ASKING) event.preventDefault();
+    const isFront = document.body.hasAttribute('data-front'); // of which nobody has asked anything
+    if (!isFront && latest && latest.status.step >= saved + WORTH_ASKING) event.preventDefault();
   });
   const worker = startWorker((answer) => answers[answer.kind](answer));
 }

@@ -54,7 +54,7 @@ export function stageView(ask, written) {
   return {
     element: h('div', { class: 'stage-of' }, h('h2', { class: 'spoken' }, 'The step as one picture'),
       h('div', { class: 'row' }, loom.back, h('label', {}, 'Sentence ', field), where),
-      h('div', { class: 'one-screen' }, h('div', {}, loom.elements[0], scrubber.track, loom.elements[1]), written), ...loom.elements.slice(2)),
+      h('div', { class: 'one-screen' }, h('div', {}, loom.picture, scrubber.track, loom.says), written), ...loom.elements.slice(2)),
     // The beginning of the text.
     begin(text, context) {
       kept = [];
