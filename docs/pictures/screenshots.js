@@ -12,6 +12,7 @@ const SIZE = { width: 1000, height: 680 };
 
 // Actions on a page before its screenshot.
 const SHOTS = [
+  ['picture', inspect, async () => {}],
   ['attention', inspect, async (page) => { // the head with the most pronounced role
     await page.click('#tab-attention');
     let best = ['', -1];
