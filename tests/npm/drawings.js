@@ -60,7 +60,7 @@ const drawn = (page) => page.evaluate(() => {
   });
   const rows = all.length / names.length;
   return { names, rows, thick: names.map((_, column) => Array.from({ length: rows }, (__, row) => all[row * names.length + column])),
-    answers: Array.from(document.querySelectorAll('.loom g text'), (each) => each.textContent) };
+    answers: Array.from(document.querySelectorAll('.step-picture g text'), (each) => each.textContent) };
 });
 
 // Every ribbon and every probability against the independent pass; returns how many.

@@ -66,9 +66,9 @@ async function picture(page) {
   await tabTo(page, '[data-view=picture]');
   await changes(page, '[data-view=card]', () => page.keyboard.press('ArrowUp'));
   await changes(page, '[data-view=card]', () => page.keyboard.press('Home'));
-  await arrowTo(page, '[data-loom]', '[data-loom="0 1"]');
+  await arrowTo(page, '[data-view=picture] [data-head]', '[data-head="0 1"]');
   await page.keyboard.press('Enter');
-  assert.equal(await page.getAttribute('[data-loom="0 1"]', 'aria-pressed'), 'true');
+  assert.equal(await page.getAttribute('[data-head="0 1"]', 'aria-pressed'), 'true');
   await press(page, '[data-control=way-back]', 'Enter');
   assert.ok(await page.locator('.ribbon.back').count() > 0);
 }

@@ -52,7 +52,7 @@ const otherRun = (page) =>
   page.locator('[data-control=other-runs]').setInputFiles(path.join(pages, 'report_finished.html'));
 
 // By page, [name, action]: a state begins where the previous one ended.
-const PICTURE = [['picture', tab('picture')], ['picture_head', click('[data-loom]')],
+const PICTURE = [['picture', tab('picture')], ['picture_head', click('[data-view=picture] [data-head]')],
   ['picture_back', click('[data-control=way-back]')], ['picture_large', click('[data-control=projector]')], ['story', async (page) => {
     await click('[data-control=projector]')(page);
     await click('[data-control=story]')(page);

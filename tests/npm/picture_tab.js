@@ -75,12 +75,12 @@ async function checkBack(page) {
 
 // A head chosen by keyboard, what it reads, and the tabs behind the card.
 async function checkHeads(page) {
-  const first = page.locator('[data-loom="0 0"]');
+  const first = page.locator('[data-head="0 0"]');
   await first.click();
   assert.equal(await first.getAttribute('aria-pressed'), 'true');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
-  assert.equal(await page.getAttribute('[data-loom="0 1"]', 'aria-pressed'), 'true');
+  assert.equal(await page.getAttribute('[data-head="0 1"]', 'aria-pressed'), 'true');
   assert.match(await cardOf(page), /Head 1: [A-Z].*heaviest|heaviest weight .*Head 1: [A-Z]/s);
   assert.ok(await page.locator('.reading').count() > 0);
   await until(page, () => /layer=0&head=1/.test(window.location.hash));
@@ -88,7 +88,7 @@ async function checkHeads(page) {
   assert.equal(await page.textContent('[data-title=head]'), 'blocks.0.attention, head 1');
   await page.goBack();
   await until(page, () => document.querySelector('#tab-picture').getAttribute('aria-selected') === 'true');
-  assert.equal(await page.getAttribute('[data-loom="0 1"]', 'aria-pressed'), 'true');
+  assert.equal(await page.getAttribute('[data-head="0 1"]', 'aria-pressed'), 'true');
   await page.click('[data-control=all-token]');
   assert.match(await page.textContent('[data-view=stage] h3'), /^Added to the residual stream$/);
   await page.goBack();

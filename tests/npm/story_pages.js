@@ -66,7 +66,7 @@ async function checkTour(browser, name) {
 async function checkLinks(browser) {
   const page = await browser.newPage({});
   await page.goto(`${urlOf(path.join(pages, 'gpt.html'))}#tab=picture&layer=1&head=2&token=14&back=1`);
-  assert.equal(await page.getAttribute('[data-loom="1 2"]', 'aria-pressed'), 'true');
+  assert.equal(await page.getAttribute('[data-head="1 2"]', 'aria-pressed'), 'true');
   assert.ok(await page.locator('.ribbon.back').count() > 0);
   await page.goto(`${urlOf(path.join(pages, 'report_finished.html'))}#step=600`);
   assert.match(await page.textContent('[data-readout=picture]'), /^After step 600: /);

@@ -106,7 +106,7 @@ async function checkTyping(page, base, shoot) {
   await field.fill('Tom and');
   await field.press('Enter');
   await waitForText(page, subtitle, '6 characters predicted');
-  assert.equal(await page.locator('#panel-picture .loom .name').count(), 6);
+  assert.equal(await page.locator('#panel-picture .step-picture .name').count(), 6);
   await page.click('#tab-predictions');
   assert.equal(await page.locator('#panel-predictions .strip .token').count(), 6);
   await field.fill(prompt);
@@ -178,7 +178,7 @@ async function checkFront(page, base) {
   assert.equal(await page.getAttribute('[rel=next]', 'href'), '11-positions.html');
   assert.ok(await page.locator('.contents li').count() > 8);
   await page.click('.see a');
-  assert.equal(await page.getAttribute('[data-loom="1 1"]', 'aria-pressed'), 'true');
+  assert.equal(await page.getAttribute('[data-head="1 1"]', 'aria-pressed'), 'true');
   await page.goto(`${base}/search.html`);
   await page.fill('.search-field', 'residual stream');
   assert.match(await page.textContent('.search-said'), /^\d+ found/);

@@ -2,11 +2,11 @@
 // all numbers.
 import { h } from './dom.js';
 import { Predictions } from './guesses.js';
-import { Loom } from './loom.js';
+import { StepPicture } from './step_picture.js';
 import { openTab } from './tabs.js';
 import { TokenPath } from './token_path.js';
 
-// The step of a page's data, for Loom.show().
+// The step of a page's data, for StepPicture.show().
 export const stepOf = (data) => ({ path: new TokenPath(data), nonFinite: data.nonFinite,
   predictions: data.predictions ? new Predictions(data.predictions) : null });
 
@@ -21,8 +21,8 @@ function linksOf({ step: { path, predictions }, columns, state }) {
 }
 
 export function pictureTab(panel, data) {
-  const loom = new Loom(linksOf);
-  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The step as one picture'), loom.back), ...loom.elements);
-  loom.show(stepOf(data));
-  panel.addEventListener('shown', () => loom.draw());
+  const stepPicture = new StepPicture(linksOf);
+  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The step as one picture'), stepPicture.back), ...stepPicture.elements);
+  stepPicture.show(stepOf(data));
+  panel.addEventListener('shown', () => stepPicture.draw());
 }

@@ -2,7 +2,7 @@
 // kept; the steps of the run are a track below it.
 import { keepState, numberOf } from './address.js';
 import { fixed, h } from './dom.js';
-import { Loom } from './loom.js';
+import { StepPicture } from './step_picture.js';
 import { playButton } from './play.js';
 import { Scrubber } from './scrubber.js';
 import { seenStep } from './seen_step.js';
@@ -23,7 +23,7 @@ export const hasPicture = (data) => isDrawn(data) || (Boolean(data.sentence) && 
 export function runPictureTab(panel, data) {
   let looks = [];
   let at = -1;
-  const loom = new Loom(({ state }) => [openTab('sentence', 'The sentence', { layer: state.layer, head: state.head }),
+  const stepPicture = new StepPicture(({ state }) => [openTab('sentence', 'The sentence', { layer: state.layer, head: state.head }),
     openTab('flow', 'Gradient flow', {}), openTab('samples', 'Samples', {})]);
   const status = h('p', { 'data-readout': 'picture' });
   const scrubber = new Scrubber((to) => {
@@ -48,7 +48,7 @@ export function runPictureTab(panel, data) {
     const mean = rows.reduce((sum, [loss]) => sum + (loss ?? NaN), 0) / rows.length;
     status.replaceChildren(h('b', {}, `After step ${evaluation.step}`), `: loss ${fixed(mean, 3)} on this sentence.`);
     scrubber.mark(at);
-    loom.show(evaluation.drawn ??= seenStep(evaluation.look, data.sentence));
+    stepPicture.show(evaluation.drawn ??= seenStep(evaluation.look, data.sentence));
   }
 
   const renew = (newer) => {
@@ -63,8 +63,8 @@ export function runPictureTab(panel, data) {
     if (panel.hidden) return;
     show(at);
   };
-  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The run as one picture'), loom.back), ...loom.elements.slice(0, 2),
-    h('div', { class: 'walk run-track' }, h('div', { class: 'row' }, play.button, status), scrubber.track), ...loom.elements.slice(2));
+  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The run as one picture'), stepPicture.back), ...stepPicture.elements.slice(0, 2),
+    h('div', { class: 'walk run-track' }, h('div', { class: 'row' }, play.button, status), scrubber.track), ...stepPicture.elements.slice(2));
   renew(data);
   panel.addEventListener('shown', () => {
     renew(data);

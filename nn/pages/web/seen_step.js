@@ -3,7 +3,7 @@
 import { tokenText } from './dom.js';
 import { layerName } from './layers.js';
 
-// Weights at one time, in the form that attention_map.js, head_roles.js and loom.js expect.
+// Weights at one time, in the form that attention_map.js, head_roles.js and step_picture.js expect.
 export class SeenAttention {
   constructor({ weights, ...data }, texts) {
     Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false,
@@ -82,7 +82,7 @@ class SeenPredictions {
   }
 }
 
-// The step of an evaluation's look, for Loom.show(); null if it kept no stream.
+// The step of an evaluation's look, for StepPicture.show(); null if it kept no stream.
 export function seenStep(look, sentence) {
   if (!look.stream?.length) return null;
   return { path: new SeenPath(look, sentence.tokens.slice(0, -1)), nonFinite: null,

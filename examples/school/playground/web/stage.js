@@ -1,8 +1,8 @@
 // The playground's first screen: a step on a sentence as one picture, the steps so far as a track, and what
-// the model writes. Read next: ../../../../nn/pages/web/loom.js.
+// the model writes. Read next: ../../../../nn/pages/web/step_picture.js.
 import { h } from './dom.js';
 import { stepOf } from './picture.js';
-import { Loom } from './loom.js';
+import { StepPicture } from './step_picture.js';
 import { Scrubber } from './scrubber.js';
 import { openTab } from './tabs.js';
 
@@ -18,7 +18,7 @@ export function stageView(ask, written) {
   let waiting = false; // for an answer
   let asked = { time: 0, step: -1 };
   let latest = null; // report
-  const loom = new Loom(({ state, step: { path } }) => [
+  const stepPicture = new StepPicture(({ state, step: { path } }) => [
     openTab('attention', 'This head', { layer: state.layer, head: state.head, query: path.rows[state.row], key: null }),
     openTab('tape', 'The tape', {}), openTab('curves', 'All curves', {})]);
   const field = h('input', { type: 'search', size: 28, 'data-control': 'stage-sentence', 'aria-label': 'Sentence in the picture',
@@ -36,7 +36,7 @@ export function stageView(ask, written) {
     const own = kept[at];
     where.textContent = `The picture: after step ${own.step}${at === kept.length - 1 ? '' : ', looking back'}`;
     scrubber.mark(at);
-    loom.show(own.drawn ??= stepOf(own.data));
+    stepPicture.show(own.drawn ??= stepOf(own.data));
   }
 
   function request(step) {
@@ -53,8 +53,8 @@ export function stageView(ask, written) {
 
   return {
     element: h('div', { class: 'stage-of' }, h('h2', { class: 'spoken' }, 'The step as one picture'),
-      h('div', { class: 'row' }, loom.back, h('label', {}, 'Sentence ', field), where),
-      h('div', { class: 'one-screen' }, h('div', {}, loom.picture, scrubber.track, loom.says), written), ...loom.elements.slice(2)),
+      h('div', { class: 'row' }, stepPicture.back, h('label', {}, 'Sentence ', field), where),
+      h('div', { class: 'one-screen' }, h('div', {}, stepPicture.picture, scrubber.track, stepPicture.says), written), ...stepPicture.elements.slice(2)),
     // The beginning of the text.
     begin(text, context) {
       kept = [];

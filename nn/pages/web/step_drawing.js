@@ -1,16 +1,16 @@
-// What the picture of a step draws (loom.js), for one state: ribbons, what the chosen token reads, and
+// What the picture of a step draws (step_picture.js), for one state: ribbons, what the chosen token reads, and
 // predictions.
 import { fontPixels, sharePercent, svg, tokenText } from './dom.js';
 
-const [ROW_LEAST, ROW_MOST, LOOM_HIGH] = [15, 30, 480]; // pixels
+const [ROW_LEAST, ROW_MOST, PICTURE_HIGH] = [15, 30, 480]; // pixels
 const MOST_TOKENS = 32; // tokens in sight
-const [LEFT_OF_LOOM, AROUND_LOOM] = [92, 8]; // pixels: tokens at the left
-const RIGHT_OF_LOOM = 250; // predictions
+const [LEFT_OF_PICTURE, AROUND_PICTURE] = [92, 8]; // pixels: tokens at the left
+const RIGHT_OF_PICTURE = 250; // predictions
 export const DECADES = 6; // of gradients: from the thinnest ribbon to the thickest
 export const MAP_SIDE = 34;
 
 // The room for predictions at the right, as wide as the reader's text needs.
-export const rightOfLoom = (predictions) => (predictions ? fontPixels(RIGHT_OF_LOOM) : 20);
+export const rightOfPicture = (predictions) => (predictions ? fontPixels(RIGHT_OF_PICTURE) : 20);
 
 const quadratic = (weight) => Math.max(0.5, 7 * Math.sqrt(weight));
 
@@ -21,7 +21,7 @@ export class Drawing {
     const first = Math.max(0, Math.min(state.row - MOST_TOKENS / 2, path.rows.length - MOST_TOKENS));
     this.places = path.rows.slice(first, first + MOST_TOKENS);
     this.place = path.rows[state.row];
-    this.step = Math.max(fontPixels(ROW_LEAST), Math.min(fontPixels(ROW_MOST), LOOM_HIGH / this.places.length));
+    this.step = Math.max(fontPixels(ROW_LEAST), Math.min(fontPixels(ROW_MOST), PICTURE_HIGH / this.places.length));
     this.top = columns.mapsHigh(MAP_SIDE) + 30;
     this.lengths = columns.all.map(({ stage }) => this.places.map((place) => path.lengthAt(stage, place)));
     this.most = Math.max(1e-30, ...this.lengths.flat().filter(Number.isFinite));
@@ -62,7 +62,7 @@ export class Drawing {
     const chosen = this.places[row] === this.place;
     const { all } = this.columns;
     return all.map(({ x }, i) => {
-      const before = i === 0 ? fontPixels(LEFT_OF_LOOM) + AROUND_LOOM : all[i - 1].x;
+      const before = i === 0 ? fontPixels(LEFT_OF_PICTURE) + AROUND_PICTURE : all[i - 1].x;
       const [from, to] = [this.half(Math.max(0, i - 1), row), this.half(i, row)];
       const middle = (before + x) / 2;
       const lost = this.isLost(i, row);
@@ -102,10 +102,10 @@ export class Drawing {
   element(choose, open) {
     const { all } = this.columns;
     const right = all[all.length - 1].x;
-    const width = right + rightOfLoom(this.predictions);
-    const height = this.top + this.step * this.places.length + AROUND_LOOM;
+    const width = right + rightOfPicture(this.predictions);
+    const height = this.top + this.step * this.places.length + AROUND_PICTURE;
     const names = this.places.map((place, row) => svg('text', { class: place === this.place ? 'name chosen' : 'name',
-      x: fontPixels(LEFT_OF_LOOM), y: this.y(row) + 4, 'text-anchor': 'end' }, tokenText(this.path.texts[place], place).slice(0, 12)));
+      x: fontPixels(LEFT_OF_PICTURE), y: this.y(row) + 4, 'text-anchor': 'end' }, tokenText(this.path.texts[place], place).slice(0, 12)));
     const heads = all.map((column, i) => svg('text', { class: column.folded ? 'folded' : 'head',
       x: column.x - column.width / 2, y: 14, 'text-anchor': 'middle', 'data-column': i }, column.label));
     const chosen = all[this.state.column];

@@ -2,25 +2,25 @@
 // from left to right, and the residual stream of each token is a ribbon as thick as its vector is long.
 // Heads are small maps in place, probabilities stand at the right. On the way back, ribbons are as thick
 // as the logarithm of the gradient's size. A card has the numbers of what is chosen. Read next:
-// loom_drawing.js; loom_card.js; picture.js and run_picture.js, which show steps.
+// step_drawing.js; step_card.js; picture.js and run_picture.js, which show steps.
 import { keepState, numberOf } from './address.js';
 import { h, onTheme } from './dom.js';
 import { headSays } from './head_roles.js';
-import { cardOf, wayBackSays } from './loom_card.js';
-import { DECADES, Drawing, MAP_SIDE, rightOfLoom } from './loom_drawing.js';
+import { cardOf, wayBackSays } from './step_card.js';
+import { DECADES, Drawing, MAP_SIDE, rightOfPicture } from './step_drawing.js';
 import { PictureColumns } from './picture_columns.js';
 import { roving } from './roving.js';
 import { drawInTurn } from './small_maps.js';
 import { speak } from './speak.js';
 
-export class Loom {
-  // links(loom): buttons that lead from the card to all numbers.
+export class StepPicture {
+  // links(stepPicture): buttons that lead from the card to all numbers.
   constructor(links) {
     Object.assign(this, { links, step: null, columns: null, state: null, cells: [], mapsOf: '' });
     this.card = h('section', { class: 'card', 'data-view': 'card' });
     this.drawn = h('div', {});
-    this.maps = h('div', { class: 'loom-maps' });
-    this.picture = h('div', { class: 'loom', tabindex: '0', role: 'group', 'data-view': 'picture', 'aria-label':
+    this.maps = h('div', { class: 'step-maps' });
+    this.picture = h('div', { class: 'step-picture', tabindex: '0', role: 'group', 'data-view': 'picture', 'aria-label':
       'The step as one picture: arrow keys go from token to token and through the layers',
     onkeydown: (event) => this.move(event) }, this.drawn, this.maps);
     this.renewStop = roving(this.maps, 'button');
@@ -111,7 +111,7 @@ export class Loom {
   draw(moved = false) {
     const { columns, state, picture, step: { path, predictions, nonFinite } } = this;
     this.back.setAttribute('aria-pressed', String(state.back));
-    columns.place(state.layer, picture.clientWidth - rightOfLoom(predictions) - 2);
+    columns.place(state.layer, picture.clientWidth - rightOfPicture(predictions) - 2);
     this.drawing = new Drawing(path, predictions, columns, state);
     this.drawn.replaceChildren(this.drawing.element((changes) => this.choose(changes), (column) => this.open(column)));
     this.showMaps();
@@ -127,7 +127,7 @@ export class Loom {
     const mapsOf = open.map(({ layer, attention }) => `${layer} ${attention.heads} ${attention.cross}`).join(',');
     if (mapsOf !== this.mapsOf) {
       this.cells = open.flatMap((column, group) => Array.from({ length: column.attention.heads }, (_, head) => this.cell(group, head)));
-      this.maps.replaceChildren(...open.map((_, group) => h('div', { class: 'loom-heads' },
+      this.maps.replaceChildren(...open.map((_, group) => h('div', { class: 'step-heads' },
         ...this.cells.filter((cell) => cell.group === group).map(({ button }) => button))));
       this.mapsOf = mapsOf;
     }
@@ -140,7 +140,7 @@ export class Loom {
       cell.button.setAttribute('aria-pressed', String(chosen));
       isNew ||= cell.attention !== attention;
       Object.assign(cell, { attention, layer });
-      cell.button.dataset.loom = `${layer} ${cell.head}`;
+      cell.button.dataset.head = `${layer} ${cell.head}`;
     }
     this.renewStop();
     if (isNew) drawInTurn(this.cells, MAP_SIDE);
@@ -157,7 +157,7 @@ export class Loom {
     cell.button = h('button', { 'aria-pressed': 'false', 'aria-label': `head ${head}`, onclick: () => {
       this.columns.place(cell.layer);
       this.choose({ layer: cell.layer, head, column: this.columns.all.findIndex((each) => each.attention === cell.attention && !each.folded) });
-      this.maps.querySelector(`[data-loom="${cell.layer} ${head}"]`)?.focus();
+      this.maps.querySelector(`[data-head="${cell.layer} ${head}"]`)?.focus();
     } }, canvas);
     return cell;
   }

@@ -1,4 +1,4 @@
-// The words of the picture of a step (loom.js): a card for what is chosen, and a sentence on the way back.
+// The words of the picture of a step (step_picture.js): a card for what is chosen, and a sentence on the way back.
 import { h, number, sharePercent, tokenText } from './dom.js';
 import { layerRows } from './guesses.js';
 import { headSays } from './head_roles.js';
