@@ -22,7 +22,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::size_t kLocalHeader = 30, kDirectoryEntry = 46, kEnd = 22;
+constexpr std::size_t kLocalHeader = 30, kDirectoryEntry = 46, kEndRecord = 22;
 constexpr std::uint32_t kLocal = 0x04034b50, kEntry = 0x02014b50, kEndMark = 0x06054b50;
 constexpr std::uint64_t kMaxDirectory = 100 << 20;
 
@@ -97,13 +97,13 @@ struct Directory {
 
 Directory read_directory(const std::string& what, const std::filesystem::path& path) {
     InputFile file(path);
-    const std::uint64_t tail = std::min<std::uint64_t>(file.size(), 0xffff + kEnd);
+    const std::uint64_t tail = std::min<std::uint64_t>(file.size(), 0xffff + kEndRecord);
     file.skip(file.size() - tail);
     const std::string end = take(file, tail);
-    std::size_t at = end.size() < kEnd ? std::string::npos : end.size() - kEnd;
+    std::size_t at = end.size() < kEndRecord ? std::string::npos : end.size() - kEndRecord;
     const auto is_end = [&] {
         return number_at(end, at, 4) == kEndMark &&
-               number_at(end, at + 20, 2) == end.size() - at - kEnd;
+               number_at(end, at + 20, 2) == end.size() - at - kEndRecord;
     };
     while (at != std::string::npos && !is_end()) at = at == 0 ? std::string::npos : at - 1;
     require<IoError>(at != std::string::npos, "{}: not a .npz file", what);
@@ -196,7 +196,7 @@ NamedTensors read_npz(const std::filesystem::path& path) {
 FileDigest write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                      const WriteOptions& options) {
     std::set<std::string> names;
-    std::uint64_t total = kEnd;
+    std::uint64_t total = kEndRecord;
     for (const auto& [name, x] : tensors) {
         require(!name.empty() && name.size() < 1000 && !utf8::find_flaw(name),
                 "write_npz: {} cannot be a name", utf8::quoted(name));

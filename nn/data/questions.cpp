@@ -160,13 +160,13 @@ void check_question(QuestionRow& row, AnswersRead read, const PlaceInFile& place
 
 std::string hash_of_questions(const std::vector<PassageQuestion>& questions) {
     Checksum sum;
-    constexpr std::string_view kEnd("\0", 1);
+    constexpr std::string_view kNul("\0", 1);
     for (const PassageQuestion& q : questions) {
         sum.add(q.passage);
-        sum.add(kEnd);
+        sum.add(kNul);
         sum.add(q.question);
         for (const std::string& answer : q.answers) {
-            sum.add(kEnd);
+            sum.add(kNul);
             sum.add(answer);
         }
         sum.add(fmt::format("\n{}\n", q.begin));
