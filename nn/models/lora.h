@@ -43,8 +43,8 @@ std::string update_path(const LoraSite& site);
 void add_update(LoraSite& site, const LowRankConfig& config, Generator& generator);
 
 /// All of them in a model, in the order of its blocks: query, key and value of a Llama, which are
-/// separate matrices in its files, or qkv of a GPT or GPT-NeoX; output; up, gate and down; head, unless its
-/// weight is the token embedding's. Throws ValueError for a model without attention.
+/// separate matrices in its files, or qkv of a GPT or GPT-NeoX; output; up, gate and down; head,
+/// unless its weight is the token embedding's. Throws ValueError for a model without attention.
 std::vector<LoraSite> lora_sites(LanguageModel& model);
 
 /// Freezes all parameters, and adds updates, whose parameters train, to the targets. Throws

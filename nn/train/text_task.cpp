@@ -112,7 +112,7 @@ std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,
                                                     Generator& generator) {
     if (start == nullptr) return make_model(config, generator);
     if (common_settings(config).weights == ComputeType::bf16) {  // half the memory meanwhile
-        release_cached_memory();  // of reading its files
+        release_cached_memory();                                 // of reading its files
         start->to(DType::bf16);
         release_cached_memory();
     }

@@ -13,9 +13,8 @@ using tapestry::test::source_dir;
 // text as a program; the pages' content security policy would block it as well.
 TEST_CASE("page scripts: none parses HTML") {
     std::size_t scripts = 0;
-    for (const char* folder :
-         {"nn/pages/web", "examples/school/playground/web", "examples/school/site/web",
-          "examples/school/site/figures"}) {
+    for (const char* folder : {"nn/pages/web", "examples/school/playground/web",
+                               "examples/school/site/web", "examples/school/site/figures"}) {
         for (const auto& entry : std::filesystem::directory_iterator(source_dir() / folder)) {
             if (entry.path().extension() != ".js") continue;
             std::ifstream file(entry.path());
