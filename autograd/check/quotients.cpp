@@ -271,6 +271,18 @@ bool Quotients::is_fine_grained(double noise) {
     return most > rounding && most < kMuchLess * noise;
 }
 
+bool Quotients::has_ripples(double claimed, double seen) {
+    constexpr double kClearly = 16;
+    const double apart = std::abs(claimed - seen);
+    for (const int power : {-25, -19, -31}) {
+        const Attempt near = central(std::ldexp(line_.scale(), power));
+        const bool sees = near.obstacle == Reason::none && near.settled && near.moved;
+        if (!sees || kClearly * near.error > apart) continue;
+        return kClearly * std::abs(near.value - claimed) < apart;
+    }
+    return false;
+}
+
 std::vector<CurvePoint> Quotients::curve(double slope) {
     std::vector<CurvePoint> points;
     for (int power = -1; power >= -44; --power) {

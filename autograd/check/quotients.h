@@ -172,6 +172,10 @@ public:
     /// like noise from afar is a fast oscillation (a sine of 1e13), and averages to any slope.
     bool is_fine_grained(double noise);
 
+    /// Whether f is smooth at much smaller steps and has about the slope `claimed` there: from
+    /// afar, ripples average to another, `seen`.
+    bool has_ripples(double claimed, double seen);
+
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);
 

@@ -272,8 +272,9 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
                       const HiddenNoise& hidden) {
     Judgement j = judged_slope(line, weights, around, claim, limits, one_number, hidden);
     const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
-    if (j.verdict == Verdict::fail && opaque &&
-        Quotients(line, weights, around).is_fine_grained(j.noise)) {
+    if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
+    Quotients closer(line, weights, around);
+    if (closer.is_fine_grained(j.noise) || closer.has_ripples(claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;
     }

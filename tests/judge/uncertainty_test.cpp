@@ -154,3 +154,22 @@ TEST_CASE("sizes: a report states what each class agrees to") {
     CHECK_EQ(report.resolution, std::max(classes[0].resolution, classes[1].resolution));
     CHECK(contains(to_string(report), "10 entries"));
 }
+
+// From afar they average to nothing: steps of 1/128 and of 1/8192 agree with each other and not
+// with the gradient.
+TEST_CASE("uncertainty: ripples much finer than the usual steps do not fail a right gradient") {
+    const double size = 1e-9, width = 1e-8;
+    const auto f = [=](const std::vector<double>& x) {
+        return x[0] * std::sin(x[0]) + size * std::sin(x[0] / width);
+    };
+    for (const double at : {0.3, 0.7, 1.1, 1.9}) {
+        const double smooth = std::sin(at) + at * std::cos(at);
+        const double slope = smooth + size / width * std::cos(at / width);
+        const auto claimed = [](double value) {
+            return [value](const std::vector<double>&) { return std::vector{value}; };
+        };
+        CAPTURE(at);
+        CHECK_NE(check_gradient(f, claimed(slope), {at}).verdict, Verdict::fail);
+        CHECK_EQ(check_gradient(f, claimed(slope + 1), {at}).verdict, Verdict::fail);
+    }
+}
