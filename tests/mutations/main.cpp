@@ -4,6 +4,9 @@
 //     mutations --templates N [--seed N] [--verbose] [--format f32]
 //                                                          plain functions instead (judge.h)
 //     mutations --case right/N [--seed N]                  the report of one case, or of wrong/N
+//     mutations --sweeps [--only WORDS] [--every N] [--seed N] [--verbose]
+//                                                          one kind of function at a time
+//                                                          (sweeps.h)
 //     mutations --serve [--seed N]                         serves them to another program (serve.h)
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
@@ -14,6 +17,7 @@
 #include <tapestry/tests/mutations/judge.h>
 #include <tapestry/tests/mutations/serve.h>
 #include <tapestry/tests/mutations/suite.h>
+#include <tapestry/tests/mutations/sweeps.h>
 
 #include <fmt/core.h>
 
@@ -36,6 +40,8 @@ struct Settings {
     std::string format = "f64";
     bool serve = false;
     std::string one;
+    bool sweeps = false;
+    std::string only;
 };
 
 template <class Key>
@@ -147,10 +153,13 @@ int main(int argc, char** argv) {
                   "So many right and as many wrong gradients of plain functions instead");
     options.text("--format", s.format, "Format of the wrong ones' numbers: f64, f32, bf16 or f16");
     options.text("--case", s.one, "Print the report of one of these functions: right/17, wrong/23");
+    options.flag("--sweeps", s.sweeps, "One kind of function at a time, over all of its sizes");
+    options.text("--only", s.only, "Only sweeps with these words in their names");
     options.flag("--serve", s.serve, "Answer questions about these functions, line by line");
     options.text("--export", s.exported, "Write the cases to this file instead");
     options.run([&s] {
         const Format format = format_called(s.format);
+        if (s.sweeps) return print_sweeps({s.seed, s.every, s.only, s.verbose}) ? 0 : 1;
         if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose, format) ? 0 : 1;
         if (!s.one.empty()) return print_case(s.one, s.seed, format);
         if (s.serve) {

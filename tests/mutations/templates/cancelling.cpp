@@ -15,6 +15,7 @@ using Values = std::vector<double>;
 
 // A function of one number as people write it, its slope without cancellation, its noise.
 struct Naive {
+    const char* name;
     double (*f)(double x);
     double (*slope)(double x);
     double (*noise)(double x);
@@ -43,11 +44,11 @@ double slope_of_growth(double x) {  // of (e^x - 1) / x
 
 const std::vector<Naive>& naive_quotients() {
     static const std::vector<Naive> all{
-        {[](double x) { return (1 - std::cos(x)) / (x * x); }, slope_of_versine,
-         [](double x) { return 1e-16 / (x * x); }, 1e-8, 0.1},
-        {[](double x) { return (x - std::sin(x)) / (x * x * x); }, slope_of_third,
-         [](double x) { return 1e-16 / (x * x); }, 1e-7, 0.1},
-        {[](double x) { return (std::exp(x) - 1) / x; }, slope_of_growth,
+        {"(1 - cos x) / x^2", [](double x) { return (1 - std::cos(x)) / (x * x); },
+         slope_of_versine, [](double x) { return 1e-16 / (x * x); }, 1e-8, 0.1},
+        {"(x - sin x) / x^3", [](double x) { return (x - std::sin(x)) / (x * x * x); },
+         slope_of_third, [](double x) { return 1e-16 / (x * x); }, 1e-7, 0.1},
+        {"(e^x - 1) / x", [](double x) { return (std::exp(x) - 1) / x; }, slope_of_growth,
          [](double x) { return 2e-16 / x; }, 1e-12, 0.1},
     };
     return all;
@@ -55,29 +56,29 @@ const std::vector<Naive>& naive_quotients() {
 
 const std::vector<Naive>& naive_differences() {
     static const std::vector<Naive> all{
-        {[](double x) { return std::log(1 + x); }, [](double x) { return 1 / (1 + x); },
-         [](double) { return 2e-16; }, 3e-16, 1},
-        {[](double x) { return std::sqrt(x * x + 1) - x; },
+        {"log(1 + x)", [](double x) { return std::log(1 + x); },
+         [](double x) { return 1 / (1 + x); }, [](double) { return 2e-16; }, 3e-16, 1},
+        {"sqrt(x^2 + 1) - x", [](double x) { return std::sqrt(x * x + 1) - x; },
          [](double x) {
              const double root = std::sqrt(x * x + 1);
              return -1 / (root * (root + x));
          },
          [](double x) { return 2e-16 * x; }, 10, 1e8},
-        {[](double x) { return 1 - 1 / (1 + x); }, [](double x) { return 1 / ((1 + x) * (1 + x)); },
-         [](double) { return 2e-16; }, 3e-16, 1},
-        {[](double x) { return -x + std::sqrt(x * x - 4); },
+        {"1 - 1 / (1 + x)", [](double x) { return 1 - 1 / (1 + x); },
+         [](double x) { return 1 / ((1 + x) * (1 + x)); }, [](double) { return 2e-16; }, 3e-16, 1},
+        {"-x + sqrt(x^2 - 4)", [](double x) { return -x + std::sqrt(x * x - 4); },
          [](double x) {
              const double root = std::sqrt(x * x - 4);
              return 4 / (root * (x + root));
          },
          [](double x) { return 2e-16 * x; }, 10, 1e8},
-        {[](double x) { return 1 - std::tanh(x); },
+        {"1 - tanh x", [](double x) { return 1 - std::tanh(x); },
          [](double x) {
              const double c = std::cosh(x);
              return -1 / (c * c);
          },
          [](double) { return 1e-16; }, 1, 18},
-        {[](double x) { return std::acos(1 - x); },
+        {"acos(1 - x)", [](double x) { return std::acos(1 - x); },
          [](double x) { return 1 / std::sqrt(x * (2 - x)); },
          [](double x) { return 1e-16 / std::sqrt(x); }, 1e-15, 1},
     };
@@ -99,7 +100,7 @@ PlainCase naive(const Naive& of, Values x) {
         std::move(x));
     for (const double a : one.x) one.noise = std::max(one.noise, of.noise(a));
     one.room = *std::min_element(one.x.begin(), one.x.end()) / 2;
-    one.note = fmt::format("x = {:.1e}", one.x[0]);
+    one.note = fmt::format("{}, x = {:.1e}", of.name, one.x[0]);
     return one;
 }
 

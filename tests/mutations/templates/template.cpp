@@ -51,7 +51,7 @@ const std::vector<Template>& hard_templates() {
         for (const auto* part :
              {&rounding_templates(), &solver_templates(), &kink_templates(), &scale_templates(),
               &order_templates(), &cancelling_templates(), &size_templates(), &layer_templates(),
-              &distance_templates(), &lost_part_templates()}) {
+              &distance_templates(), &lost_part_templates(), &beside_templates()}) {
             joined.insert(joined.end(), part->begin(), part->end());
         }
         return joined;

@@ -54,6 +54,7 @@ const std::vector<Template>& size_templates();        ///< small numbers among l
 const std::vector<Template>& layer_templates();       ///< inner numbers, similar rules
 const std::vector<Template>& distance_templates();    ///< far away, at an end, nearly equal
 const std::vector<Template>& lost_part_templates();   ///< entries whose part f's rounding hides
+const std::vector<Template>& beside_templates();      ///< jumps, cells and ripples beside x
 
 using ScalarFunction = std::function<double(const std::vector<double>&)>;
 
