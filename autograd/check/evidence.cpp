@@ -57,15 +57,6 @@ double Evidence::size_beside(double value) const {
     return std::max({claim_.scale, std::abs(value), natural_});
 }
 
-namespace {
-
-// Smaller entries than this part of the largest may be lost next to it.
-double least_part(Format format) {
-    return format == Format::f64 ? 1e-3 : format == Format::f32 ? 0.02 : 0.1;
-}
-
-}  // namespace
-
 // The relative error with which an entry may pass. A slope of 0, or one left over from cancelling
 // terms, has no natural size: it is compared with the others, strictly. On a tape, so are small
 // ones.
@@ -77,7 +68,7 @@ double Evidence::resolution(double allowed, const Attempt& attempt) const {
     const double beside = size_beside(value);
     double size = own;
     if (limits_.lost_may_pass) {
-        size = std::max(own, least_part(limits_.format) * beside);
+        size = std::max(own, (limits_.format == Format::f64 ? 1e-3 : 0.1) * beside);
     } else if (!directional && own <= allowed && is_nothing(claim_.slope)) {
         size = (attempt.moved ? 1e-8 : 1e-6) * beside;
     }
