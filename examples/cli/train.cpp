@@ -1,7 +1,7 @@
 // tapestry train: trains a language model on a text, from scratch or from a model's weights; under
 // mpirun, several processes train it together. This file has the options; train_run.h runs it.
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>

@@ -85,13 +85,16 @@ struct Case {
 };
 
 std::vector<Case> cases(const std::string& text) {
-    const TrainingConfig plain{.text = text,
-                               .model = {.context = 16, .layers = 2, .heads = 2, .dim = 32},
-                               .batch = 4,
-                               .steps = kSteps,
-                               .warmup = 2,
-                               .eval_every = kSteps,
-                               .eval_batches = 1};
+    TrainingConfig plain{.text = text,
+                         .batch = 4,
+                         .steps = kSteps,
+                         .warmup = 2,
+                         .eval_every = kSteps,
+                         .eval_batches = 1};
+    plain.model.context = 16;
+    plain.model.layers = 2;
+    plain.model.heads = 2;
+    plain.model.dim = 32;
     TrainingConfig dropout = plain, summed = plain, clipped = plain, fast = plain;
     dropout.model.dropout = 0.1;
     summed.model.dropout = 0.1;
