@@ -242,6 +242,11 @@ RecomputedOutput::RecomputedOutput(std::shared_ptr<const Op> op, Tensors inputs,
     for (const Tensor& x : inputs_) versions_.push_back(version_of(x));
 }
 
+bool RecomputedOutput::recomputes_inputs() const {
+    return std::any_of(recomputed_.begin(), recomputed_.end(),
+                       [](const Recomputed& x) { return x != nullptr; });
+}
+
 Tensor RecomputedOutput::compute() const {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         require<AutogradError>(version_of(inputs_[i]) == versions_[i],
@@ -280,7 +285,9 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inpu
     for (std::size_t i = 0; i < kept.size(); ++i) {
         if (!kept[i].defined() || kept[i].tape_ref().tape != number_) continue;
         recomputed[i] = slots_[static_cast<std::size_t>(kept[i].tape_ref().slot)].recomputed;
-        if (recomputed[i] != nullptr) kept[i] = Tensor();
+        if (recomputed[i] == nullptr) continue;
+        if (recomputed[i]->recomputes_inputs()) return;
+        kept[i] = Tensor();
     }
     const TapeRef& place = outputs[0].tape_ref();
     slots_[static_cast<std::size_t>(place.slot)].recomputed =

@@ -31,7 +31,8 @@ Tensor det(const Tensor& a);
 Tensor cholesky(const Tensor& a);
 
 // ---- orthogonal factors -------------------------------------------------------------------------
-// Computed in double by reflections and rotations, which keep small values accurate. Matrices of
+// Computed in double by reflections and rotations. Gradients of nearly equal values and of nearly
+// dependent columns are large and not accurate; exactly equal ones throw, as said. Matrices of
 // any shape [..., M, N] for qr and svd. Results are unique, so signs may differ from LAPACK's.
 
 /// The result of qr(), with K = min(M, N).
@@ -41,9 +42,9 @@ struct QrFactors {
 };
 
 /// a = q r. Gradient of M >= N: (g_q + q S(r g_r^T - g_q^T q)) r^-T, where S mirrors the lower
-/// triangle; throws ValueError if the columns are linearly dependent. For M < N the same of the
-/// first M columns. Source: Walter and Lehmann 2010, "Algorithmic Differentiation of Linear Algebra
-/// Functions".
+/// triangle; throws ValueError if the columns are linearly dependent, or numbers not finite. For M
+/// < N the same of the first M columns. Source: Walter and Lehmann 2010, "Algorithmic
+/// Differentiation of Linear Algebra Functions".
 QrFactors qr(const Tensor& a);
 
 /// The result of eigh().

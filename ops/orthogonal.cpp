@@ -210,6 +210,7 @@ QrFactors qr(const Tensor& a) {
         const QrFactors wide = qr(to(a, DType::f32));
         return {to(wide.q, a.dtype()), to(wide.r, a.dtype())};
     }
+    check_finite("qr", a);
     const std::int64_t m = a.size(-2), n = a.size(-1);
     if (m >= n) return tall_qr(a);
     const QrFactors first = tall_qr(slice(a, -1, 0, m));

@@ -31,7 +31,9 @@ Tensor soft_losses(const Tensor& log_p, const Tensor& q, const Tensor& w, double
     const double classes = static_cast<double>(log_p.shape().back());
     const Tensor smoothed =
         smoothing > 0 ? add(mul(q, 1 - smoothing), smoothing / classes) : q;  // [..., V]
-    const Tensor terms = mul(smoothed, log_p);
+    // What cannot be and is not wanted costs nothing: 0 log 0 = 0.
+    const Tensor is_nothing = logical_and(eq(smoothed, 0.0), isinf(log_p));
+    const Tensor terms = mul(smoothed, where(is_nothing, zeros_like(log_p), log_p));
     return neg(sum(w.defined() ? mul(terms, w) : terms, {-1}));
 }
 

@@ -122,7 +122,8 @@ std::string escaped(std::string_view text) {
 std::optional<std::string> unescaped(std::string_view text) {
     std::string all;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\'' || text[i] == '{') return std::nullopt;
+        const std::string_view two = text.substr(i, 2);
+        if (text[i] == '\'' || two == "{{" || two == "{%") return std::nullopt;
         if (text[i] != '\\') {
             all += text[i];
         } else if (++i < text.size()) {
@@ -135,10 +136,8 @@ std::optional<std::string> unescaped(std::string_view text) {
 std::string jinja_text(std::string_view text) { return fmt::format("'{}'", escaped(text)); }
 
 // A system message that a program writes by itself, the text of a literal.
-std::string default_system(std::string_view jinja, ChatStyle style) {
-    const std::string begin = escaped(header_of(std::string(kSystem), style));
-    const std::string_view mark = form_of(style).end;
-    const std::string end = mark.empty() ? "\\n'" : std::string(mark);
+std::string literal_system(std::string_view jinja, const std::string& begin,
+                           const std::string& end) {
     for (std::size_t at = jinja.find(begin); at != jinja.npos; at = jinja.find(begin, at)) {
         at += begin.size();
         const std::size_t size = jinja.substr(at).find(end);
@@ -147,6 +146,16 @@ std::string default_system(std::string_view jinja, ChatStyle style) {
         if (text) return *text;
     }
     return {};
+}
+
+// Line breaks of a literal stand as \n, or as what they are.
+std::string default_system(std::string_view jinja, ChatStyle style) {
+    const std::string begin = header_of(std::string(kSystem), style);
+    const std::string_view mark = form_of(style).end;
+    const std::string found =
+        literal_system(jinja, escaped(begin), mark.empty() ? "\\n'" : std::string(mark));
+    return found.empty() ? literal_system(jinja, begin, mark.empty() ? "\n'" : std::string(mark))
+                         : found;
 }
 
 // Begins the programs that are written here for models without a template.
@@ -165,6 +174,12 @@ ChatTemplate recognised_template(std::string_view jinja) {
         return {ChatStyle::llama3, default_system(jinja, ChatStyle::llama3)};
     }
     if (has("<|im_start|>") && has("<|im_end|>")) {
+        for (const char* other : {"bos_token", "<|im_sep|>", "<think>", "strftime_now"}) {
+            require(!has(other),
+                    "chat: the directory's template is like ChatML's and has {}, which is not "
+                    "supported{}",
+                    other, kHint);
+        }
         return {ChatStyle::chatml, default_system(jinja, ChatStyle::chatml)};
     }
     if (jinja.starts_with(kPlainMark)) {
@@ -189,8 +204,9 @@ std::string jinja_of(const ChatTemplate& chat) {
     std::string text(plain ? kPlainMark : "");
     if (!form.beginning.empty()) text += fmt::format("{{{{ {} }}}}", jinja_text(form.beginning));
     if (!chat.system.empty()) {
-        const std::string system = fmt::format(
-            "{}{}{}", header_of(std::string(kSystem), chat.style), chat.system, form.after_text);
+        const std::string system =
+            fmt::format("{}{}{}", header_of(std::string(kSystem), chat.style),
+                        content_text(chat.system, chat.style), form.after_text);
         text += fmt::format("{{% if messages[0]['role'] != 'system' %}}{{{{ {} }}}}{{% endif %}}",
                             jinja_text(system));
     }

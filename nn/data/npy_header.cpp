@@ -210,6 +210,9 @@ DType ElementType::dtype() const {
 }
 
 std::uint64_t Header::data_bytes() const {
+    for (const std::int64_t size : shape) {
+        if (size == 0) return 0;
+    }
     return static_cast<std::uint64_t>(numel(shape)) * static_cast<std::uint64_t>(type.bytes);
 }
 

@@ -29,6 +29,8 @@ std::vector<double> paired(const std::vector<double>& a, const std::vector<doubl
 // 0.001.
 double student_quantile(std::size_t freedom) {
     constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
+    require<ValueError>(freedom > 0,
+                        "a quantile of Student's distribution needs 1 degree of freedom");
     if (freedom <= std::size(kTable)) return kTable[freedom - 1];
     const double z = kNormal, v = static_cast<double>(freedom);
     return z + (std::pow(z, 3) + z) / (4 * v) +
@@ -60,7 +62,7 @@ Interval share_interval(std::int64_t hits, std::int64_t cases) {
     const double p = static_cast<double>(hits) / n, z2 = kNormal * kNormal;
     const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
     const double half = kNormal * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
-    return {p, middle - half, middle + half, cases, true};
+    return {p, std::max(0.0, middle - half), std::min(1.0, middle + half), cases, true};
 }
 
 std::vector<double> differences(const std::vector<double>& a, const std::vector<double>& b) {

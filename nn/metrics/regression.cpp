@@ -2,6 +2,7 @@
 
 #include <tapestry/ops/check.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -45,7 +46,10 @@ double r2_score(const Tensor& x, const Tensor& y) {
     const double mean = mean_of(pairs, [](double, double b) { return b; });
     const double rest = mean_of(pairs, squared);
     const double all = mean_of(pairs, [mean](double, double b) { return squared(mean, b); });
-    if (all == 0) return rest == 0 ? 1 : 0;
+    const Numbers& right = pairs.second;
+    const bool is_constant =
+        std::all_of(right.begin(), right.end(), [&](double y) { return y == right.front(); });
+    if (is_constant && !right.empty()) return rest == 0 ? 1 : 0;
     return 1 - rest / all;
 }
 

@@ -3,7 +3,8 @@
 //
 //     add_lora(*loaded.model, {.rank = 8});
 //     ... train: an optimiser made from now on sees only the updates
-//     save_model("out", *merged(*loaded.model), *loaded.tokenizer);
+//     save_model("out", *merged(*loaded.model), *loaded.tokenizer,
+//                loaded.conventions);
 //
 // Read next: nn/io/peft.h, files of updates.
 #pragma once

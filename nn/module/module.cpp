@@ -66,6 +66,8 @@ void Module::register_module(std::string name, Module& child) {
     if (old == children_.end()) {
         children_.push_back(child.place_);
     } else {
+        require((*old)->module == nullptr || *old == child.place_,
+                "{}: has a module \"{}\" already; destroy that first", kind(), name);
         *old = child.place_;
     }
     child.place_->name = std::move(name);

@@ -257,8 +257,8 @@ public:
 private:
     void set(std::unique_ptr<M> module) {
         require(module != nullptr, "{}: its module \"{}\" cannot be null", owner_->kind(), name_);
-        owner_->register_module(name_, *module);
-        module_ = std::move(module);
+        module_ = std::move(module);  // destroys the old one, whose name is free then
+        owner_->register_module(name_, *module_);
     }
 
     Module* owner_;
@@ -317,8 +317,8 @@ public:
         auto module = std::make_unique<Made>(std::forward<Arguments>(arguments)...);
         Made& made = *module;
         made.train(is_training());
-        register_module(std::to_string(checked(i)), made);
-        modules_[i] = std::move(module);
+        modules_[checked(i)] = std::move(module);  // destroys the old one, whose name is free then
+        register_module(std::to_string(i), made);
         return made;
     }
 

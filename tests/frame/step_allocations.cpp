@@ -85,12 +85,13 @@ struct Case {
 };
 
 std::vector<Case> cases(const std::string& text) {
-    TrainingConfig plain{.text = text,
-                         .batch = 4,
-                         .steps = kSteps,
-                         .warmup = 2,
-                         .eval_every = kSteps,
-                         .eval_batches = 1};
+    TrainingConfig plain;
+    plain.text = text;
+    plain.batch = 4;
+    plain.steps = kSteps;
+    plain.warmup = 2;
+    plain.eval_every = kSteps;
+    plain.eval_batches = 1;
     plain.model.context = 16;
     plain.model.layers = 2;
     plain.model.heads = 2;

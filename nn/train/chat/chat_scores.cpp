@@ -68,7 +68,7 @@ ChatScores evaluate_on_chat(const TrainingConfig& config) {
         scores.cut += cut_to(all.back(), settings.context + 1) ? 1 : 0;
     }
     std::stable_sort(all.begin(), all.end(), [](const ChatTokens& a, const ChatTokens& b) {
-        return a.ids.size() < b.ids.size();
+        return a.ids.size() > b.ids.size();
     });
     double sum = 0;
     for (std::size_t i = 0; i < all.size();) {

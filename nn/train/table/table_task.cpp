@@ -105,7 +105,7 @@ std::pair<TableColumns, SplitByLabel> described(const Table& table, const TableC
         require<IoError>(from.labels.size() >= 2,
                          "{}: the target {} has one class, so there is nothing to learn",
                          table.file, utf8::quoted(target.name, 40));
-        require<IoError>(table.rows() < 20 || 2 * std::ssize(from.labels) < table.rows(),
+        require<IoError>(!is_new || table.rows() < 20 || 2 * std::ssize(from.labels) < table.rows(),
                          "{}: the target {} has {} different values in {} rows, so it names rows",
                          table.file, utf8::quoted(target.name, 40), from.labels.size(),
                          table.rows());
