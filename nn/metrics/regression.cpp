@@ -48,7 +48,7 @@ double r2_score(const Tensor& x, const Tensor& y) {
     const double all = mean_of(pairs, [mean](double, double b) { return squared(mean, b); });
     const Numbers& right = pairs.second;
     const bool is_constant =
-        std::all_of(right.begin(), right.end(), [&](double y) { return y == right.front(); });
+        std::all_of(right.begin(), right.end(), [&](double one) { return one == right.front(); });
     if (is_constant && !right.empty()) return rest == 0 ? 1 : 0;
     return 1 - rest / all;
 }
