@@ -38,7 +38,7 @@ struct ChatExamples {
 /// message without role or content; and for a file without examples.
 ChatExamples read_chat_examples(const std::filesystem::path& file);
 
-/// The example's tokens. Throws IoError, with file and line, for what ChatEncoder::encode refuses.
+/// The example's tokens. Throws IoError, with file and line where ChatEncoder::encode() throws.
 ChatTokens encoded(const ChatExamples& from, const ChatExample& example,
                    const ChatEncoder& encoder);
 

@@ -1,5 +1,5 @@
 // NumPy's files: one array (.npy), or several by name (.npz), read and written; and long series in
-// a .npy file, of which only the windows that are asked for are read.
+// a .npy file, read one window at a time.
 //
 //     const Tensor prices = read_npy("prices.npy");            // np.save("prices.npy", prices)
 //     write_npz("result.npz", {{"x", x}, {"y", y}});           // np.load("result.npz")["x"]

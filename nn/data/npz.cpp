@@ -26,7 +26,7 @@ constexpr std::size_t kLocalHeader = 30, kDirectoryEntry = 46, kEndRecord = 22;
 constexpr std::uint32_t kLocal = 0x04034b50, kEntry = 0x02014b50, kEndMark = 0x06054b50;
 constexpr std::uint64_t kMaxDirectory = 100 << 20;
 
-// CRC-32, as ZIP has it: the polynomial 0xedb88320.
+// CRC-32 of ZIP: the polynomial 0xedb88320.
 class ZipChecksum {
 public:
     void add(std::span<const std::byte> bytes) {

@@ -21,7 +21,7 @@
 namespace tapestry {
 namespace {
 
-// A question as the file has it.
+// A question of the file.
 struct QuestionRow {
     PassageQuestion question;
     std::optional<std::int64_t> start;  // in characters

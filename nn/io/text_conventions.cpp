@@ -38,10 +38,10 @@ std::string template_in(const ConfigFile& file) {
 }
 
 // Of a directory of Hugging Face's; chat_template.jinja counts.
-std::string read_template(const fs::path& directory) {
-    const fs::path own = directory / "chat_template.jinja";
+std::string read_template(const SavedFiles& files) {
+    const fs::path own = files.path("chat_template.jinja");
     if (is_there(own)) return read_file(own, kMostOfTemplate);
-    const fs::path settings = directory / kTokenizerConfigName;
+    const fs::path settings = files.path(kTokenizerConfigName);
     return is_there(settings) ? template_in(ConfigFile(settings)) : std::string();
 }
 
@@ -64,7 +64,7 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
     const std::vector<std::int64_t> bos = ids_in(file, "bos_token_id");
     if (bos.size() == 1) all.bos = bos.front();
     all.eos = ids_in(file, "eos_token_id");
-    all.chat_template = file.has("model") ? template_in(file) : read_template(files.directory());
+    all.chat_template = file.has("model") ? template_in(file) : read_template(files);
     return all;
 }
 

@@ -19,8 +19,8 @@ double low_rank_scale(const LowRankConfig& config);
 /// Throws ValueError unless a matrix [out, in] can have such an update: see LowRank.
 void check_low_rank(const LowRankConfig& config, std::int64_t in, std::int64_t out);
 
-/// x [..., in] -> scale (dropout(x) A^T) B^T [..., out]. A is uniform in +-1/sqrt(in), B is 0, so
-/// that training begins with the model as it was. Sources: Hu et al. 2021, "LoRA: Low-Rank
+/// x [..., in] -> scale (dropout(x) A^T) B^T [..., out]. A is uniform in +-1/sqrt(in), B is 0:
+/// training begins with the model as it was. Sources: Hu et al. 2021, "LoRA: Low-Rank
 /// Adaptation of Large Language Models"; Kalajdzievski 2023, "A Rank Stabilization Scaling Factor
 /// for Fine-Tuning with LoRA"; the initial A is that of PEFT.
 class LowRank : public Module {

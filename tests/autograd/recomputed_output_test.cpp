@@ -74,7 +74,7 @@ TEST_CASE("recomputed output: a gate's product is not kept either, nor what it m
     const Tensor weight = randn({8, kColumns}, generator).set_requires_grad();
     const auto gradients = [&](const Tensor& a, const Tensor& b, std::size_t& kept) {
         Tape tape;
-        const Tensor z = linear(silu(a * 1.0) * (b * 1.0), weight, Tensor());
+        const Tensor z = linear(silu(a) * b, weight, Tensor());
         const auto& last = *tape.entries().back();
         kept = last.saved_bytes() - weight.bytes();
         return values_of(tape.gradient(sum(square(z)), {a, b}));
@@ -157,4 +157,14 @@ TEST_CASE("recomputed output: an input changed in place is noticed") {
                                       "layer_norm (#0): its input 2, a tensor [64], has been "
                                       "changed in place since (version 1, now "
                                       "2), so its output cannot be computed again");
+}
+
+// Recomputed without a limit, level n takes 2^n products.
+TEST_CASE("recomputed output: a chain of products takes time in proportion to its length") {
+    const Tensor x = ones({kRows, kColumns}).set_requires_grad();
+    Tape tape;
+    Tensor y = x;
+    for (int i = 0; i < 30; ++i) y = y * y;
+    const Tensor gradient = tape.gradient(sum(y), {x})[0];
+    CHECK(gradient.to_vector<double>().front() == 0x1p30);
 }

@@ -146,7 +146,7 @@ TEST_CASE("cli: a checkpoint that cannot be written is said once, and is an erro
     const Place place;
     spill(place / "t.txt", simple_text());
     const Outcome outcome =
-        place.run(into("m", {"--steps", "1000", "--eval-every", "20"}), {.file_size_limit = 60000});
+        place.run(into("m", {"--steps", "1000", "--eval-every", "20"}), {.file_size_limit = 70000});
     CHECK_EQ(outcome.code, 2);
     const auto lines = lines_of(outcome.err);
     REQUIRE_EQ(lines.size(), 2);

@@ -56,7 +56,7 @@ const KEPT = 3; // pictures that stay above their figure
 function writePages() {
   fs.mkdirSync(folder, { recursive: true });
   execFileSync('node', [path.join(site, 'write_figures.js'), folder]);
-  const policy = /<meta http-equiv.*>/.exec(fs.readFileSync(path.join(site, 'page.html'), 'utf8'))[0];
+  const policy = /<meta http-equiv.*>/.exec(fs.readFileSync(path.join(site, 'page.html'), 'utf8'))[0].replace(/\$if\(front\)\$.*?\$endif\$/, '');
   for (const language of ['en', 'zh']) {
     const pictures = NAMES.map((name) => {
       const measured = path.join(source, 'docs/experiments', `${name}.svg`); // these have no words to translate

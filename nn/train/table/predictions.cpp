@@ -104,7 +104,7 @@ RegressionScores TableTask::regression_scores(const Table& table) const {
 
 // ---- what people see ----------------------------------------------------------------------------
 
-// The columns with their values, as the batch has them.
+// The columns with their values in the batch.
 std::vector<std::string> TableTask::texts(const Batch& batch, std::int64_t row) const {
     const std::vector<double> values =
         views::slice(batch.inputs, 0, row, row + 1).to_vector<double>();
