@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 // With this setting transformers puts a space before every text; the ids would differ.
 void check_no_prefix_space(const SavedFiles& files) {
     constexpr const char* kSetting = "add_prefix_space";
-    const fs::path path = files.directory() / kTokenizerConfigName;
+    const fs::path path = files.path(kTokenizerConfigName);
     if (!is_there(path)) return;
     const ConfigFile file(path);
     require<IoError>(!file.get<bool>(kSetting, false),

@@ -35,12 +35,12 @@ ChatTemplate chosen_template(const TextConventions& conventions, const std::stri
 /// tokenizer_config.json. Throws IoError for invalid files.
 TextConventions load_text_conventions(const std::filesystem::path& directory);
 
-/// The same for a config.json that is open. Internal to nn/io.
+/// The same for a config.json that is open. For nn/io.
 TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files);
-/// Into our config.json. Internal to nn/io.
+/// Into our config.json. For nn/io.
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
 /// bos_token_id and eos_token_id of Hugging Face's config.json; without any, `end` for both.
-/// Internal to nn/io.
+/// For nn/io.
 void write_text_ids(JsonWriter& json, const TextConventions& conventions,
                     std::optional<std::int64_t> end);
 
