@@ -209,16 +209,16 @@ TEST_CASE("format: a small output next to a large one is judged by its own size"
         std::size_t n;  // entry by entry, and along directions
         double by;
     };
-    for (const auto& [format, n, by] : {Off{Format::f32, 200, 3e-4},
-                                        {Format::f32, 400, 3e-4},
-                                        {Format::bf16, 200, -0.9},
-                                        {Format::f16, 400, -0.5}}) {
-        Plain x = drawn(31, n, -1, 1);
-        for (std::size_t i = 0; i + 1 < n; i += 2) x[i + 1] = -x[i];
-        const auto report = check_pullback(f, rule_off_by(by), x, {.format = format});
-        INFO(n << ", off by " << by << "\n" << to_string(report));
+    for (const Off& one : {Off{Format::f32, 200, 3e-4},
+                           {Format::f32, 400, 3e-4},
+                           {Format::bf16, 200, -0.9},
+                           {Format::f16, 400, -0.5}}) {
+        Plain x = drawn(31, one.n, -1, 1);
+        for (std::size_t i = 0; i + 1 < one.n; i += 2) x[i + 1] = -x[i];
+        const auto report = check_pullback(f, rule_off_by(one.by), x, {.format = one.format});
+        INFO(one.n << ", off by " << one.by << "\n" << to_string(report));
         CHECK_NE(report.verdict, Verdict::pass);
-        const auto right = check_pullback(f, rule_off_by(0), x, {.format = format});
+        const auto right = check_pullback(f, rule_off_by(0), x, {.format = one.format});
         INFO(to_string(right));
         CHECK_NE(right.verdict, Verdict::fail);
     }
