@@ -44,7 +44,7 @@ Tensor ids_of(std::vector<std::int64_t> ids) {
     return tensor(ids, {1, count});
 }
 
-constexpr GPTConfig kSmall{.vocab = 11, .context = 8, .layers = 2, .heads = 2, .dim = 8};
+const GPTConfig kSmall{.vocab = 11, .context = 8, .layers = 2, .heads = 2, .dim = 8};
 
 }  // namespace
 

@@ -13,7 +13,7 @@ using namespace tapestry;
 
 namespace {
 
-constexpr GPTConfig kSmall{.vocab = 13, .context = 32, .layers = 2, .heads = 2, .dim = 48};
+const GPTConfig kSmall{.vocab = 13, .context = 32, .layers = 2, .heads = 2, .dim = 48};
 
 // Windows of squares modulo 13, each from a random start, and the next numbers, a sixth of which
 // are random.

@@ -52,7 +52,7 @@ struct Training {
         }
     }
 
-    static constexpr GPTConfig kConfig{
+    const GPTConfig kConfig{
         .vocab = 13, .context = 12, .layers = 2, .heads = 2, .dim = 24, .dropout = 0.2};
     Generator generator{5};
     std::int64_t batch = 4;
