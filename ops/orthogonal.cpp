@@ -168,11 +168,16 @@ struct SvdOp final : Op {
                            : zeros(matrices_like(u, s.size(-1), s.size(-1)), s.dtype());
         Tensor outside;  // what g_u and g_v change beyond the spaces of u and v
         if (grads[0].defined() || grads[2].defined()) {
-            const Tensor gaps = inverse_gaps("svd", "singular values", square(s));
-            const auto skew = [&](const Tensor& x) { return mul(gaps, sub(x, transposed(x))); };
+            // 1 / (s_j^2 - s_i^2) times s_j or s_i, without a square, which leaves f32's range.
+            const Tensor gaps = inverse_gaps("svd", "singular values", s);
+            const Tensor sums = add(add(unsqueeze(s, -2), unsqueeze(s, -1)),
+                                    eye(s.size(-1), s.dtype()));  // not 0 on the diagonal
+            const Tensor of_columns = mul(gaps, div(unsqueeze(s, -2), sums));
+            const Tensor of_rows = mul(gaps, div(unsqueeze(s, -1), sums));
+            const auto skew = [](const Tensor& x) { return sub(x, transposed(x)); };
             if (grads[0].defined()) {
                 const Tensor along = matmul(transposed(u), grads[0]);
-                inner = add(inner, columns_times(skew(along), s));
+                inner = add(inner, mul(skew(along), of_columns));
                 if (u.size(-2) > s.size(-1)) {
                     outside =
                         matmul(columns_times(sub(grads[0], matmul(u, along)), inverse_of(s)), vh);
@@ -180,7 +185,7 @@ struct SvdOp final : Op {
             }
             if (grads[2].defined()) {
                 const Tensor along = matmul(vh, transposed(grads[2]));
-                inner = add(inner, rows_times(s, skew(along)));
+                inner = add(inner, mul(of_rows, skew(along)));
                 if (vh.size(-1) > s.size(-1)) {
                     const Tensor rest = sub(grads[2], matmul(transposed(along), vh));
                     const Tensor part = matmul(u, rows_times(inverse_of(s), rest));

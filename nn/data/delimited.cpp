@@ -1,8 +1,11 @@
 #include <tapestry/nn/data/delimited.h>
 
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/documents.h>
 
 #include <algorithm>
+#include <fstream>
 
 namespace tapestry {
 
@@ -28,6 +31,29 @@ std::size_t place_of_column(const std::vector<std::string_view>& fields, std::st
         return column_name(field) == name;
     });
     return static_cast<std::size_t>(found - fields.begin());
+}
+
+bool begins_with_names(const std::filesystem::path& file,
+                       std::initializer_list<std::string_view> names) {
+    const bool has_tabs = file.extension() == ".tsv";
+    if (!has_tabs && !is_json_lines(file)) return false;
+    std::ifstream from(file, std::ios::binary);
+    std::string line;
+    if (!std::getline(from, line)) return false;
+    if (line.starts_with(utf8::kByteOrderMark)) line.erase(0, utf8::kByteOrderMark.size());
+    const auto all = [&names](auto&& has) { return std::all_of(names.begin(), names.end(), has); };
+    if (has_tabs) {
+        const std::vector<std::string_view> fields = tab_fields(line);
+        return all(
+            [&](std::string_view name) { return place_of_column(fields, name) < fields.size(); });
+    }
+    try {
+        const JsonTree tree(line);
+        return all(
+            [&](std::string_view name) { return tree.root().find(std::string(name)).has_value(); });
+    } catch (const JsonError&) {
+        return false;
+    }
 }
 
 std::string_view DelimitedText::next_line() {

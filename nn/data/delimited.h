@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,11 @@ std::vector<std::string_view> tab_fields(std::string_view line);
 /// The place of the column with this name in a first line; fields.size() if there is none. Names
 /// are compared as column_name() has them.
 std::size_t place_of_column(const std::vector<std::string_view>& fields, std::string_view name);
+
+/// Whether the first line of a .tsv names these columns, or that of a .jsonl is an object with
+/// these members. False for other files.
+bool begins_with_names(const std::filesystem::path& file,
+                       std::initializer_list<std::string_view> names);
 
 /// A place in a file, for messages.
 struct PlaceInFile {

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -206,19 +205,7 @@ Questions read_questions(const std::filesystem::path& file, AnswersRead read) {
 }
 
 bool names_passage_and_question(const std::filesystem::path& file) {
-    const auto extension = file.extension();
-    if (extension != ".tsv" && !is_json_lines(file)) return false;
-    std::ifstream from(file, std::ios::binary);
-    std::string line;
-    if (!std::getline(from, line)) return false;
-    if (line.starts_with(utf8::kByteOrderMark)) line.erase(0, utf8::kByteOrderMark.size());
-    if (extension == ".tsv") return question_columns(tab_fields(line)).has_value();
-    try {
-        const JsonTree tree(line);
-        return tree.root().find("passage").has_value() && tree.root().find("question").has_value();
-    } catch (const JsonError&) {
-        return false;
-    }
+    return begins_with_names(file, {"passage", "question"});
 }
 
 }  // namespace tapestry

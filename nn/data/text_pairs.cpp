@@ -12,7 +12,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -80,14 +79,12 @@ std::string hash_of_pairs(const std::vector<TextPair>& pairs) {
 TextPairs read_text_pairs(const std::filesystem::path& file) {
     const std::string whole = read_text(file);
     const bool is_json = is_json_lines(file);
-    PlaceInFile place{.name = utf8::printable(file.string())};
+    DelimitedText from(utf8::printable(file.string()), whole);
+    const PlaceInFile& place = from.place();
     TextPairs all{.file = place.name, .pairs = {}, .hash = {}};
     std::optional<PairColumns> columns;
-    for (std::string_view rest = whole; !rest.empty();) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        const std::string_view line = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        ++place.line;
+    while (!from.is_done()) {
+        const std::string_view line = from.next_line();
         if (without_blanks(line).empty()) continue;
         if (is_json) {
             all.pairs.push_back(pair_from_json(line, place));
@@ -110,19 +107,7 @@ TextPairs read_text_pairs(const std::filesystem::path& file) {
 }
 
 bool names_source_and_target(const std::filesystem::path& file) {
-    const auto extension = file.extension();
-    if (extension != ".tsv" && !is_json_lines(file)) return false;
-    std::ifstream from(file, std::ios::binary);
-    std::string line;
-    if (!std::getline(from, line)) return false;
-    if (line.starts_with(utf8::kByteOrderMark)) line.erase(0, utf8::kByteOrderMark.size());
-    if (extension == ".tsv") return columns_named(tab_fields(line)).has_value();
-    try {
-        const JsonTree tree(line);
-        return tree.root().find("source").has_value() && tree.root().find("target").has_value();
-    } catch (const JsonError&) {
-        return false;
-    }
+    return begins_with_names(file, {"source", "target"});
 }
 
 }  // namespace tapestry

@@ -51,6 +51,19 @@ double roc_auc(const Tensor& scores, const Tensor& targets) {
                                   : area / (below * positives);
 }
 
+namespace {
+
+// The interval (i / bins, (i + 1) / bins] with p; the first one includes 0.
+std::size_t bin_of(double p, std::int64_t bins) {
+    const auto n = static_cast<double>(bins);
+    auto at = std::clamp<std::int64_t>(static_cast<std::int64_t>(p * n), 0, bins - 1);
+    while (at > 0 && p <= static_cast<double>(at) / n) --at;
+    while (at + 1 < bins && p > static_cast<double>(at + 1) / n) ++at;
+    return static_cast<std::size_t>(at);
+}
+
+}  // namespace
+
 std::vector<CalibrationBin> calibration_curve(const Tensor& probabilities, const Tensor& targets,
                                               std::int64_t bins) {
     require(bins >= 1 && bins <= 1'000'000, "calibration_curve: needs 1 to 1000000 bins, got {}",
@@ -59,8 +72,7 @@ std::vector<CalibrationBin> calibration_curve(const Tensor& probabilities, const
     std::vector<CalibrationBin> found(static_cast<std::size_t>(bins));
     for (const auto& [p, is_one] : all) {
         require(p >= 0 && p <= 1, "calibration_curve: {} is not a probability", p);
-        const auto at = static_cast<std::int64_t>(p * static_cast<double>(bins));
-        CalibrationBin& bin = found[static_cast<std::size_t>(std::min(at, bins - 1))];
+        CalibrationBin& bin = found[bin_of(p, bins)];
         bin.probability += p;
         bin.frequency += is_one ? 1 : 0;
         ++bin.count;

@@ -24,8 +24,8 @@ struct CalibrationBin {
 };
 
 /// Predictions in `bins` intervals of equal width from 0 to 1, without the empty ones; an
-/// interval includes its lower end. Throws as roc_auc() does, and ValueError for a probability
-/// outside [0, 1] and fewer than one bin.
+/// interval includes its upper end, and the first one 0. Throws as roc_auc() does, and ValueError
+/// for a probability outside [0, 1] and fewer than one bin.
 std::vector<CalibrationBin> calibration_curve(const Tensor& probabilities, const Tensor& targets,
                                               std::int64_t bins = 10);
 

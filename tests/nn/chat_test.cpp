@@ -147,8 +147,17 @@ TEST_CASE("chat: templates are recognised, written, and others named") {
     const ChatTemplate smol = recognised_template(kSmolTemplate);
     CHECK(smol.style == ChatStyle::chatml);
     CHECK(smol.system == "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
+    std::string broken = kSmolTemplate;  // as read from JSON: with real line breaks
+    for (std::size_t at = 0; (at = broken.find("\\n", at)) != broken.npos;)
+        broken.replace(at, 2, "\n");
+    CHECK(recognised_template(broken) == smol);
+    for (const char* other : {"{{ bos_token }}", "<|im_sep|>", "<think>", "{{ strftime_now }}"}) {
+        check_message<ValueError>([&] { recognised_template(other + broken); },
+                                  "the directory's template is like ChatML's and has ");
+    }
     for (const ChatStyle style : {ChatStyle::plain, ChatStyle::chatml, ChatStyle::llama3}) {
-        for (const char* system : {"", "Be brief.", "It's a \"quote\" \\ and\na line"}) {
+        for (const char* system :
+             {"", "Be brief.", "It's a \"quote\" \\ and\na line", "Answer {\"a\": 1}"}) {
             CAPTURE(name_of_value(style));
             CAPTURE(system);
             const ChatTemplate chat{style, system};
@@ -267,7 +276,8 @@ TEST_CASE("chat: a run takes the directory's template, says what it learns, and 
     CHECK(session.task().example_text().ends_with(" [a] [<|im_end|>]\n"));
     const TextConventions kept = load_text_conventions(place.out);
     CHECK(kept.chat_template == jinja_of({.style = ChatStyle::chatml}));
-    CHECK(kept.eos == Ids{0});
+    const Ids end = load_model(place.out).tokenizer->encode("<|im_end|>");
+    CHECK(kept.eos == Ids{end.front(), 0});
     TrainingConfig measured;
     measured.start = place.out.string();
     measured.data = place.data.string();

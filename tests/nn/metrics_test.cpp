@@ -140,7 +140,20 @@ TEST_CASE("metrics: ROC AUC and calibration as scikit-learn computes them") {
     const Tensor p = tensor<float>({0, 0.5, 1}), all = ones({3}, DType::i64);
     CHECK(std::isnan(roc_auc(p, all)));
     CHECK(std::isnan(calibration_error(zeros({0}), zeros({0}, DType::i64))));
-    CHECK_EQ(calibration_curve(p, all, 2).size(), 2);  // 0.5 and 1 are in the second bin
+    const auto halves = calibration_curve(p, all, 2);  // 0 and 0.5, and 1
+    CHECK_EQ(halves.size(), 2);
+    CHECK_EQ(halves.front().count, 2);
+    const Tensor edge = tensor<double>({0.57, 0.575});  // 0.57 ends bin 56 of 100
+    CHECK_EQ(calibration_curve(edge, ones({2}, DType::i64), 100).size(), 2);
+    CHECK_EQ(student_interval({1, 1}).low, 1);
+    test::check_throws<ValueError>(
+        [] { student_quantile(0); },
+        "a quantile of Student's distribution needs 1 degree of freedom");
+    CHECK_EQ(share_interval(0, 41).low, 0);
+    CHECK_LE(share_interval(41, 41).high, 1);
+    const Tensor same = full({3}, 0.1, DType::f64);  // whose mean rounds to another number
+    CHECK_EQ(r2_score(tensor<double>({0.2, 0.1, 0.3}), same), 0);
+    CHECK_EQ(r2_score(same, same), 1);
     const double inf = std::numeric_limits<double>::infinity();
     CHECK_EQ(roc_auc(tensor<double>({-inf, inf}), tensor<std::int64_t>({0, 1})), 1);
     test::check_throws<ValueError>(

@@ -53,8 +53,12 @@ struct Holder : Module {
         register_module("part", *part);
     }
     void replace(std::unique_ptr<Linear> other) {
-        register_module("part", *other);
         part = std::move(other);
+        register_module("part", *part);
+    }
+    void add_again(Generator& g) {
+        Linear other(2, 3, g);
+        register_module("part", other);
     }
 };
 
@@ -135,6 +139,14 @@ TEST_CASE("modules: one that was destroyed is named, and its name can be registe
     test::check_throws<Error>([&] { (void)holder.summary(); }, message);
     holder.replace(std::make_unique<Linear>(2, 5, g));
     CHECK_EQ(holder.parameter_count(), 15);
+}
+
+TEST_CASE("modules: a name that is taken stays with the one that has it") {
+    Generator g(1);
+    Holder holder(g);
+    test::check_throws<ValueError>([&] { holder.add_again(g); },
+                                   "Holder: has a module \"part\" already; destroy that first");
+    CHECK_EQ(holder.parameter_count(), 9);
 }
 
 TEST_CASE("modules: the op `to` inside a module") {

@@ -127,3 +127,21 @@ TEST_CASE("det: second derivatives at a singular matrix") {
     const Tensor second = tape.gradient(select(select(slope, 0, 0), 0, 0), {a})[0];
     CHECK_EQ(second.to_vector<double>(), std::vector<double>{0, 0, 0, 0, 1, 0, 0, -6, 4});
 }
+
+TEST_CASE("svd: gradients of vectors where squares leave f32's range") {
+    const auto gradient = [](double k) {
+        const Tensor a = to(tensor<double>({3, 1, 0, 2}, {2, 2}) * k, DType::f32);
+        Tape tape;
+        const Tensor x = a.detach().set_requires_grad();
+        return to(tape.gradient(sum(svd(x).u), {x})[0] * k, DType::f64).to_vector<double>();
+    };
+    const auto one = gradient(1);
+    for (const double k : {1e-24, 1e20}) {
+        const auto other = gradient(k);
+        for (std::size_t i = 0; i < one.size(); ++i) {
+            CHECK_EQ(other[i], doctest::Approx(one[i]).epsilon(1e-4));
+        }
+    }
+    const double nan = std::nan("");
+    CHECK_THROWS_AS(qr(tensor<double>({0, 1, nan, 3}, {2, 2})), ValueError);
+}

@@ -88,6 +88,20 @@ TEST_CASE("binary_cross_entropy: certain and right, certain and wrong") {
     CHECK(std::isnan(at(loss, -0.5, 1).loss));
 }
 
+TEST_CASE("cross_entropy: with class weights, a class that is masked costs nothing") {
+    const Tensor x = tensor<double>({1, 2, -kInf, 0.5, 1, -kInf}, {2, 3}).set_requires_grad();
+    const Tensor y = tensor<std::int64_t>({0, 1});
+    Tape tape;
+    const Tensor loss = cross_entropy(x, y, {.weight = ones({3}, DType::f64)});
+    const Tensor plain = cross_entropy(x, y);
+    CHECK_EQ(loss.item(), doctest::Approx(plain.item()));
+    const auto slopes = tape.gradient(loss, {x}, {.retain = true})[0].to_vector<double>();
+    const auto wanted = tape.gradient(plain, {x})[0].to_vector<double>();
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+        CHECK_EQ(slopes[i], doctest::Approx(wanted[i]));
+    }
+}
+
 TEST_CASE("kl_div: what cannot happen costs nothing") {
     const auto loss = [](const Tensor& x, const Tensor& y) { return kl_div(x, y); };
     CHECK_EQ(at(loss, -3, 0).loss, 0);

@@ -40,6 +40,17 @@ void keep_template(const ChatTemplate& chat, TextConventions& conventions) {
     program = jinja_of(chat);
 }
 
+// What was learned ends an answer in other programs, too: it is the first of the ids that do.
+void keep_end(std::int64_t end, const Tokenizer& tokenizer, TextConventions& conventions) {
+    Ids& eos = conventions.eos;
+    if (!conventions.bos && eos.empty()) {  // those that an export writes for unknown ones
+        conventions.bos = tokenizer.end_of_text();
+        if (conventions.bos) eos.push_back(*conventions.bos);
+    }
+    std::erase(eos, end);
+    eos.insert(eos.begin(), end);
+}
+
 // Held out or not, by question.
 std::vector<bool> held_out_of(const ChatExamples& from) {
     constexpr std::int64_t kOneOf = 10;
@@ -149,6 +160,7 @@ std::unique_ptr<Task> ChatTask::begin(TrainingConfig& config, TaskStart start, G
             config.sequence, most);
     const ChatTemplate chat = chosen_template(config, from.conventions);
     keep_template(chat, from.conventions);
+    keep_end(ChatEncoder(chat, *from.tokenizer).end(), *from.tokenizer, from.conventions);
     config.chat_template = name_of_value(chat.style);
     config.chat_system = chat.system;
     ChatData data = read_chat(config, chat, *from.tokenizer);
