@@ -3,6 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/nn/metrics/classification.h>
+#include <tapestry/nn/metrics/interval.h>
 #include <tapestry/nn/metrics/ranking.h>
 #include <tapestry/nn/metrics/regression.h>
 #include <tapestry/ops/arithmetic.h>
