@@ -174,7 +174,9 @@ struct HostilePlace : Place {
         bool seen = false;  // was the escaped attack printed?
         fs::remove_all(before);
         fs::copy(directory, before, fs::copy_options::recursive);
+        // Every value is attacked by several letters: in short, two of five are tried.
         for (std::size_t i = 0; i < files.size(); ++i) {
+            if (!is_long() && i % 5 > 1) continue;
             const std::string& content = files[i];
             spill(path() / file, content);
             list_in_manifest(directory, path() / file);

@@ -174,9 +174,12 @@ nlohmann::json report_of(const DrawnRun& run, const std::filesystem::path& place
 }  // namespace
 
 TEST_CASE("diagnosis: runs drawn by seed") {
-    const int count = test::is_long() ? 24 : 7, healthy_ones = test::is_long() ? 24 : 2;
-    int named = 0, called_good = 0;
+    const int count = test::is_long() ? 24 : 7, healthy_ones = test::is_long() ? 24 : 1;
+    int named = 0, called_good = 0, ruined_ones = 0;
     for (int i = 0; i < count + healthy_ones; ++i) {
+        // Of two kinds alike one, and not the one with three times the steps.
+        if (!test::is_long() && (i == 1 || i == 3)) continue;
+        ruined_ones += i < count;
         Drawing draw(20261126 + static_cast<std::uint64_t>(i));
         const DrawnRun run = i < count ? ruined(draw, i) : healthy(draw);
         const test::Scratch scratch;
@@ -197,7 +200,7 @@ TEST_CASE("diagnosis: runs drawn by seed") {
             CHECK_MESSAGE(verdict != "bad", "a healthy run was called ", rule);
         }
     }
-    MESSAGE(named, " of ", count, " ruined runs named, ", called_good, " of ", healthy_ones,
+    MESSAGE(named, " of ", ruined_ones, " ruined runs named, ", called_good, " of ", healthy_ones,
             " healthy ones called good or open");
-    CHECK_GE(named, count * 5 / 6);
+    CHECK_GE(named, ruined_ones * 5 / 6);
 }

@@ -10,6 +10,7 @@
 #include <tapestry/ops/subscript.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/skip.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -170,8 +171,9 @@ TEST_CASE("npz: several arrays by name") {
     const NamedTensors small{{"a", arange(3)}};
     write_npz(path, small);
     const std::string good = read_file(path);
+    const std::size_t every = test::is_long() ? 1 : 7;
     int refused = 0;
-    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    for (std::size_t bit = 0; bit < 8 * good.size(); bit += every) {
         std::string bad = good;
         bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
         write_file_atomically(path, bad, {.sync = false});
@@ -184,7 +186,7 @@ TEST_CASE("npz: several arrays by name") {
             ++refused;
         }
     }
-    CHECK_GT(refused, static_cast<int>(good.size()) * 5);
+    CHECK_GT(refused, static_cast<int>(8 * good.size() / every) * 5 / 8);
     for (std::size_t n = 0; n < good.size(); ++n) {
         write_file_atomically(path, good.substr(0, n), {.sync = false});
         CHECK_THROWS_AS(read_npz(path), IoError);

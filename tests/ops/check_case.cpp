@@ -330,20 +330,28 @@ private:
         where_.clear();
     }
 
-    // Value and gradients of the large sample as one string of bytes.
-    std::string bits_of_large(DType dtype) { return bits_of(row_.large, dtype, 0); }
+    // What an op is called with for bits_of: drawing a large sample takes longer than most ops.
+    struct Numbers {
+        Tensors inputs;
+        Tensor cotangent;  ///< drawn by the first call
+    };
 
-    std::string bits_of(const Sample& sample, DType dtype, unsigned caller) {
-        const Tensors leaves = as_leaves(make_inputs(sample, dtype, 41));
+    // Value and gradients as one string of bytes.
+    std::string bits_of(Numbers& numbers, unsigned caller = 0) {
+        Tensors inputs;
+        for (const Tensor& input : numbers.inputs) inputs.push_back(input.clone());
+        const Tensors leaves = as_leaves(inputs);
         const Tensors asked = real_ones(leaves);
         const test::FloatingPointState state(caller);
         Tape tape;
         Tensors results = row_.op(leaves);
         const Tensor y = real_result(results);
         if (row_.differentiable && y.defined() && tape.follows(y)) {
-            Generator generator(43);
-            const Tensor w = cotangent_of(y, generator);
-            const Tensors grads = tape.gradient(y, asked, {.cotangent = w});
+            if (!numbers.cotangent.defined()) {
+                Generator generator(43);
+                numbers.cotangent = cotangent_of(y, generator);
+            }
+            const Tensors grads = tape.gradient(y, asked, {.cotangent = numbers.cotangent});
             results.insert(results.end(), grads.begin(), grads.end());
         }
         std::string bits;
@@ -360,10 +368,11 @@ private:
         if (row_.large.empty() || effort_.threads.empty()) return;
         for (const DType dtype : dtypes_on(current_isa())) {
             set_num_threads(1);
-            const std::string one = bits_of_large(dtype);
+            Numbers numbers{make_inputs(row_.large, dtype, 41), {}};
+            const std::string one = bits_of(numbers);
             for (const int count : effort_.threads) {
                 set_num_threads(count);
-                if (bits_of_large(dtype) != one) {
+                if (bits_of(numbers) != one) {
                     failed("{} {}: {} threads give other bits than one", name_of(current_isa()),
                            dtype, count);
                 }
@@ -380,8 +389,9 @@ private:
         if (!row_.samples.empty()) all.push_back(row_.samples.front());
         for (const Sample& sample : all) {
             for (const DType dtype : {DType::f32, DType::f64}) {
-                const std::string usual = bits_of(sample, dtype, 0);
-                if (bits_of(sample, dtype, test::kHostile) == usual) continue;
+                Numbers numbers{make_inputs(sample, dtype, 41), {}};
+                const std::string usual = bits_of(numbers);
+                if (bits_of(numbers, test::kHostile) == usual) continue;
                 failed("{}: other bits when the caller rounds up and flushes subnormals", dtype);
             }
         }
