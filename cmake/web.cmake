@@ -28,11 +28,11 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # The modules of each page, in dependency order.
-set(page_modules libraries/uplot libraries/dagre address dom speak roving export headline live help play table data heads head_roles attention_lines attention_map attention_svg small_maps attention_chain image_view attention
+set(page_modules libraries/uplot libraries/dagre address dom speak roving export figure_svg headline live help play table data heads head_roles attention_lines attention_map attention_svg small_maps attention_chain image_view attention
                  graph tape_graph walk tape plot chart_svg chart memory_stack memory_plan memory histogram non_finite units gradients
                  guesses predictions layers token_path token_stage token_tab picture_columns step_drawing step_card step_picture picture tabs story inspect_story main)
 set(page_styles libraries/uplot colours page)
-set(report_modules libraries/uplot address dom speak roving export headline help play table data head_roles attention_map small_maps plot chart_svg lines_chart steps_view other_runs sweep curves spikes samples layers seen_step sentence guesses
+set(report_modules libraries/uplot address dom speak roving export figure_svg headline help play table data head_roles attention_map attention_svg small_maps plot chart_svg lines_chart steps_view other_runs sweep curves spikes samples layers seen_step sentence guesses
                    picture_columns step_drawing step_card step_picture scrubber run_picture histogram flow processes recipe follow tabs story report_story report)
 set(report_styles libraries/uplot colours page report)
 

@@ -32,6 +32,7 @@ check hostile_pages
 check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
 check page_keys
 check story_pages
+check first_screen "${TAPESTRY_SCREENSHOTS:-}"
 check page_states "$directory/pictures" "$all"
 [[ -z $all ]] || check drawings "$directory/drawings"
 wait $!

@@ -166,6 +166,18 @@ async function checkOpening(browser, server, base) {
   console.log(`${chapters.length} chapters: at most ${slowest.toFixed(2)} s and ${(largest / 1e6).toFixed(2)} MB, ${figures} live figures`);
 }
 
+// The help of a page leads to the chapter that explains it.
+async function checkHelpLinks(page, base) {
+  for (const [name, tab, chapter] of [['inspect', 'attention', '10-heads'], ['report', 'samples', '13-a-gpt-that-writes'],
+    ['playground', 'rules', '2-gradients-by-hand-and-by-machine']]) {
+    await page.goto(`${base}/${name}.html#tab=${tab}`);
+    await page.click(`[data-help=${tab}] summary`);
+    await page.click(`[data-help=${tab}] a`);
+    await page.waitForSelector('main h1');
+    assert.ok(page.url().endsWith(`/docs/course/${chapter}.html`), page.url());
+  }
+}
+
 // The first page runs the playground by itself; a chapter leads to its neighbours and to a page in the
 // state that shows it; search finds headings and keeps what was asked.
 async function checkFront(page, base) {
@@ -205,6 +217,7 @@ async function check(browser, base, place, width, scheme) {
   };
   for (const name of PAGES) await checkPage(page, base, name, shoot);
   await checkFront(page, base);
+  await checkHelpLinks(page, base);
   await checkChapter(page, base, shoot);
   await checkTyping(page, base, shoot);
   assert.deepEqual(wrong, []);

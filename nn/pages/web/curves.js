@@ -191,7 +191,7 @@ export function curvesTab(panel, data) {
     loss, h('div', { class: 'three' }, ...below),
     h('p', { class: 'quiet legend' }, 'Where a point covers several steps, the line is their mean and ' +
       'the band one standard deviation; ticks at the top mark spikes. Drag to zoom in; double-click to ' +
-      'reset. A click marks a step.'), sweep);
+      'reset. A click marks a step. Regular dips in speed are steps beside an evaluation or a state kept for rewind.'), sweep);
   panel.append(none, drawn);
   panel.addEventListener('shown', draw);
   return (newer) => {

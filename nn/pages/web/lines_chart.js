@@ -22,7 +22,7 @@ function alongLine(corners) {
 
 export class LinesChart {
   constructor(name, title, height, describe, view) {
-    Object.assign(this, { height, describe, view, described: null, room: null, dragged: null });
+    Object.assign(this, { height, describe, view, described: null, room: null, dragged: null, isHere: false });
     this.plot = h('div', {});
     this.levels = h('div', { class: 'overlay' });
     this.overlay = h('div', { class: 'overlay' });
@@ -30,7 +30,10 @@ export class LinesChart {
       role: 'application', 'aria-label': `${title}: arrow keys go from point to point`,
       onpointerdown: (event) => this.grasp(event), onpointermove: (event) => this.follow(event),
       onpointerup: () => this.release(), onpointercancel: () => this.drop(),
-      onpointerleave: () => this.dragged || view.point(view.pinned),
+      onpointerleave: () => {
+        this.isHere = false;
+        if (!this.dragged) view.point(view.pinned);
+      },
       ondblclick: () => {
         view.pin(null);
         view.zoom(null, null);
@@ -119,12 +122,22 @@ export class LinesChart {
     const { pointed } = this.view;
     if (pointed !== null && pointed >= from && pointed <= to) {
       shown.push(this.bar('pointed', this.across(pointed), 1));
+      if (this.isHere) shown.push(this.tip(pointed));
     }
     if (this.dragged) {
       const ends = this.dragged.map((step) => this.across(step)).sort((a, b) => a - b);
       shown.push(this.bar('dragged', ends[0], ends[1] - ends[0]));
     }
     this.overlay.replaceChildren(...shown);
+  }
+
+  // What the readout says, at the pointer, in one line per number.
+  tip(step) {
+    const tip = h('div', { class: 'tip' }, ...this.readout.textContent.split(/; |: /).flatMap((text, i) => (i > 0 ? [h('br'), text] : [text])));
+    const right = this.across(step) > this.room.left + this.room.width / 2;
+    tip.style[right ? 'right' : 'left'] = `${right ? this.area.clientWidth - this.across(step) + 8 : this.across(step) + 8}px`;
+    tip.style.top = `${this.room.top + 8}px`;
+    return tip;
   }
 
   bar(kind, left, width) {
@@ -163,6 +176,7 @@ export class LinesChart {
 
   follow(event) {
     if (this.room === null) return;
+    this.isHere = true;
     if (this.dragged) this.dragged[1] = this.stepAt(event);
     this.view.point(this.stepAt(event));
   }

@@ -1,7 +1,8 @@
 // The last part of the memory tab: where the step's blocks would be if their memory were planned,
 // and which blocks share addresses. Time goes right, addresses go up.
 import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
-import { saveable } from './export.js';
+import { csvText, saveable, saveButton } from './export.js';
+import { blocksSvg } from './figure_svg.js';
 import { roving } from './roving.js';
 import { speak } from './speak.js';
 import { scrolling, sortable, valueCell } from './table.js';
@@ -45,7 +46,12 @@ export function memoryPlan(data) {
       (name) => h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null },
         name.trim())))), rows);
   choose(largest.find((block) => takenFrom(blocks, block).length > 0) || largest[0]);
-  return { elements: [title, h('p', { 'data-readout': 'plan' },
+  const buttons = [saveButton('CSV', 'plan.csv', 'text/csv', () => csvText([['block', 'kind', 'bytes', 'address', 'born', 'died'],
+    ...blocks.map((block) => [blockName(block), block.kind, String(block.bytes), String(block.at), String(block.born),
+      block.died < 0 ? '' : String(block.died)])])),
+  saveButton('SVG', 'plan.svg', 'image/svg+xml', () => blocksSvg({ title: 'Planned memory', last, most: plan.bytes, format: bytesText,
+    blocks: blocks.map(({ born, until, at, end, kind }) => ({ from: born, to: until + 1, low: at, high: end, kind })) }))];
+  return { elements: [h('div', { class: 'row spread' }, title, h('span', { class: 'row' }, ...buttons)), h('p', { 'data-readout': 'plan' },
     h('b', {}, `${bytesText(plan.bytes)} hold all ${blocks.length} activations and gradients`),
     ` of this step, which would take ${bytesText(plan.apart)} if each had memory of its own. ` +
     `The lower bound is ${bytesText(plan.least)}: the most that is ever live at once.`),

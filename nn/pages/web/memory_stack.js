@@ -1,6 +1,8 @@
 // The blocks of memory over time, stacked: a block is as high as its bytes, as long as its
 // lifetime, and moves down when a block below it is freed. Describes the block pointed at.
 import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
+import { csvText, saveButton } from './export.js';
+import { blocksSvg } from './figure_svg.js';
 import { speak } from './speak.js';
 
 const STACK_HEIGHT = 320;
@@ -101,7 +103,12 @@ export function stackView(lives, last, describe, choose) {
   point(null);
   new ResizeObserver(draw).observe(element);
   onTheme(element, draw);
-  return { element: h('div', {}, element, readout), show: (time) => {
+  const buttons = [saveButton('CSV', 'blocks.csv', 'text/csv', () => csvText([['block', 'kind', 'bytes', 'born', 'died'],
+    ...order.map(({ entry, name, kind, bytes, born, died }) => [entry >= 0 ? `#${entry} ${name}` : name, kind, String(bytes),
+      String(born), died < 0 ? '' : String(died)])])),
+  saveButton('SVG', 'blocks.svg', 'image/svg+xml', () => blocksSvg({ title: 'Lifetimes of blocks', last, most, format: bytesText,
+    blocks: bars.map(({ life, from, time, until }) => ({ from: time, to: until, low: from, high: from + life.bytes, kind: life.kind })) }))];
+  return { element: h('div', {}, element, readout), buttons, show: (time) => {
     now = time;
     draw();
   } };

@@ -1,6 +1,5 @@
 // The tab "One picture" of `tapestry inspect`: a step as one picture, whose card leads to the tabs with
 // all numbers.
-import { h } from './dom.js';
 import { Predictions } from './guesses.js';
 import { StepPicture } from './step_picture.js';
 import { openTab } from './tabs.js';
@@ -22,7 +21,7 @@ function linksOf({ step: { path, predictions }, columns, state }) {
 
 export function pictureTab(panel, data) {
   const stepPicture = new StepPicture(linksOf);
-  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The step as one picture'), stepPicture.back), ...stepPicture.elements);
+  panel.append(...stepPicture.words, stepPicture.picture, stepPicture.legend);
   stepPicture.show(stepOf(data));
   panel.addEventListener('shown', () => stepPicture.draw());
 }

@@ -102,7 +102,7 @@ export function plotLines(element, { width, height, x, y, log, format, lines: al
     cursor: { show: false, drag: { x: false, y: false } },
     scales: { x: { time: false, range: () => x }, y: { distr: log ? 3 : 1, range: () => y } },
     axes: [{ ...axis, size: fontPixels(BOTTOM), splits: () => acrossTicks,
-      values: (_, steps) => steps.map(wholeText) },
+      values: (_, steps) => steps.map((step, i) => (i === 0 ? `step ${wholeText(step)}` : wholeText(step))) },
     { ...axis, size: room, incrs: [y[1] - y[0]], splits: () => upTicks, filter: (_, splits) => splits,
       values: () => upLabels }],
     series, bands,

@@ -63,8 +63,8 @@ export function runPictureTab(panel, data) {
     if (panel.hidden) return;
     show(at);
   };
-  panel.append(h('div', { class: 'row' }, h('h2', {}, 'The run as one picture'), stepPicture.back), ...stepPicture.elements.slice(0, 2),
-    h('div', { class: 'walk run-track' }, h('div', { class: 'row' }, play.button, status), scrubber.track), ...stepPicture.elements.slice(2));
+  stepPicture.track = h('div', { class: 'walk run-track' }, h('div', { class: 'row' }, play.button, status), scrubber.track);
+  panel.append(...stepPicture.words, stepPicture.picture, stepPicture.track, stepPicture.legend);
   renew(data);
   panel.addEventListener('shown', () => {
     renew(data);

@@ -2,7 +2,9 @@
 // or playback shows heads finding their roles and the text becoming predictable.
 import { keepState, numberOf } from './address.js';
 import { MapView } from './attention_map.js';
+import { headCsv, headSvg } from './attention_svg.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
+import { saveButton } from './export.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
 import { roving } from './roving.js';
@@ -47,6 +49,7 @@ export function sentenceTab(panel, data) {
     drawHeads();
   });
   const title = h('h3', { 'data-title': 'look-head' });
+  const shownLayer = () => layersAt(chosen.at)[chosen.layer];
   const says = h('p', { 'data-readout': 'look-role' });
   let cells = [];
 
@@ -118,7 +121,9 @@ export function sentenceTab(panel, data) {
   panel.append(h('div', { class: 'walk' }, h('div', { class: 'row' }, play.button, slider), status), strip,
     h('p', { class: 'quiet legend' }, 'The stronger the colour, the less likely the model found the token. ' +
       'Rows of the maps are queries, columns are keys, as in tapestry inspect.'),
-    h('div', { class: 'split look' }, maps, h('div', {}, title, says, large.element)));
+    h('div', { class: 'split look' }, maps, h('div', {}, h('div', { class: 'row spread' }, title, h('span', { class: 'row' },
+      saveButton('CSV', 'sentence_head.csv', 'text/csv', () => headCsv(shownLayer(), chosen.head)),
+      saveButton('SVG', 'sentence_head.svg', 'image/svg+xml', () => headSvg(shownLayer(), chosen.head)))), says, large.element)));
   renew(data);
   onTheme(panel, () => looks.length > 0 && drawHeads());
   panel.addEventListener('shown', () => looks.length > 0 && drawHeads());

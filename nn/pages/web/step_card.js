@@ -75,8 +75,8 @@ function cardParts(drawing, nonFinite) {
 // The card's elements; `links` lead to all numbers.
 export function cardOf(drawing, nonFinite, links) {
   const { title, facts, says } = cardParts(drawing, nonFinite);
-  return [h('h3', {}, title), h('p', { class: 'row' }, ...facts), says.length > 0 ? h('p', {}, says.join(' ')) : '',
-    h('p', { class: 'row' }, ...links)];
+  return [h('div', { class: 'row' }, h('h3', {}, title), ...facts, h('span', { class: 'row links' }, ...links)),
+    says.length > 0 ? h('p', {}, says.join(' ')) : ''];
 }
 
 // ---- the way back -------------------------------------------------------------------------------

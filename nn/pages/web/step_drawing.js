@@ -2,8 +2,9 @@
 // predictions.
 import { fontPixels, sharePercent, svg, tokenText } from './dom.js';
 
-const [ROW_LEAST, ROW_MOST, PICTURE_HIGH] = [15, 30, 480]; // pixels
-const MOST_TOKENS = 32; // tokens in sight
+const [ROW_LEAST, ROW_MOST] = [15, 30]; // pixels
+const [LEAST_TOKENS, MOST_TOKENS] = [8, 32]; // in sight
+export const LEAST_HIGH = 240; // pixels
 const [LEFT_OF_PICTURE, AROUND_PICTURE] = [92, 8]; // pixels: tokens at the left
 const RIGHT_OF_PICTURE = 250; // predictions
 export const DECADES = 6; // of gradients: from the thinnest ribbon to the thickest
@@ -15,14 +16,17 @@ export const rightOfPicture = (predictions) => (predictions ? fontPixels(RIGHT_O
 const quadratic = (weight) => Math.max(0.5, 7 * Math.sqrt(weight));
 
 export class Drawing {
-  constructor(path, predictions, columns, state) {
+  // `room`: pixels that the picture may be high, if its rows and maps fit.
+  constructor(path, predictions, columns, state, room) {
     Object.assign(this, { path, predictions, columns, state });
     state.column = Math.min(state.column, columns.all.length - 1);
-    const first = Math.max(0, Math.min(state.row - MOST_TOKENS / 2, path.rows.length - MOST_TOKENS));
-    this.places = path.rows.slice(first, first + MOST_TOKENS);
-    this.place = path.rows[state.row];
-    this.step = Math.max(fontPixels(ROW_LEAST), Math.min(fontPixels(ROW_MOST), PICTURE_HIGH / this.places.length));
     this.top = columns.mapsHigh(MAP_SIDE) + 30;
+    const high = room - this.top - AROUND_PICTURE - 2;
+    const most = Math.max(LEAST_TOKENS, Math.min(MOST_TOKENS, Math.floor(high / fontPixels(ROW_LEAST))));
+    const first = Math.max(0, Math.min(state.row - (most >> 1), path.rows.length - most));
+    this.places = path.rows.slice(first, first + most);
+    this.place = path.rows[state.row];
+    this.step = Math.max(fontPixels(ROW_LEAST), Math.min(fontPixels(ROW_MOST), high / this.places.length));
     this.lengths = columns.all.map(({ stage }) => this.places.map((place) => path.lengthAt(stage, place)));
     this.most = Math.max(1e-30, ...this.lengths.flat().filter(Number.isFinite));
   }

@@ -4,19 +4,25 @@
 // as the logarithm of the gradient's size. A card has the numbers of what is chosen. Read next:
 // step_drawing.js; step_card.js; picture.js and run_picture.js, which show steps.
 import { keepState, numberOf } from './address.js';
-import { h, onTheme } from './dom.js';
+import { fontPixels, h, onTheme, perFrame } from './dom.js';
+import { csvText, saveButton } from './export.js';
+import { drawingSvg } from './figure_svg.js';
 import { headSays } from './head_roles.js';
 import { cardOf, wayBackSays } from './step_card.js';
-import { DECADES, Drawing, MAP_SIDE, rightOfPicture } from './step_drawing.js';
+import { DECADES, Drawing, LEAST_HIGH, MAP_SIDE, rightOfPicture } from './step_drawing.js';
 import { PictureColumns } from './picture_columns.js';
 import { roving } from './roving.js';
 import { drawInTurn } from './small_maps.js';
 import { speak } from './speak.js';
 
+const JITTER = 40; // pixels by which the room may change before the picture follows
+const BELOW_PICTURE = 14; // pixels
+
 export class StepPicture {
   // links(stepPicture): buttons that lead from the card to all numbers.
   constructor(links) {
-    Object.assign(this, { links, step: null, columns: null, state: null, cells: [], mapsOf: '' });
+    // `track`: an element below the picture that is on the first screen as well.
+    Object.assign(this, { links, track: null, step: null, columns: null, state: null, cells: [], mapsOf: '', room: 0 });
     this.card = h('section', { class: 'card', 'data-view': 'card' });
     this.drawn = h('div', {});
     this.maps = h('div', { class: 'step-maps' });
@@ -31,16 +37,25 @@ export class StepPicture {
       speak(this.says.textContent);
     } }, 'Way back');
     this.says = h('p', { 'data-readout': 'way-back' });
-    this.elements = [this.says, this.picture, this.card, h('p', { class: 'quiet legend' },
+    // What it says of the step comes first: the picture takes what is left of the first screen.
+    this.words = [h('div', { class: 'row way-back' }, this.back, this.says), this.card];
+    this.legend = h('div', { class: 'row spread' }, h('p', { class: 'quiet legend' },
       'Rows are tokens. A ribbon is a token\u2019s vector, as thick as it is long; layers ' +
       'add to it. Blue lines: what the chosen token reads from others, through the chosen head. On the way back a ' +
-      `ribbon\u2019s thickness is the logarithm of the gradient\u2019s size, ${DECADES} powers of ten from nothing to the whole row.`)];
+      `ribbon\u2019s thickness is the logarithm of the gradient\u2019s size, ${DECADES} powers of ten from nothing to the whole row.`),
+    h('span', { class: 'row' }, saveButton('CSV', 'picture.csv', 'text/csv', () => this.csv()),
+      saveButton('SVG', 'picture.svg', 'image/svg+xml', () => this.svg())));
     let shownWidth = 0;
     const renew = () => this.picture.clientWidth > 0 && this.step && this.draw();
     new ResizeObserver(() => {
       if (this.picture.clientWidth !== shownWidth) renew();
       shownWidth = this.picture.clientWidth;
     }).observe(this.picture);
+    const resized = perFrame(() => { // height as well; a picture that has left the page lets go
+      if (this.picture.isConnected) renew();
+      else if (this.step) window.removeEventListener('resize', resized);
+    });
+    window.addEventListener('resize', resized);
     onTheme(this.picture, renew);
   }
 
@@ -112,13 +127,38 @@ export class StepPicture {
     const { columns, state, picture, step: { path, predictions, nonFinite } } = this;
     this.back.setAttribute('aria-pressed', String(state.back));
     columns.place(state.layer, picture.clientWidth - rightOfPicture(predictions) - 2);
-    this.drawing = new Drawing(path, predictions, columns, state);
+    if (!moved) this.measure();
+    this.drawing = new Drawing(path, predictions, columns, state, this.room);
     this.drawn.replaceChildren(this.drawing.element((changes) => this.choose(changes), (column) => this.open(column)));
     this.showMaps();
     this.card.replaceChildren(...cardOf(this.drawing, nonFinite, this.links(this)));
     if (!moved) return;
     const at = columns.all[state.column].x;
     if (at < picture.scrollLeft || at > picture.scrollLeft + picture.clientWidth) picture.scrollLeft = at - picture.clientWidth / 2;
+  }
+
+  // A row per token, a column per column of the picture: lengths of vectors, or of gradients on the way back.
+  csv() {
+    const { columns, state, step: { path, predictions } } = this;
+    const text = (x) => (x === null || x === undefined ? '' : String(Number(x.toPrecision(7))));
+    const heads = ['token', ...columns.all.map(({ name }) => `${state.back ? 'gradient' : 'length'}: ${name}`)];
+    return csvText([predictions ? [...heads, 'p of the right token'] : heads, ...path.rows.map((place) => {
+      const own = predictions?.rows[place];
+      return [path.texts[place] ?? String(place), ...columns.all.map(({ stage }) => text(state.back ? columns.gradientAt(stage, place)
+        : path.lengthAt(stage, place))), ...(predictions ? [own && own.right !== null ? text(Math.exp(-own.loss)) : ''] : [])];
+    })]);
+  }
+
+  svg() {
+    return drawingSvg(this.drawn.querySelector('svg'), Array.from(this.maps.querySelectorAll('canvas')));
+  }
+
+  // How high the picture may be, to end with the first screen.
+  measure() {
+    if (this.picture.clientWidth === 0) return;
+    const top = this.picture.getBoundingClientRect().top + window.scrollY;
+    const room = Math.max(fontPixels(LEAST_HIGH), window.innerHeight - top - (this.track?.offsetHeight ?? 0) - BELOW_PICTURE);
+    if (Math.abs(room - this.room) > JITTER) this.room = room;
   }
 
   // The heads of the open layers, above the streams. Their elements stay while the same layers are open.

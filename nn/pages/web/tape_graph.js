@@ -1,6 +1,8 @@
 // The tape as a graph of modules; opening one shows its modules, and finally its entries. An edge
 // is a tensor from its producer to a reader.
 import { bytesText, h, secondsText, svg } from './dom.js';
+import { saveButton } from './export.js';
+import { drawingSvg } from './figure_svg.js';
 import { layout } from './graph.js';
 import { roving } from './roving.js';
 
@@ -25,7 +27,8 @@ export class TapeGraph {
         .flatMap(([state, text]) => [h('span', { class: 'key graph-key', 'data-state': state }), `${text}  `])),
     this.picture,
     h('p', { class: 'row' }, h('button', { class: 'step-button', 'data-control': 'fold',
-      onclick: () => this.foldAll() }, 'Fold all'), ...this.zoomButtons(), this.opened));
+      onclick: () => this.foldAll() }, 'Fold all'), ...this.zoomButtons(),
+    saveButton('SVG', 'tape.svg', 'image/svg+xml', () => drawingSvg(this.picture.querySelector('svg'))), this.opened));
     this.draw();
   }
 

@@ -30,6 +30,7 @@ export function stageView(ask, written) {
     } });
   const where = h('span', { class: 'quiet', 'data-readout': 'stage' });
   const scrubber = new Scrubber((to) => draw(to));
+  stepPicture.track = scrubber.track;
 
   function draw(to) {
     at = to;
@@ -53,8 +54,8 @@ export function stageView(ask, written) {
 
   return {
     element: h('div', { class: 'stage-of' }, h('h2', { class: 'spoken' }, 'The step as one picture'),
-      h('div', { class: 'row' }, stepPicture.back, h('label', {}, 'Sentence ', field), where),
-      h('div', { class: 'one-screen' }, h('div', {}, stepPicture.picture, scrubber.track, stepPicture.says), written), ...stepPicture.elements.slice(2)),
+      h('div', { class: 'row' }, h('label', {}, 'Sentence ', field), where),
+      h('div', { class: 'one-screen' }, h('div', {}, ...stepPicture.words, stepPicture.picture, scrubber.track), written), stepPicture.legend),
     // The beginning of the text.
     begin(text, context) {
       kept = [];
