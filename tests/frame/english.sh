@@ -104,10 +104,9 @@ places() {
 
 # rate: "PLACES WORDS" of the paragraphs on stdin.
 rate() {
-    cut -f 2- | tee >(wc -w >"$scratch/words") | { grep -oP -- "$(all_phrases)" || true; } | wc -l >"$scratch/places"
-    while [[ ! -s $scratch/words ]]; do sleep 0.01; done
-    echo "$(<"$scratch/places") $(<"$scratch/words")"
-    : >"$scratch/words"
+    local text
+    text=$(cut -f 2-)
+    echo "$({ grep -oP -- "$(all_phrases)" <<<"$text" || true; } | wc -l) $(wc -w <<<"$text")"
 }
 
 # within LIMIT PART KIND FILE...: prints the part's rate; status 1 if it is over the limit.
@@ -205,6 +204,9 @@ check 1.5 CHANGELOG markdown CHANGELOG.md
 check 1.5 CONTRIBUTING markdown CONTRIBUTING.md SECURITY.md
 check 1.5 "help and errors" messages "${commands[@]}"
 check 3 "course, experiments" markdown "${course[@]}"
+for page in docs/course/[0-9]*.md; do
+    [[ $page == *.zh.md ]] || check 3 "chapter ${page//[^0-9]/}" markdown "$page"
+done
 for room in core autograd ops nn examples; do
     mapfile -t sources < <(cpp $room)
     check 2 "comments of $room" comments "${sources[@]}"

@@ -178,6 +178,22 @@ async function checkHelpLinks(page, base) {
   }
 }
 
+// From a chapter the playground opens with its model, and a reload keeps it.
+async function checkChapterModel(page, base) {
+  await page.goto(`${base}/docs/course/13-a-gpt-that-writes.html`);
+  await page.click('.see a[href*=playground]');
+  const opened = () => until(page, () => document.querySelectorAll('.step-heads button').length === 8); // 2 layers of 4 heads
+  await opened();
+  assert.equal(await page.textContent('[data-readout=lr]'), '0.010');
+  await page.reload();
+  await opened();
+  assert.equal(await page.inputValue('[data-control=size]'), 'chapter13');
+  await page.selectOption('[data-control=size]', 'small');
+  assert.equal(await page.textContent('[data-readout=lr]'), '0.0010');
+  await page.click('[data-control=restart]');
+  await until(page, () => document.querySelectorAll('.step-heads button').length === 4);
+}
+
 // The first page runs the playground by itself; a chapter leads to its neighbours and to a page in the
 // state that shows it; search finds headings and keeps what was asked.
 async function checkFront(page, base) {
@@ -189,7 +205,7 @@ async function checkFront(page, base) {
   assert.equal(await page.getAttribute('[rel=prev]', 'href'), '9-attention.html');
   assert.equal(await page.getAttribute('[rel=next]', 'href'), '11-positions.html');
   assert.ok(await page.locator('.contents li').count() > 8);
-  await page.click('.see a');
+  await page.click('.see a[href*=inspect]');
   assert.equal(await page.getAttribute('[data-head="1 1"]', 'aria-pressed'), 'true');
   await page.goto(`${base}/search.html`);
   await page.fill('.search-field', 'residual stream');
@@ -218,6 +234,7 @@ async function check(browser, base, place, width, scheme) {
   for (const name of PAGES) await checkPage(page, base, name, shoot);
   await checkFront(page, base);
   await checkHelpLinks(page, base);
+  await checkChapterModel(page, base);
   await checkChapter(page, base, shoot);
   await checkTyping(page, base, shoot);
   assert.deepEqual(wrong, []);

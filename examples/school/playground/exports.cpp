@@ -107,14 +107,17 @@ EMSCRIPTEN_KEEPALIVE const char* playground_stories(int seed, int bytes) {
 }
 
 /// Other settings keep the defaults of `tapestry train`.
-/// `text`: `bytes` bytes, which may include 0.
+/// `text`: `bytes` bytes, which may include 0. `rotary`: whether positions turn queries and keys,
+/// otherwise they are learned vectors.
 EMSCRIPTEN_KEEPALIVE int playground_start(const char* text, int bytes, int layers, int heads,
                                           int dim, int context, int batch, int steps,
-                                          int eval_every, double lr, double dropout, int seed) {
+                                          int eval_every, double lr, double dropout, int seed,
+                                          int rotary) {
     return succeeds([&] {
         TrainingConfig config{.text = "text.txt"};
         config.model = {.context = context, .layers = layers, .heads = heads, .dim = dim};
         config.model.dropout = dropout;
+        if (rotary != 0) config.model.positions = tapestry::Positions::rotary;
         config.batch = batch;
         config.steps = steps;
         config.eval_every = eval_every;

@@ -1,10 +1,11 @@
--- pandoc's filter for the site: links to documents and headers lead to their pages, pages know what they
+-- pandoc's filter for the site: links to documents, headers and sources lead to their pages, pages know what they
 -- are called, and what is wider than the page scrolls by itself, by keyboard as well.
 local title
 
 function Link(link)
   if not link.target:match('^%a+:') then
     link.target = link.target:gsub('%.md$', '.html'):gsub('%.md#', '.html#'):gsub('%.h$', '.h.html')
+      :gsub('%.cpp$', '.cpp.html')
   end
   return link
 end

@@ -1,11 +1,16 @@
 // The settings before a run, and those that can change during it. Read next: playground.js.
+import { keepState, valueInAddress } from './address.js';
 import { h, number } from './dom.js';
 
+// The names are those in the address, #model=recipe.
 const SIZES = {
   small: { name: '2 layers of 64', layers: 2, heads: 2, dim: 64, context: 32, batch: 8 },
   recipe: { name: '4 layers of 128', layers: 4, heads: 4, dim: 128, context: 64, batch: 12 },
+  // docs/course/13-a-gpt-that-writes.md, where it learns in f64 and without warm-up
+  chapter13: { name: 'chapter 13: 2 layers of 32', layers: 2, heads: 4, dim: 32, context: 32, batch: 16, rotary: true,
+    lr: 1e-2, storyBytes: 200000 },
 };
-const STORY_BYTES = 300000;
+const USUAL = { rotary: false, lr: 1e-3, storyBytes: 300000 };
 const LEAST_TEXT = 1000; // characters
 export const WORTH_ASKING = 20; // steps of a run
 
@@ -48,8 +53,9 @@ function wholeIn(field, low, high) {
   throw new Error(`${field.getAttribute('aria-label')} must be a whole number from ${low} to ${high}.`);
 }
 
-// Text, size and length: { element, settings(), text(), ask(steps) }.
-export function beginning(restart) {
+// Text, size and length: { element, settings(), text(), ask(steps), rate() }. `sized` is called when another
+// size is chosen.
+export function beginning(restart, sized) {
   const own = h('textarea', { rows: 6, 'data-control': 'text', 'aria-label': 'Your own text',
     placeholder: `At least ${LEAST_TEXT} characters; a hundred thousand are better.` });
   const file = h('input', { type: 'file', accept: 'text/*,.txt', 'data-control': 'file',
@@ -66,7 +72,12 @@ export function beginning(restart) {
     saved.element.hidden = chosen() !== 'saved';
     for (const field of [size.lastChild, steps, seed]) field.disabled = chosen() === 'saved';
   });
-  const size = choice('size', 'Model', Object.entries(SIZES).map(([key, { name }]) => [key, name]));
+  const size = choice('size', 'Model', Object.entries(SIZES).map(([key, { name }]) => [key, name]), () => {
+    keepState({ model: size.lastChild.value });
+    sized();
+  });
+  if (valueInAddress('model') in SIZES) size.lastChild.value = valueInAddress('model');
+  const chosenSize = () => ({ ...USUAL, ...SIZES[size.lastChild.value] });
   const steps = h('input', { type: 'number', min: 1, max: MOST_STEPS, value: 2000,
     'data-control': 'steps', 'aria-label': 'Steps' });
   const seed = h('input', { type: 'number', min: 0, max: 2147483647, value: 1337,
@@ -92,18 +103,20 @@ export function beginning(restart) {
     element: h('div', { class: 'beginning' }, h('div', { class: 'row' }, source, size,
       h('label', {}, 'Steps ', steps), h('label', {}, 'Seed ', seed), button), ownText,
     saved.element),
+    // The peak rate that the chosen model begins with.
+    rate: () => chosenSize().lr,
     // The files of a run to resume; null to begin a new one.
     run: () => (chosen() === 'saved' ? saved.files() : null),
     settings() {
-      const { layers, heads, dim, context, batch } = SIZES[size.lastChild.value];
+      const { layers, heads, dim, context, batch, rotary } = chosenSize();
       const count = wholeIn(steps, 1, MOST_STEPS);
-      return { layers, heads, dim, context, batch, steps: count,
+      return { layers, heads, dim, context, batch, rotary, steps: count,
         evaluateEvery: Math.max(1, Math.min(100, Math.ceil(count / 10))),
         seed: wholeIn(seed, 0, 2147483647) };
     },
     // The training text; throws if it is too short.
     text() {
-      if (chosen() !== 'own') return { bytes: STORY_BYTES };
+      if (chosen() !== 'own') return { bytes: chosenSize().storyBytes };
       if (own.value.length < LEAST_TEXT) {
         throw new Error(`Your text has ${own.value.length} characters; at least ${LEAST_TEXT} are ` +
           'needed.');

@@ -61,8 +61,10 @@ function showPlayground() {
   let latest = null; // report
   let spokenStep = 0; // when its status was last read aloud
 
-  const before = beginning(restart);
   const during = whileItRuns(change, () => samples.ask());
+  const usualRate = () => during.set({ lr: before.rate(), dropout: during.dropout() });
+  const before = beginning(restart, usualRate);
+  usualRate();
   const samples = samplesView((prompt) => say('sample', { prompt, tokens: 160,
     temperature: during.temperature() }), during.ofSamples);
   const written = h('section', { class: 'written', 'aria-label': 'What the model writes' });

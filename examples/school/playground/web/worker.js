@@ -17,7 +17,7 @@ function functionsOf(module) {
   const [text, number] = ['string', 'number'];
   const list = {
     error: [text], stories: [text, number, number],
-    start: [number, 'array', ...Array(11).fill(number)], is_finished: [number], step: [number],
+    start: [number, 'array', ...Array(12).fill(number)], is_finished: [number], step: [number],
     change: [number, number, number], more: [number, number], sample: [text, text, number, number],
     report: [text, number, text], look: [text, text], digest: [text], operations: [text],
     heads: [number, text], heads_size: [number], flow: [text], losses: [number],
@@ -177,7 +177,7 @@ const ANSWERS = {
     const words = text ?? library.stories(1, bytes);
     const encoded = new TextEncoder().encode(words);
     checked(library.start(encoded, encoded.length, s.layers, s.heads, s.dim, s.context, s.batch, s.steps,
-      s.evaluateEvery, s.lr, s.dropout, s.seed));
+      s.evaluateEvery, s.lr, s.dropout, s.seed, Number(s.rotary)));
     playing = false;
     started(words);
   },
