@@ -2,9 +2,12 @@
 // without them, and the next command.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
 #include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/ops/view.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <functional>
@@ -240,4 +243,31 @@ TEST_CASE("diagnosis: one step of a model") {
     CHECK_EQ(planted.rule, "not_finite");
     CHECK(planted.text.find("blocks.0.attention.qkv.weight") != std::string::npos);
     CHECK_EQ(planted.command, "");
+}
+
+TEST_CASE("diagnosis: a step of a model that only counts is not said to be good") {
+    Generator generator(5);
+    GPT model({.vocab = 20, .context = 32, .layers = 1, .heads = 2, .dim = 16}, generator);
+    // Eight of twenty tokens, in no order or in turn.
+    const auto text = [&](bool ordered) {
+        return ordered ? reshape(expand(arange(8), {3, 8}), {24}) : randint(0, 8, {24}, generator);
+    };
+    for (const bool ordered : {false, true}) {
+        Adam optimizer(model, {.lr = 1e-2});
+        for (int step = 0; step < 150; ++step) {
+            const Tensor ids = reshape(text(ordered), {1, 24});
+            optimizer.zero_grad();
+            Tape tape;
+            tape.backward(model.loss(slice(ids, 1, 0, 23), slice(ids, 1, 1, 24)));
+            optimizer.step();
+        }
+        const Tensor ids = reshape(text(ordered), {1, 24});
+        Inspector inspector(model);
+        Tape tape;
+        const Tensor loss = model.loss(slice(ids, 1, 0, 23), slice(ids, 1, 1, 24));
+        tape.backward(loss);
+        inspector.finish();
+        CHECK_LT(loss.item(), 0.8 * std::log(20.0));
+        CHECK_EQ(diagnose(inspector, "next").rule, ordered ? "good" : "");
+    }
 }
