@@ -72,6 +72,13 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     CHECK_FALSE(options.contains("--muon-lr"));
     CHECK_EQ(options.at("--beta2"), "0.99");  // was not given
     CHECK_EQ(options.at("--seed"), "1337");
+    const std::string help = place.run({"train", "--help"}).out;  // which takes each of them
+    for (const auto& [name, value] : options) {
+        INFO(name);
+        const bool taken = !name.starts_with("--") || help.find(name + " ") != std::string::npos ||
+                           help.find(name + "\n") != std::string::npos;
+        CHECK(taken);
+    }
     REQUIRE_EQ(recipe.at("expected").size(), 3);
     const Json config = Json::parse(slurp(place / "m" / "config.json"));
     check_close(recipe.at("expected")[0].at("loss"), std::log(config.at("vocab").get<double>()));

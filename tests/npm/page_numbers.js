@@ -56,4 +56,9 @@ assert.ok(Math.abs(single.dot(0, 0, 0, true) / 1e40 - 1) < 1e-6);
 assert.ok(Number.isNaN(single.weights(0)[0]));
 assert.equal(lostQueries(single, 0), 1);
 assert.equal(lostQueries(attentionOf(0.5, 'f64'), 0), 0);
-console.log('numbers, ticks and overflowing heads: done');
+
+// A run is called by its directory: four runs of one text have the same title.
+const { nameOfRun } = exportsOf(['other_runs'], 'nameOfRun', {});
+assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: { options: [{ name: '--out', value: 'm-3' }] } }), 'm-3');
+assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: {} }), 'Training on s.txt');
+console.log('numbers, ticks, overflowing heads and names of runs: done');

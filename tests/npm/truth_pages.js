@@ -157,6 +157,8 @@ async function checkHistory(browser) {
   await page.click('#tab-memory');
   assert.match(await readout(page, 'peak-reason'), /^The peak is in the backward pass: .*usual when a step has few tokens/);
   assert.match(await page.textContent('[data-help=memory]'), /with few tokens, a rise to the end/);
+  await page.click('#tab-gradients');
+  assert.match(await page.textContent('[data-help=gradients]'), /Zeros are normal in embeddings/);
   await close();
 }
 

@@ -79,7 +79,8 @@ async function checkRules(page, shoot) {
   await page.click('[data-control="step"]');
   await page.click('[data-control="check"]');
   await waitForText(page, '[data-view="check"]', /FAIL/);
-  assert.match(await page.textContent('[data-view="check"]'), /layer_norm/);
+  // The answer comes first, with the operand as it was chosen.
+  assert.match(await page.textContent('[data-view="check"]'), /^first wrong op: +layer_norm[^]*?\n +gradient of +operand 1[^]*FAIL/);
   await shoot('rules');
   await page.selectOption('[data-control="rule"]', { index: 0 });
   assert.equal(await readout(page, 'rule'), 'All rules are right.');

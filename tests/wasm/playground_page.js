@@ -49,7 +49,9 @@ async function checkPicture(page) {
   await until(page, (at) => document.querySelector('[data-readout=stage]').textContent === `The picture: after step ${at}`, step);
   const columns = await page.locator('.ribbon.chosen').count();
   assert.equal(columns, 5); // the embedding, and what two layers add
-  assert.equal(await page.locator('.ribbon').count(), 5 * 19);
+  const rows = await page.locator('.step-picture .name').count(); // of 19, those for which there is room
+  assert.ok(rows >= 8 && rows <= 19, `${rows} rows`);
+  assert.equal(await page.locator('.ribbon').count(), 5 * rows);
   assert.match(await page.textContent('[data-view=card]'), /After \u201c\u2068.\u2069\u201d the model predicts \u201c.*\u201d/);
   const drawing = () => page.$eval('.ribbon.chosen:last-of-type, .ribbon.chosen', (each) => each.getAttribute('d'));
   const late = await drawing();
@@ -124,9 +126,50 @@ async function checkMistakes(page) {
   assert.ok(await page.isHidden('[data-readout="failed"]'));
 }
 
+// The tour, by keyboard: each card opens what it speaks of; it ends where it began.
+async function checkTour(page, shoot) {
+  await page.focus('[data-control=story]');
+  await page.keyboard.press('Enter');
+  const title = () => page.textContent('[data-view=story] h2');
+  const [, count] = /^1 of (\d+): Press Play$/.exec(await title());
+  const tabs = new Set();
+  let wayBack = 0;
+  for (let i = 1; i <= Number(count); ++i) {
+    assert.match(await title(), new RegExp(`^${i} of ${count}: `));
+    const text = await page.textContent('[data-view=story]');
+    assert.match(text, /In the course: chapter \d+/);
+    tabs.add(await page.$eval('[role=tab][aria-selected=true]', (each) => each.dataset.tab));
+    wayBack += await page.getAttribute('[data-control=way-back]', 'aria-pressed') === 'true' ? 1 : 0;
+    if (i < Number(count)) await page.keyboard.press('Enter'); // the focus is on "Next"
+  }
+  assert.deepEqual([...tabs], ['curves', 'parts', 'operations', 'rules', 'bits']);
+  assert.equal(wayBack, 1);
+  await shoot('tour');
+  await page.keyboard.press('Escape');
+  assert.ok(await page.isHidden('[data-view=story]'));
+}
+
+// Play, the card, the picture and what the model writes are on a reader's first screen; on a telephone the
+// first three begin there.
+async function checkFirstScreen(page, width) {
+  await page.setViewportSize(width > 600 ? { width, height: 720 } : { width, height: 844 });
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.waitForTimeout(300);
+  const ends = await page.$$eval('[data-control=run], [data-view=card], [data-view=picture], [data-control=scrubber], [data-view=sample]', (all) =>
+    all.map((each) => [each.getBoundingClientRect(), each.dataset]).map(([box, data]) => [data.control ?? data.view, box.top, box.bottom]));
+  assert.equal(ends.length, 5);
+  for (const [name, top, bottom] of ends) {
+    if (width > 600) assert.ok(name === 'sample' ? top < 600 : bottom <= 720, `${name} ends at ${bottom}`);
+    else if (['run', 'card'].includes(name)) assert.ok(bottom <= 844, `${name} ends at ${bottom}`);
+    else if (name === 'picture') assert.ok(top < 720, `the picture begins at ${top}`);
+  }
+  await page.setViewportSize({ width, height: 900 });
+}
+
 async function check(browser, width, scheme, expected) {
   const { page, wrong } = await openPage(browser, directory, width, scheme);
   const shoot = shooter(page, width, scheme, screenshots);
+  await checkFirstScreen(page, width);
   await startOver(page, STEPS);
   await checkSteps(page);
   await checkTabs(page, shoot);
@@ -141,6 +184,7 @@ async function check(browser, width, scheme, expected) {
   await until(page, (text) =>
     document.querySelector('[data-readout="digest"]').textContent === text, expected);
   await checkMistakes(page);
+  await checkTour(page, shoot);
   assert.deepEqual(wrong, []);
   await page.context().close();
 }

@@ -8,10 +8,12 @@ import { headline } from './headline.js';
 import { helpFor } from './help.js';
 import { operationsView } from './operations.js';
 import { partsView } from './parts.js';
+import { playgroundStory } from './playground_story.js';
 import { rulesView } from './rules.js';
 import { shareView } from './share.js';
 import { speak } from './speak.js';
 import { stageView } from './stage.js';
+import { storyBar } from './story.js';
 import { tabbed } from './tabs.js';
 import { bitsView, lookView, samplesView, waitingView } from './views.js';
 import { curvesTab } from './curves.js';
@@ -200,14 +202,18 @@ function showPlayground() {
     },
   };
 
+  const story = storyBar(playgroundStory);
   document.getElementById('page').replaceChildren(
-    h('header', {}, h('h1', {}, 'Playground'), h('p', {}, 'A small GPT learns to write, in this ' +
-      'page: the library\u2019s own code, compiled to WebAssembly. Nothing leaves your computer.')),
+    h('header', {}, h('div', { class: 'row spread' }, h('h1', {}, 'Playground'), story.buttons), h('p', {}, 'A small GPT learns to write, in this ' +
+      'page: the library\u2019s own code, compiled to WebAssembly. Nothing leaves your computer.')), story.card,
     h('div', { class: 'walk' }, h('div', { class: 'row' }, run, one, more, during.element), bar, status,
       other, failed), stage.element, head.element, subtitle, before.element,
     ...tabs.elements);
   tabs.begin('curves');
-  followAddress(() => tabs.open(valueInAddress('tab') ?? 'curves'));
+  followAddress(() => {
+    tabs.open(valueInAddress('tab') ?? 'curves');
+    stage.follow();
+  });
   window.addEventListener('beforeunload', (event) => {
     const isFront = document.body.hasAttribute('data-front'); // of which nobody has asked anything
     if (!isFront && latest && latest.status.step >= saved + WORTH_ASKING) event.preventDefault();

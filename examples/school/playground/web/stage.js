@@ -1,5 +1,6 @@
 // The playground's first screen: a step on a sentence as one picture, the steps so far as a track, and what
 // the model writes. Read next: ../../../../nn/pages/web/step_picture.js.
+import { asOpened } from './address.js';
 import { h } from './dom.js';
 import { stepOf } from './picture.js';
 import { StepPicture } from './step_picture.js';
@@ -79,6 +80,8 @@ export function stageView(ask, written) {
     failed() {
       waiting = false;
     },
+    // Chooses what the address says.
+    follow: () => at >= 0 && asOpened(() => stepPicture.follow()),
     stands(report, playing) {
       latest = report;
       const { step } = report.status;
