@@ -8,7 +8,7 @@ const { chromium } = require('playwright-core');
 const { png } = require('./png.js');
 
 const [,, program, to, inspect, report, playground] = process.argv;
-const SIZE = { width: 1000, height: 680 };
+const SIZE = { width: 1280, height: 800 }; // a first screen, whole
 
 // Actions on a page before its screenshot.
 const SHOTS = [
@@ -30,7 +30,7 @@ const SHOTS = [
   ['report', report, async () => {}],
   ['playground', playground, async (page) => {
     await page.click('[data-control=run]');
-    await page.waitForTimeout(20000);
+    for (let i = 0; i < 90 && await page.evaluate(() => Number(document.body.dataset.step)) < 600; ++i) await page.waitForTimeout(1000);
   }],
 ];
 

@@ -103,6 +103,7 @@ async function goThroughTabs(page) {
   const [download] = await Promise.all([page.waitForEvent('download'),
     press(page, '[data-control="save"]')]);
   assert.equal(download.suggestedFilename(), 'playground.tar.gz');
+  assert.equal(await page.locator('[aria-live], [role=status]').count(), 1, 'a screen reader hears of everything twice');
 }
 
 (async () => {

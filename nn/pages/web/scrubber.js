@@ -10,7 +10,8 @@ export class Scrubber {
   constructor(choose) {
     Object.assign(this, { choose, stops: [], at: 0, curve: { last: [], mean: [] }, spikes: [], end: 1, grasped: false });
     this.track = h('div', { class: 'scrubber', role: 'slider', tabindex: '0', 'data-control': 'scrubber',
-      'aria-label': 'Training step', 'aria-valuemin': '0', onkeydown: (event) => this.keydown(event),
+      'aria-label': 'Training step', 'aria-valuemin': '0', 'aria-valuemax': '0', 'aria-valuenow': '0',
+      'aria-valuetext': 'no step yet', onkeydown: (event) => this.keydown(event),
       onpointerdown: (event) => {
         this.grasped = true;
         this.track.setPointerCapture(event.pointerId);

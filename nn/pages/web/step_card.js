@@ -68,7 +68,7 @@ function cardParts(drawing, nonFinite) {
     says.push(`Head ${Math.min(state.head, column.attention.heads - 1)}: ${headSays(column.attention, Math.min(state.head, column.attention.heads - 1))}`);
     if (read && read.attention === column.attention) facts.push(fact('heaviest weight', `${number(read.weight, 3)} on ${read.name}`));
   }
-  if (nonFinite && column.entries.includes(nonFinite.entry)) says.push(nonFinite.headline);
+  if (nonFinite && column.entries.includes(nonFinite.entry)) says.push(`${nonFinite.headline[0].toUpperCase()}${nonFinite.headline.slice(1)}.`);
   return { title: `${text}, ${column.name}`, facts, says };
 }
 
