@@ -41,7 +41,7 @@ function sampleAfter(start) {
 }
 
 const lossBefore = Number(/validation loss ([\d.]+)/.exec(lines.find((line) => line.startsWith('before training')) ?? '')?.[1] ?? fail('loss before'));
-const [, time] = /steps in ([\d:]+) /.exec(lines.find((line) => /^\d+ steps in/.test(line)) ?? '') ?? fail('end');
+const [, lossAfter] = /validation loss ([\d.]+)/.exec(lines.find((line) => /^\d+ steps in/.test(line)) ?? '') ?? fail('end');
 
 const escaped = (text) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 const frames = [];
@@ -69,7 +69,7 @@ steps.forEach((line, i) => {
   shown(line, row, at(i), i + 1 < steps.length ? at(i + 1) : END);
 });
 row += 2;
-shown(`after ${time} on two cores it writes`, row, AFTER, END, ' said');
+shown(`after: loss ${Number(lossAfter).toFixed(2)}; it writes`, row, AFTER, END, ' said');
 sampleAfter('after training').forEach((line) => shown(line, ++row, AFTER));
 
 const [width, height] = [2 * LEFT + Math.ceil(7.83 * COLUMNS), TOP + LINE * row + 10];

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <sstream>
 
 using namespace tapestry::test;
 using Json = nlohmann::json;
@@ -47,6 +48,14 @@ TEST_CASE("cli profile: the FLOPs are those of the model") {
     const double all = sum_over(json.at("ops"), "total", "gflop");
     CHECK_GE(all, 3 * 0.999 * forward);
     CHECK_LE(all, 3 * 1.1 * forward);
+}
+
+TEST_CASE("cli profile: its table fits a terminal of 80 columns") {
+    const Place place;
+    const Outcome outcome = place.run(kSmall);
+    check_done(outcome);
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
 }
 
 TEST_CASE("cli profile: operations, modules and the whole are the same sums") {
