@@ -73,7 +73,8 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     CHECK_EQ(options.at("--beta2"), "0.99");  // was not given
     CHECK_EQ(options.at("--seed"), "1337");
     const std::string help = place.run({"train", "--help"}).out;  // which takes each of them
-    for (const auto& [name, value] : options) {
+    for (const auto& option : options) {
+        const std::string& name = option.first;
         INFO(name);
         const bool taken = !name.starts_with("--") || help.find(name + " ") != std::string::npos ||
                            help.find(name + "\n") != std::string::npos;

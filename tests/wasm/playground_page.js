@@ -4,10 +4,12 @@
 //
 //     node playground_page.js CHROMIUM DIRECTORY [SCREENSHOTS]
 const assert = require('node:assert');
+const path = require('node:path');
 const { chromium } = require('playwright-core');
 
 const { openPage, readout, shooter, startOver, stepOf, until, waitForStep } =
   require('./open_playground.js');
+const { urlOf } = require('../npm/browser.js');
 const { moduleFactory } = require('./train.js');
 
 const [,, program, directory, screenshots] = process.argv;
@@ -166,6 +168,22 @@ async function checkFirstScreen(page, width) {
   await page.setViewportSize({ width, height: 900 });
 }
 
+// Every tab as a link opens it: its contents arrive once the library is there, and nothing fails.
+async function checkLinks(browser) {
+  const { page, wrong } = await openPage(browser, directory, 1280, 'dark');
+  const tabs = await page.$$eval('[role=tab]', (all) => all.map((each) => each.dataset.tab));
+  for (const tab of tabs) {
+    await page.goto('about:blank');
+    await page.goto(`${urlOf(path.resolve(directory, 'playground.html'))}#tab=${tab}`);
+    await until(page, () => document.body.dataset.step === '0');
+    await until(page, (name) => document.querySelector(`#panel-${name}`).textContent.length > 60, tab);
+    if (tab === 'parts') await until(page, () => /^Validation loss/.test(document.querySelector('[data-readout=losses]').textContent));
+    assert.ok(await page.isHidden('[data-readout="failed"]'), tab);
+  }
+  assert.deepEqual(wrong.filter((each) => !/about:blank/.test(each)), []);
+  await page.context().close();
+}
+
 async function check(browser, width, scheme, expected) {
   const { page, wrong } = await openPage(browser, directory, width, scheme);
   const shoot = shooter(page, width, scheme, screenshots);
@@ -192,6 +210,7 @@ async function check(browser, width, scheme, expected) {
 (async () => {
   const expected = await digestInNode();
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  await checkLinks(browser);
   await check(browser, 1280, 'light', expected);
   await check(browser, 390, 'dark', expected);
   await browser.close();

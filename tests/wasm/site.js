@@ -188,6 +188,12 @@ async function checkChapterModel(page, base) {
   await page.reload();
   await opened();
   assert.equal(await page.inputValue('[data-control=size]'), 'chapter13');
+  for (const unknown of ['constructor', '']) { // the usual one
+    await page.goto('about:blank');
+    await page.goto(`${base}/playground.html#model=${unknown}`);
+    await until(page, () => document.querySelectorAll('.step-heads button').length === 4);
+  }
+  await page.selectOption('[data-control=size]', 'chapter13');
   await page.selectOption('[data-control=size]', 'small');
   assert.equal(await page.textContent('[data-readout=lr]'), '0.0010');
   await page.click('[data-control=restart]');

@@ -76,7 +76,7 @@ export function beginning(restart, sized) {
     keepState({ model: size.lastChild.value });
     sized();
   });
-  if (valueInAddress('model') in SIZES) size.lastChild.value = valueInAddress('model');
+  if (Object.hasOwn(SIZES, valueInAddress('model') ?? '')) size.lastChild.value = valueInAddress('model');
   const chosenSize = () => ({ ...USUAL, ...SIZES[size.lastChild.value] });
   const steps = h('input', { type: 'number', min: 1, max: MOST_STEPS, value: 2000,
     'data-control': 'steps', 'aria-label': 'Steps' });

@@ -42,7 +42,8 @@ const MORE_STEPS = 1000;
 
 function showPlayground() {
   document.title = 'Playground \u2013 Tapestry';
-  const say = (kind, more) => worker.postMessage({ kind, ...more });
+  let isReady = false; // the library; a tab that opens with the page asks again later
+  const say = (kind, more) => isReady && worker.postMessage({ kind, ...more });
   const status = h('p', { 'data-readout': 'status' }, 'Loading the library.');
   const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
   const failed = h('p', { class: 'warn', 'data-readout': 'failed', role: 'alert', hidden: true });
@@ -128,7 +129,10 @@ function showPlayground() {
   }
 
   const answers = {
-    opened: restart,
+    opened() {
+      isReady = true;
+      restart();
+    },
     started({ beginning: text, settings, rules: breakable, differs }) {
       reports.forEach((view) => view.clear());
       samples.clear();
