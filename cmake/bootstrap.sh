@@ -11,7 +11,7 @@
 # shellcheck disable=SC2034  # used by those who source this
 {
     build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
-                    libcli11-dev libxxhash-dev)
+                    libcli11-dev libxxhash-dev libpng-dev libjpeg-dev)
     test_packages=(chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest
                    iproute2 libopenmpi-dev openmpi-bin)
     # If npm comes from elsewhere, Debian's would conflict with it.

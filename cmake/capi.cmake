@@ -13,7 +13,8 @@ if(tapestry_IS_TOP_LEVEL AND NOT TAPESTRY_SANITIZE AND NOT EMSCRIPTEN)
   set(exported ${tapestry_SOURCE_DIR}/autograd/capi/exported.map)
   add_library(tapestry_gradcheck SHARED $<TARGET_OBJECTS:tapestry_capi>)
   target_link_libraries(tapestry_gradcheck PRIVATE tapestry::tapestry)
-  target_link_options(tapestry_gradcheck PRIVATE LINKER:--version-script=${exported})
+  target_link_options(tapestry_gradcheck PRIVATE LINKER:--version-script=${exported}
+    LINKER:--as-needed)  # it reads no images
   set_target_properties(tapestry_gradcheck PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${tapestry_BINARY_DIR} LINK_DEPENDS ${exported} VERSION ${tapestry_VERSION} SOVERSION ${tapestry_VERSION_MAJOR})
 endif()

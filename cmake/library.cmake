@@ -52,7 +52,7 @@ function(tapestry_library_target target)
   tapestry_position_independent(${target})
   target_link_libraries(${target}
     PUBLIC fmt::fmt
-    PRIVATE OpenMP::OpenMP_CXX $<BUILD_INTERFACE:tapestry_build_flags>)
+    PRIVATE OpenMP::OpenMP_CXX ${TAPESTRY_IMAGE_TARGETS} $<BUILD_INTERFACE:tapestry_build_flags>)
 endfunction()
 
 foreach(part IN LISTS TAPESTRY_PARTS)

@@ -49,6 +49,7 @@ Python3_add_library(tapestry_python MODULE WITH_SOABI ${tapestry_SOURCE_DIR}/pyt
 target_include_directories(tapestry_python SYSTEM PRIVATE ${TAPESTRY_PYBIND11_INCLUDE_DIR})
 target_link_libraries(tapestry_python
   PRIVATE tapestry::tapestry tapestry_build_flags tapestry_quick_build)
+target_link_options(tapestry_python PRIVATE LINKER:--as-needed)  # it reads no images
 set_target_properties(tapestry_python PROPERTIES
   OUTPUT_NAME _gradcheck LIBRARY_OUTPUT_DIRECTORY ${module_dir} CXX_VISIBILITY_PRESET hidden)
 

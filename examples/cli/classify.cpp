@@ -39,7 +39,7 @@ std::string line_of(const std::vector<LabelProbability>& labels) {
 int classify_images(const ClassifySettings& s) {
     require(!s.images.empty(), "classify: {} is an image classifier; it needs --images", s.model);
     const std::unique_ptr<ImageTask> task = load_image_task(s.model);
-    const ImageSet images = read_images(s.images, task->size());
+    const ImageSet images = task->read(s.images);
     const auto found = task->classify(images, s.top_k);
     for (std::size_t i = 0; i < found.size(); ++i) {
         print("{}\t{}\n", images.names[i], line_of(found[i]));
@@ -85,8 +85,8 @@ void add_classify(Options& app) {
         .required();
     Option text = o.text("--text", s->text, "UTF-8 file with a text per line; -: standard input");
     o.text("--images", s->images,
-           "For an image classifier: a PGM or PPM file, a directory of them, a .csv or .tsv of "
-           "pixels, or an IDX file")
+           "For an image classifier: a PNG, JPEG, PGM or PPM file, a directory of them, a .csv or .tsv "
+           "of pixels, or an IDX file")
         .excludes(text);
     o.count("--top-k", s->top_k, "Labels to print for each, with their probabilities");
     o.threads(s->threads);

@@ -168,8 +168,8 @@ void add_files(Options& o, const std::shared_ptr<TrainSettings>& s) {
            "File of pairs to learn from, SOURCE<tab>TARGET in each line, or .jsonl with \"source\" "
            "and \"target\"; means --task translate");
     o.text("--images", s->images,
-           "Images by class: a directory with a folder per class (PGM, PPM), a .csv or .tsv (label "
-           "and pixels), or an IDX file, as MNIST's; means --task image");
+           "Images by class: a directory with a folder per class (PNG, JPEG, PGM, PPM), a .csv or "
+           ".tsv (label and pixels), or an IDX file, as MNIST's; means --task image");
     o.text("--questions", s->questions,
            "Questions about passages, PASSAGE<tab>QUESTION<tab>ANSWER in each line, or .jsonl with "
            "\"passage\", \"question\" and \"answer\"; means --task answer");

@@ -12,7 +12,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::int64_t kMostSide = 1 << 14, kMostValue = 65535;
+constexpr std::int64_t kMostSide = 1 << 14, kMostPixels = 1 << 26, kMostValue = 65535;
 
 // A place in a netpbm file.
 struct NetpbmReading {
@@ -101,20 +101,42 @@ std::string to_text(const ImageSize& size) {
 }
 
 bool is_image_name(const std::filesystem::path& file) {
-    const std::filesystem::path end = file.extension();
-    return end == ".pgm" || end == ".ppm" || end == ".pnm";
+    std::string end = file.extension().string();
+    for (char& c : end) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return end == ".pgm" || end == ".ppm" || end == ".pnm" || end == ".png" || end == ".jpg" ||
+           end == ".jpeg";
+}
+
+void check_image_size(std::int64_t height, std::int64_t width, const std::string& name) {
+    for (const auto& [side, what] : {std::pair{width, "width"}, std::pair{height, "height"}}) {
+        if (side >= 1 && side <= kMostSide) continue;
+        fail<IoError>("{}: the {} must be in [1, {}], got {}", name, what, kMostSide, side);
+    }
+    if (height * width > kMostPixels) {
+        fail<IoError>("{}: {} x {} pixels are more than {}; make the image smaller", name, height,
+                      width, kMostPixels);
+    }
+}
+
+DecodedImage decode_image(std::string_view bytes, const std::string& name) {
+    if (bytes.starts_with("\x89PNG\r\n")) return decode_png(bytes, name);
+    if (bytes.starts_with("\xFF\xD8\xFF")) return decode_jpeg(bytes, name);
+    return decode_netpbm(bytes, name);
 }
 
 DecodedImage decode_netpbm(std::string_view bytes, const std::string& name) {
     NetpbmReading from{.name = name, .bytes = bytes};
     const char kind = bytes.size() > 2 && bytes[0] == 'P' ? bytes[1] : ' ';
     if (kind != '2' && kind != '3' && kind != '5' && kind != '6') {
-        from.wrong("not a PGM or PPM image: expected P2, P3, P5 or P6, found {}",
-                   utf8::quoted(bytes.substr(0, 2), 2));
+        from.wrong("not a PNG, JPEG, PGM or PPM image; it begins with {}",
+                   utf8::quoted(bytes.substr(0, 8), 8));
     }
     DecodedImage image;
     image.size.width = from.number("the width", 1, kMostSide);
     image.size.height = from.number("the height", 1, kMostSide);
+    check_image_size(image.size.height, image.size.width, name);
     image.size.channels = kind == '3' || kind == '6' ? 3 : 1;
     const std::int64_t most = from.number("the largest value", 1, kMostValue);
     const auto count = static_cast<std::size_t>(image.size.numbers());
@@ -132,15 +154,36 @@ DecodedImage decode_netpbm(std::string_view bytes, const std::string& name) {
     return image;
 }
 
+// The same size as the others, if the collector scales; else as it is.
+void ImageCollector::add(DecodedImage image, std::string name) {
+    if (side_ == 0) return add(image.size, image.pixels, std::move(name));
+    scale_to_square(image, side_);
+    const std::int64_t wanted = wanted_ ? wanted_->channels : all_.size.channels;
+    const bool is_known = wanted_ || !all_.names.empty();
+    if (is_known && image.size.channels < wanted) add_colours(image);
+    if (wanted_ && image.size.channels > wanted) remove_colours(image);
+    if (!wanted_ && is_known && image.size.channels > wanted) {  // all others are grey
+        ImageSet grey = std::exchange(all_, {});
+        for (std::size_t i = 0; i < grey.names.size(); ++i) {
+            const auto pixels = grey.image(i);
+            DecodedImage one{grey.size, {pixels.begin(), pixels.end()}};
+            add_colours(one);
+            add(one.size, one.pixels, grey.names[i]);
+        }
+    }
+    add(image.size, image.pixels, std::move(name));
+}
+
 void ImageCollector::add(const ImageSize& size, std::span<const std::uint8_t> pixels,
                          std::string name) {
+    const char* const advice = "; --image-size N scales image files to N x N pixels";
     if (wanted_ && size != *wanted_) {
         fail<IoError>("{}: {}; the model reads {}", name, to_text(size), to_text(*wanted_));
     }
     if (all_.names.empty()) all_.size = size;
     if (size != all_.size) {
-        fail<IoError>("{}: {}; {} has {}, and all images need one size", name, to_text(size),
-                      all_.names.front(), to_text(all_.size));
+        fail<IoError>("{}: {}; {} has {}, and all images need one size{}", name, to_text(size),
+                      all_.names.front(), to_text(all_.size), side_ == 0 ? advice : "");
     }
     all_.pixels.insert(all_.pixels.end(), pixels.begin(), pixels.end());
     all_.names.push_back(std::move(name));

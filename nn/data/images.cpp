@@ -32,6 +32,7 @@ struct ImageReading {
     std::vector<std::string> classes = {};
     bool has_classes = true;
     std::optional<ImageSize> wanted = {};
+    std::int64_t side = 0;  // to which image files are scaled
 };
 
 std::string shown_name(const fs::path& path) { return utf8::printable(path.string()); }
@@ -51,13 +52,11 @@ std::vector<fs::path> visible_entries(const fs::path& directory) {
 }
 
 void read_image_file(const fs::path& file, const std::string& label, ImageReading& to) {
-    if (!is_image_name(file)) {
-        fail<IoError>("{}: expected a .pgm, .ppm or .pnm image{}", shown_name(file),
-                      file.extension() == ".png" ? "; pngtopnm FILE.png > FILE.pnm makes one" : "");
-    }
     const std::string name = shown_name(file);
-    const DecodedImage image = decode_netpbm(read_file(file), name);
-    to.images.add(image.size, image.pixels, name);
+    if (!is_image_name(file)) {
+        fail<IoError>("{}: expected a .png, .jpg, .jpeg, .pgm, .ppm or .pnm image", name);
+    }
+    to.images.add(decode_image(read_file(file), name), name);
     if (to.has_classes) to.classes.push_back(label);
 }
 
@@ -294,13 +293,24 @@ void read_idx_images(const fs::path& file, ImageReading& to) {
 
 // ---- any of them --------------------------------------------------------------------------------
 
+// Columns and IDX have images of one size, which must be that of the model.
+void refuse_scaling(const fs::path& path, const ImageReading& to) {
+    if (to.side == 0 || to.wanted) return;
+    fail<IoError>(
+        "{}: has images of one size; only image files in a directory are scaled "
+        "(--image-size)",
+        shown_name(path));
+}
+
 void read_any(const fs::path& path, ImageReading& to) {
     std::error_code unknown;
     if (fs::is_directory(path, unknown)) {
         return to.has_classes ? read_folders(path, to) : read_folder(path, {}, to);
     }
-    if (path.extension() == ".csv" || path.extension() == ".tsv")
+    if (path.extension() == ".csv" || path.extension() == ".tsv") {
+        refuse_scaling(path, to);
         return read_pixel_columns(path, to);
+    }
     if (is_image_name(path)) {
         require<IoError>(!to.has_classes,
                          "{}: is one image; expected a directory with a folder per class, a .csv, "
@@ -310,11 +320,15 @@ void read_any(const fs::path& path, ImageReading& to) {
     }
     static_cast<void>(InputFile(path));  // is it there?
     const std::string beginning = beginning_of(path);
-    if (is_idx(beginning)) return read_idx_images(path, to);
+    if (is_idx(beginning)) {
+        refuse_scaling(path, to);
+        return read_idx_images(path, to);
+    }
     const std::string_view kind = kind_of_file(beginning, false);
-    fail<IoError>("{}: {}; images are a directory, a .csv, a .tsv, .pgm, .ppm or an IDX file",
-                  shown_name(path),
-                  kind.empty() ? "of an unknown kind" : fmt::format("is {}", kind));
+    fail<IoError>(
+        "{}: {}; images are a directory, a .csv, a .tsv, a .png, .jpg, .pgm or .ppm, or "
+        "an IDX file",
+        shown_name(path), kind.empty() ? "of an unknown kind" : fmt::format("is {}", kind));
 }
 
 std::string hash_of_images(const ImagesByClass& all) {
@@ -331,7 +345,10 @@ std::string hash_of_images(const ImagesByClass& all) {
 }  // namespace
 
 ImagesByClass read_images_by_class(const fs::path& path, const WantedImages& wanted) {
-    ImageReading reading{.images = ImageCollector(wanted.size), .wanted = wanted.size};
+    require(wanted.side >= 0, "read_images_by_class: side must be >= 0, got {}", wanted.side);
+    ImageReading reading{.images = ImageCollector(wanted.size, wanted.side),
+                         .wanted = wanted.size,
+                         .side = wanted.side};
     read_any(path, reading);
     ImagesByClass all{
         .labels = wanted.labels, .images = reading.images.take(), .targets = {}, .hash = {}};
@@ -359,8 +376,12 @@ ImagesByClass read_images_by_class(const fs::path& path, const WantedImages& wan
     return all;
 }
 
-ImageSet read_images(const fs::path& path, const ImageSize& size) {
-    ImageReading reading{.images = ImageCollector(size), .has_classes = false, .wanted = size};
+ImageSet read_images(const fs::path& path, const ImageSize& size, bool is_scaled) {
+    require(!is_scaled || size.height == size.width,
+            "read_images: images are scaled to squares, not to {}", to_text(size));
+    ImageReading reading{.images = ImageCollector(size, is_scaled ? size.height : 0),
+                         .has_classes = false,
+                         .wanted = size};
     read_any(path, reading);
     ImageSet images = reading.images.take();
     require<IoError>(images.count() > 0, "{}: has no images", shown_name(path));

@@ -13,15 +13,16 @@ namespace tapestry {
 /// The configuration of a VisionTransformer. FieldsOf<VisionTransformerConfig> has meaning and
 /// bounds of every field.
 struct VisionTransformerConfig {
-    std::int64_t height = 0;    ///< H, of the images, in pixels
-    std::int64_t width = 0;     ///< W, of the images, in pixels
-    std::int64_t patch = 0;     ///< a patch is patch x patch pixels; must divide height and width
-    std::int64_t channels = 1;  ///< of the images
-    std::int64_t classes = 0;   ///< number of classes
-    std::int64_t dim = 64;      ///< C, width of the model
-    std::int64_t heads = 4;     ///< of attention; divides dim
-    std::int64_t layers = 4;    ///< number of blocks
-    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
+    std::int64_t height = 0;      ///< H, of the images, in pixels
+    std::int64_t width = 0;       ///< W, of the images, in pixels
+    std::int64_t patch = 0;       ///< a patch is patch x patch pixels; must divide height and width
+    std::int64_t channels = 1;    ///< of the images
+    std::int64_t classes = 0;     ///< number of classes
+    std::int64_t image_size = 0;  ///< if not 0, image files are scaled to squares of this side
+    std::int64_t dim = 64;        ///< C, width of the model
+    std::int64_t heads = 4;       ///< of attention; divides dim
+    std::int64_t layers = 4;      ///< number of blocks
+    std::int64_t hidden = 0;      ///< of the feed-forward networks; 4 dim if 0
     /// Probability, in training: on embeddings, attention weights and residual branches.
     double dropout = 0;
     double norm_eps = 1e-6;                  ///< epsilon of all norms
@@ -55,6 +56,10 @@ struct FieldsOf<VisionTransformerConfig> {
         field("channels", &C::channels, "Channels of the images: 1, or 3 for colours",
               {.low = 1, .required = true});
         field("classes", &C::classes, "Number of classes", {.low = 1, .required = true});
+        field("image_size", &C::image_size,
+              "Scale image files of any size to N x N pixels: their central square; 0: all must "
+              "have one size",
+              {.low = 0, .high = 4096, .optional = true});
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
               {.low = 1, .required = true});
         field("heads", &C::heads, "Attention heads per block", {.low = 1, .required = true});

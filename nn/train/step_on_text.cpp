@@ -143,7 +143,7 @@ StepOnText step_of_masked(const std::string& directory, const std::string& promp
 StepOnText step_of_image_classifier(const std::string& directory, const std::string& file,
                                     const std::string& label) {
     const std::shared_ptr<ImageTask> task = load_image_task(directory);
-    const ImageSet images = read_images(file, task->size());
+    const ImageSet images = task->read(file);
     require(images.count() == 1, "inspect: {} has {} images; --prompt names a file with one",
             shown(file), images.count());
     const Batch batch = task->batch_of(images, label);

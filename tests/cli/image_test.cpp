@@ -1,5 +1,7 @@
 // Images from the command: a run, what its model says of other images, its scores, and bad input.
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/skip.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -74,6 +76,46 @@ TEST_CASE("cli image: trained on images by class, asked, measured, inspected") {
     check_done(place.run({"gradcheck", "--model", "m", "--text", "i.csv", "--certainty", "0.5"}));
     check_done(place.run({"profile", "--model", "m", "--text", "i.csv", "--steps", "1"}));
     check_done(place.train({"--resume"}));
+}
+
+TEST_CASE("cli image: PNG and JPEG files of any size, scaled to one") {
+    const Place place;
+    const auto put = [&](const char* to, const char* from) {
+        std::filesystem::create_directories((place / to).parent_path());
+        std::filesystem::copy_file(source_dir() / "tests/fixtures/images" / from, place / to);
+    };
+    const Arguments train{"train", "--images", "d", "--image-size", "8"};
+    put("d/flat/1.png", "colours.png");
+    put("d/flat/2.jpg", "photo.jpg");
+    put("d/flat/3.png", "grey.png");
+    put("d/turned/1.jpeg", "photo_turned.jpg");
+    put("d/turned/2.png", "turned.png");
+    const Outcome trained = place.run(train + kSmall);
+    if (trained.err.find("and this build has no lib") != std::string::npos) {
+        return skip("this build has no libpng or no libjpeg");
+    }
+    check_done(trained);
+    CHECK(trained.out.find("d: 5 images of 8 x 8 pixels, 3 channels, 2 classes") !=
+          std::string::npos);
+    const Outcome found = place.run({"classify", "--model", "m", "--images", "d/flat"});
+    check_done(found);
+    CHECK_EQ(lines_of(found.out).size(), 3);
+    const Outcome measured = place.run({"eval", "--model", "m", "--images", "d", "--json"});
+    check_done(measured);
+    CHECK_EQ(Json::parse(measured.out)["images"], 5);
+    check_done(
+        place.run({"inspect", "--model", "m", "--prompt", "d/flat/2.jpg", "--target", "flat"}));
+    check_done(place.run(Arguments{"train", "--resume"} + kSmall));
+    check_refused(
+        place.run({"train", "--images", "d", "--out", "n"}),
+        "and all images need one size; --image-size N scales image files to N x N pixels");
+    const std::string whole = slurp(place / "d/flat/2.jpg");
+    spill(place / "d/flat/2.jpg", whole.substr(0, whole.size() - 80));
+    check_refused(place.run({"classify", "--model", "m", "--images", "d/flat"}),
+                  "d/flat/2.jpg: damaged JPEG: ");
+    spill(place / "i.csv", row("top", 1, true) + row("bottom", 2, false));
+    check_refused(place.run({"train", "--images", "i.csv", "--image-size", "8", "--out", "n"}),
+                  "i.csv: has images of one size; only image files in a directory are scaled");
 }
 
 TEST_CASE("cli image: bad input is one line that says where and what to do") {

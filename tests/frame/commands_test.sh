@@ -70,7 +70,7 @@ expect_no_call() {
     fi
 }
 
-all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev libxxhash-dev"
+all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libpng-dev libjpeg-dev"
 all_of_ci="chromium doxygen qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy python3-pytest iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev g++-aarch64-linux-gnu emscripten"
 line="apt-get update && apt-get install --yes --no-install-recommends"
 

@@ -93,10 +93,14 @@ std::unique_ptr<Task> ImageTask::begin(TrainingConfig& config, TaskStart start,
                                        Generator& weights) {
     check_image_files(config);
     LoadedImageClassifier from = image_classifier_to_begin_with(config, start);
-    WantedImages wanted{.size = {}, .labels = from.classes.labels};
+    WantedImages wanted{
+        .size = {},
+        .labels = from.classes.labels,
+        .side = std::get<VisionTransformerConfig>(config.model_config()).image_size};
     if (from.model) {
         const VisionTransformerConfig& known = from.model->config();
         wanted.size = ImageSize{known.height, known.width, known.channels};
+        wanted.side = known.image_size;
     }
     ImagesByClass data = read_images_by_class(config.text, wanted);
     SplitByLabel parts = split_by_label(data.targets, std::ssize(data.labels));
@@ -225,6 +229,15 @@ void ImageTask::write_description(Commit& commit, const std::string& folder) con
 std::vector<std::string> ImageTask::description_files() const { return {kConfigName}; }
 
 // ---- predictions --------------------------------------------------------------------------------
+
+ImageSet ImageTask::read(const std::filesystem::path& path) const {
+    return read_images(path, size(), model_->config().image_size > 0);
+}
+
+ImagesByClass ImageTask::read_by_class(const std::filesystem::path& path) const {
+    return read_images_by_class(
+        path, {.size = size(), .labels = labels(), .side = model_->config().image_size});
+}
 
 // [B, classes], row by row
 std::vector<double> ImageTask::probabilities(const ImageSet& images,

@@ -69,6 +69,11 @@ public:
     std::vector<ExpectedLoss> expected_losses() const override;
     std::string sample(std::int64_t length, Generator& generator) const override;
 
+    /// Reads images for classify(), of the model's size or, as it was trained, scaled to it. Throws
+    /// as tapestry::read_images does.
+    ImageSet read(const std::filesystem::path& path) const;
+    /// Reads images for score(). Throws as read_images_by_class does.
+    ImagesByClass read_by_class(const std::filesystem::path& path) const;
     /// One image, the first, and its class as a batch. Throws ValueError for a class that there is
     /// not.
     Batch batch_of(const ImageSet& images, const std::string& label) const;
