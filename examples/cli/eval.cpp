@@ -3,6 +3,7 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -64,9 +65,7 @@ int eval_classifier(const EvalSettings& s) {
 
 int eval_image_classifier(const EvalSettings& s) {
     const std::unique_ptr<ImageTask> task = load_image_task(s.config.start);
-    const ImagesByClass images =
-        read_images_by_class(s.images, {.size = task->size(), .labels = task->labels()});
-    return show_scores(s, task->score(images), s.images);
+    return show_scores(s, task->score(task->read_by_class(s.images)), s.images);
 }
 
 int eval_masked(const EvalSettings& s) {
@@ -90,6 +89,7 @@ int eval_answers(const EvalSettings& s) {
 int eval_table(const EvalSettings& s) {
     const std::unique_ptr<TableTask> task = load_table_task(s.config.start);
     const Table table = task->read(s.table, true);
+    if (const std::string unknown = task->unknown_values(table); !unknown.empty()) warn(unknown);
     return task->labels().empty() ? show_scores(s, task->regression_scores(table), s.table)
                                   : show_scores(s, task->classification_scores(table), s.table);
 }

@@ -4,6 +4,7 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/train/table/table_task.h>
 
@@ -28,7 +29,9 @@ int run_predict(const PredictSettings& s) {
     const std::unique_ptr<TableTask> task = load_table_task(s.model);
     require(!s.top_k_given || !task->labels().empty(),
             "predict: {} predicts a number, which has no --top-k", utf8::printable(s.model));
-    for (const RowPrediction& row : task->predict(task->read(s.table, false), s.top_k)) {
+    const Table table = task->read(s.table, false);
+    if (const std::string unknown = task->unknown_values(table); !unknown.empty()) warn(unknown);
+    for (const RowPrediction& row : task->predict(table, s.top_k)) {
         if (row.labels.empty()) {
             print("{:.9g}\n", row.number);
             continue;

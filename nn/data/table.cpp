@@ -41,7 +41,14 @@ struct ColumnReading {
     std::string name;
     bool is_read = true;
     std::optional<bool> is_number = {};  // no value: the values decide
-    std::int64_t numbers = 0, present = 0;
+    bool is_date = false;
+    std::int64_t numbers = 0, dates = 0, present = 0;
+
+    // What most of its values are; numbers if there are none.
+    void decide() {
+        is_date = is_date || (!is_number && 2 * dates > present);
+        if (!is_number) is_number = is_date || 2 * numbers > present || present == 0;
+    }
 };
 
 // The file's records after its first line, whose fields are the same number.
@@ -130,6 +137,7 @@ std::vector<ColumnReading> columns_to_read(const std::string& file,
             ColumnReading& column = columns[static_cast<std::size_t>(found - names.begin())];
             column.is_read = true;
             column.is_number = known.is_number;
+            column.is_date = known.is_date;
         }
         return columns;
     }
@@ -145,10 +153,11 @@ std::vector<ColumnReading> columns_to_read(const std::string& file,
 double number_of_column(const std::string& field, const ColumnReading& column, bool is_known,
                         const PlaceInFile& place) {
     if (is_missing_value(field)) return kMissing;
-    const auto value = number_in(field);
+    const auto value = column.is_date ? days_of_date(field) : number_in(field);
     if (!value) {
-        place.wrong("column {} has {}, which is no number as {}; leave it empty if it is missing{}",
+        place.wrong("column {} has {}, which is no {} as {}; leave it empty if it is missing{}",
                     utf8::quoted(column.name, 40), utf8::quoted(field, 40),
+                    column.is_date ? "date (2026-11-27)" : "number",
                     is_known ? "the model reads there" : "most of the column are",
                     is_known ? "" : fmt::format(", or give --categories {}", column.name));
     }
@@ -163,7 +172,8 @@ double number_of_column(const std::string& field, const ColumnReading& column, b
 std::string hash_of_table(const Table& table) {
     Checksum sum;
     for (const TableColumn& column : table.columns) {
-        sum.add(fmt::format("{}\n{}\n", column.name, column.is_number ? "number" : "category"));
+        const char* const kind = column.is_date ? "date" : column.is_number ? "number" : "category";
+        sum.add(fmt::format("{}\n{}\n", column.name, kind));
         sum.add(std::as_bytes(std::span(column.numbers)));
         for (const std::string& text : column.texts) {
             sum.add(text);
@@ -207,6 +217,7 @@ Table read_table(const std::filesystem::path& file, const TableOptions& options)
             if (columns[i].is_number || is_missing_value(fields[i])) continue;
             ++columns[i].present;
             columns[i].numbers += number_in(fields[i]).has_value();
+            columns[i].dates += days_of_date(fields[i]).has_value();
         }
     });
     require<IoError>(!table.lines.empty(), "{}: has no rows below the names of its columns",
@@ -214,11 +225,11 @@ Table read_table(const std::filesystem::path& file, const TableOptions& options)
     std::vector<std::size_t> places;  // of the columns that are read
     for (std::size_t i = 0; i < columns.size(); ++i) {
         ColumnReading& column = columns[i];
-        if (!column.is_number)
-            column.is_number = 2 * column.numbers > column.present || column.present == 0;
+        column.decide();
         if (!column.is_read) continue;
         places.push_back(i);
-        table.columns.push_back({.name = column.name, .is_number = *column.is_number});
+        table.columns.push_back(
+            {.name = column.name, .is_number = *column.is_number, .is_date = column.is_date});
     }
     from.for_each(names, [&](const PlaceInFile& place, const std::vector<std::string>& fields) {
         for (std::size_t c = 0; c < places.size(); ++c) {

@@ -1,10 +1,16 @@
-// A table with typed columns, numbers or categories, and missing values, from a CSV or TSV file.
+// A table with typed columns, numbers, dates or categories, and missing values, from a CSV or TSV
+// file. The reader is ours and not libcsv, because it must name the line of every error, guess
+// separators, and refuse what libcsv repairs silently (text behind a closing quote, a quote that is
+// not closed).
 // Read next: nn/train/table/table_task.h, which learns to predict one of the columns.
 #pragma once
+
+#include <tapestry/core/tensor.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +21,7 @@ namespace tapestry {
 struct TableColumn {
     std::string name;                     ///< as the first line has it
     bool is_number = true;                ///< else categories
+    bool is_date = false;                 ///< a number that was a date: days since 1970-01-01
     std::vector<double> numbers = {};     ///< of a column of numbers, by row; NaN where missing
     std::vector<std::string> texts = {};  ///< of a column of categories, by row; "" where missing
 };
@@ -38,6 +45,7 @@ struct KnownColumn {
     std::string name;            ///< as the first line has it
     bool is_number = true;       ///< else categories
     bool may_be_absent = false;  ///< whether a file without it is accepted
+    bool is_date = false;        ///< of a number: whether the file has dates
 };
 
 /// How to read a table.
@@ -53,14 +61,32 @@ struct TableOptions {
 /// first line has none, by semicolons or tabs; they may be in double quotes, except in a .tsv (RFC
 /// 4180). The first line names
 /// the columns. A value is missing if it is empty, ?, NA, N/A, NaN or null, in capital or small
-/// letters. A column is one of numbers if more than half of the values that are there are.
+/// letters. A column is one of numbers if more than half of the values that are there are, and of
+/// dates likewise: 2026-11-27, or with a time of day, 2026-11-27 13:45 or 2026-11-27T13:45:30,
+/// which becomes a fraction of a day.
 ///
 /// Throws IoError as read_text does; with file and line for a row of another length, names that are
 /// empty or occur twice, a first line without names, text in a column of numbers and numbers above
 /// 1e150 in size; and for names in `options` that no column has, and a table without rows.
 Table read_table(const std::filesystem::path& file, const TableOptions& options = {});
 
+/// Writes a table for read_table and others: commas, names in the first line, quotes where a field
+/// needs them, missing values empty, dates as dates, and the shortest numbers that are read back
+/// equal. Throws ValueError unless all columns have the table's rows; IoError as
+/// write_file_atomically does.
+void write_table(const std::filesystem::path& file, const Table& table);
+
+/// These rows of a table, ids i64 [N], such as those of split_by_time(). Throws IndexError.
+Table select_rows(const Table& table, const Tensor& ids);
+
 /// Whether a field stands for a missing value.
 bool is_missing_value(std::string_view field);
+
+/// Days since 1970-01-01 of "2026-11-27" or "2026-11-27 13:45:30"; no value for anything else, and
+/// for dates that do not exist.
+std::optional<double> days_of_date(std::string_view date);
+
+/// "2026-11-27", or "2026-11-27 13:45:30" if the days are not whole; seconds are rounded.
+std::string date_of_days(double days);
 
 }  // namespace tapestry

@@ -19,6 +19,10 @@ void check_distinct(const ConfigFile& file, const Names& names, const char* what
     require<IoError>(distinct.size() == names.size(), "{}: a {} occurs twice", file.path(), what);
 }
 
+bool is_listed(const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 void check_scale(const ConfigFile& file, double mean, double deviation) {
     require<IoError>(std::isfinite(mean) && std::isfinite(deviation) && deviation > 0,
                      "{}: numbers of mean {} and deviation {}", file.path(), mean, deviation);
@@ -29,6 +33,7 @@ std::vector<NumberColumn> read_numbers(const ConfigFile& file) {
     const auto means = file.get<std::vector<double>>("means");
     const auto deviations = file.get<std::vector<double>>("deviations");
     const auto with_missing = file.get<Names>("columns_with_missing");
+    const auto dates = file.get<Names>("date_columns", {});
     check_distinct(file, names, "column");
     require<IoError>(means.size() == names.size() && deviations.size() == names.size(),
                      "{}: {} means and {} deviations for {} columns of numbers", file.path(),
@@ -36,9 +41,8 @@ std::vector<NumberColumn> read_numbers(const ConfigFile& file) {
     std::vector<NumberColumn> columns;
     for (std::size_t i = 0; i < names.size(); ++i) {
         check_scale(file, means[i], deviations[i]);
-        const bool has =
-            std::find(with_missing.begin(), with_missing.end(), names[i]) != with_missing.end();
-        columns.push_back({names[i], means[i], deviations[i], has});
+        columns.push_back({names[i], means[i], deviations[i], is_listed(with_missing, names[i]),
+                           is_listed(dates, names[i])});
     }
     return columns;
 }
@@ -47,6 +51,7 @@ std::vector<CategoryColumn> read_categories(const ConfigFile& file) {
     const auto names = file.get<Names>("category_columns");
     const auto counts = file.get<std::vector<std::int64_t>>("category_counts");
     const auto values = file.get<Names>("category_values");
+    const auto with_missing = file.get<Names>("columns_with_missing");
     check_distinct(file, names, "column");
     require<IoError>(counts.size() == names.size(), "{}: {} counts for {} columns of categories",
                      file.path(), counts.size(), names.size());
@@ -58,7 +63,8 @@ std::vector<CategoryColumn> read_categories(const ConfigFile& file) {
                          "{}: {} categories of column {} of {} that are left", file.path(),
                          counts[i], utf8::quoted(names[i]), left);
         const auto begin = values.begin() + static_cast<std::ptrdiff_t>(at);
-        columns.push_back({names[i], Names(begin, begin + counts[i])});
+        columns.push_back(
+            {names[i], Names(begin, begin + counts[i]), is_listed(with_missing, names[i])});
         check_distinct(file, columns.back().values, "category");
         at += static_cast<std::size_t>(counts[i]);
     }
@@ -95,7 +101,7 @@ std::pair<TableConfig, TableColumns> read_table_columns(const ConfigFile& file) 
 
 void write_description(Commit& commit, const std::string& folder, const TableConfig& config,
                        const TableColumns& columns) {
-    Names numbers, with_missing, categories, values;
+    Names numbers, dates, with_missing, categories, values;
     std::vector<double> means, deviations;
     std::vector<std::int64_t> counts;
     for (const NumberColumn& column : columns.numbers) {
@@ -103,9 +109,11 @@ void write_description(Commit& commit, const std::string& folder, const TableCon
         means.push_back(column.mean);
         deviations.push_back(column.deviation);
         if (column.has_missing) with_missing.push_back(column.name);
+        if (column.is_date) dates.push_back(column.name);
     }
     for (const CategoryColumn& column : columns.categories) {
         categories.push_back(column.name);
+        if (column.has_missing) with_missing.push_back(column.name);
         counts.push_back(std::ssize(column.values));
         values.insert(values.end(), column.values.begin(), column.values.end());
     }
@@ -115,6 +123,7 @@ void write_description(Commit& commit, const std::string& folder, const TableCon
     file.set("number_columns", numbers);
     file.set("means", means);
     file.set("deviations", deviations);
+    if (!dates.empty()) file.set("date_columns", dates);
     file.set("columns_with_missing", with_missing);
     file.set("category_columns", categories);
     file.set("category_counts", counts);

@@ -18,12 +18,14 @@ struct NumberColumn {
     double mean = 0;           ///< in the training part
     double deviation = 1;      ///< in the training part; positive
     bool has_missing = false;  ///< whether the model also reads if the number is missing
+    bool is_date = false;      ///< whether the table has dates, read as days since 1970-01-01
 };
 
 /// A column of categories.
 struct CategoryColumn {
     std::string name;                 ///< in the table
     std::vector<std::string> values;  ///< those that the model knows; others share a vector
+    bool has_missing = false;         ///< whether some were missing in the training part
 };
 
 /// Everything that a model of a table knows, apart from its weights.

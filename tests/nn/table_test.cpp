@@ -86,6 +86,79 @@ TEST_CASE("tables: columns of numbers and of categories, with missing values") {
     }
 }
 
+TEST_CASE("tables: dates are days, and tables are written as they are read") {
+    const TablePlace place;
+    const Table table = place.read(
+        "sold,name,size\n2026-11-27,\"a, \"\"b\"\"\",0.1\n,\" c\",\n1969-12-31 "
+        "06:00,d,1e-9\n2024-02-29T12:00:30,,-3\n");
+    const TableColumn& sold = *table.find("sold");
+    CHECK(sold.is_number);
+    CHECK(sold.is_date);
+    CHECK_EQ(sold.numbers[0], 20784);
+    CHECK(std::isnan(sold.numbers[1]));
+    CHECK_EQ(sold.numbers[2], -0.75);
+    CHECK_EQ(sold.numbers[3], Approx(19782 + 0.5 + 30.0 / 86400).epsilon(1e-14));
+    write_table(place.scratch / "w.csv", table);
+    CHECK_EQ(test::slurp(place.scratch / "w.csv"),
+             "sold,name,size\n2026-11-27,\"a, \"\"b\"\"\",0.1\n,c,\n1969-12-31 "
+             "06:00:00,d,1e-09\n2024-02-29 12:00:30,,-3\n");
+    const Table again = read_table(place.scratch / "w.csv");
+    CHECK_EQ(again.hash, table.hash);
+    const Table some = select_rows(table, tensor<std::int64_t>({3, 0}));
+    CHECK_EQ(some.find("name")->texts, Strings{"", "a, \"b\""});
+    CHECK_EQ(some.find("size")->numbers, std::vector<double>{-3, 0.1});
+    CHECK_EQ(some.place(0), place.csv.string() + ":5");
+    check_message<IndexError>([&] { select_rows(table, tensor<std::int64_t>({4})); },
+                              "select_rows: row 4 of 4");
+    Table uneven = table;
+    uneven.columns[2].numbers.pop_back();
+    check_message<ValueError>([&] { write_table(place.scratch / "w.csv", uneven); },
+                              "write_table: column 'size' has 3 rows, and the table 4");
+    for (const char* other :
+         {"2026-11-31", "2026-1-1", "26-11-27", "2026-11-27 ", "2026-11-27 24:00", "2026-11-27 10",
+          "2026-11-27x", "2026/11/27", ""}) {
+        CAPTURE(other);
+        CHECK(!days_of_date(other));
+    }
+    CHECK_EQ(date_of_days(-0.5), "1969-12-31 12:00:00");
+    CHECK_EQ(date_of_days(19782.9999999), "2024-03-01");
+    check_message<IoError>(
+        [&] { place.read("d\n2026-11-27\n2026-11-28\nlate\n"); },
+        "t.csv:4: column 'd' has 'late', which is no date (2026-11-27) as most of the column are; "
+        "leave it empty if it is missing");
+}
+
+TEST_CASE("table: a model reads dates, and says what it has not learned") {
+    const TablePlace place;
+    std::string text = "day,kind,x,y\n";
+    for (int i = 0; i < 200; ++i) {
+        text += fmt::format("{},{},{},{}\n", date_of_days(20000 + i % 40), i % 3 == 0 ? "a" : "b",
+                            i % 7, 2 * (i % 40));
+    }
+    test::spill(place.csv, text);
+    Session session(place.config("y"));
+    TrainingRun(session, {.out = place.out, .report = false}).to_the_end();
+    const auto task = load_table_task(place.out);
+    CHECK(task->columns().numbers[0].is_date);
+    CHECK_GT(task->regression_scores(task->read(place.csv, true)).r2(), 0.95);
+    CHECK_EQ(task->unknown_values(task->read(place.csv, true)), "");
+    CHECK(session.task().texts(session.task().validation_batch(0, default_generator()), 0)[0] ==
+          "day 2024-10-13");
+    test::spill(place.csv, "day,kind,x\n2024-10-13,c,1\n2024-10-14,,\n2024-10-15,a,\n,b,1\n");
+    CHECK_EQ(task->unknown_values(task->read(place.csv, false)),
+             place.csv.string() +
+                 ": 4 of 4 rows have values that the model has not learned: 'day' 1 missing; 'x' 2 "
+                 "missing; 'kind' 1 unknown, such as 'c', 1 missing; an unknown category counts as "
+                 "a rare one, a missing number as the mean");
+    test::spill(place.csv, "day,kind,x\nsoon,a,1\n");
+    check_message<IoError>([&] { task->read(place.csv, false); },
+                           "t.csv:2: column 'day' has 'soon', which is no date (2026-11-27) as the "
+                           "model reads there");
+    test::spill(place.csv, text);
+    check_message<IoError>([&] { Session{place.config("day")}; },
+                           "the target 'day' has dates; predict a number made of them");
+}
+
 TEST_CASE("tables: what is refused, with file and line") {
     const TablePlace place;
     const auto refused = [&](const std::string& text, const char* message,

@@ -113,8 +113,10 @@ std::vector<std::string> TableTask::texts(const Batch& batch, std::int64_t row) 
     for (const NumberColumn& column : columns_.numbers) {
         const double x = column.mean + column.deviation * values[at++];
         const bool is_missing = column.has_missing && values[indicator++] == 1;
-        names.push_back(
-            fmt::format("{} {}", column.name, is_missing ? "missing" : fmt::format("{:.6g}", x)));
+        names.push_back(fmt::format("{} {}", column.name,
+                                    is_missing       ? "missing"
+                                    : column.is_date ? date_of_days(std::round(x))
+                                                     : fmt::format("{:.6g}", x)));
     }
     at = static_cast<std::size_t>(config().numbers);
     std::int64_t first = 0;

@@ -7,13 +7,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace tapestry {
 
 TableOptions options_for(const TableColumns& columns, const std::string& target, bool has_target) {
     TableOptions options;
-    for (const NumberColumn& column : columns.numbers) options.known.push_back({column.name, true});
+    for (const NumberColumn& column : columns.numbers) {
+        options.known.push_back({.name = column.name, .is_date = column.is_date});
+    }
     for (const CategoryColumn& column : columns.categories) {
         options.known.push_back({column.name, false});
     }
@@ -55,7 +59,7 @@ void check_target_numbers(const Table& table, const TableColumn& target) {
 namespace {
 
 NumberColumn known_numbers(const TableColumn& column, const std::vector<std::size_t>& rows) {
-    NumberColumn known{.name = column.name};
+    NumberColumn known{.name = column.name, .is_date = column.is_date};
     double count = 0, sum = 0, squares = 0;
     for (const std::size_t row : rows) {
         const double x = column.numbers[row];
@@ -82,13 +86,13 @@ CategoryColumn known_categories(const Table& table, const TableColumn& column,
     constexpr std::int64_t kFewest = 2, kSmallTable = 20;
     std::map<std::string, std::int64_t> counts;
     for (const std::size_t row : rows) ++counts[column.texts[row]];
-    counts.erase("");
+    const bool has_missing = counts.erase("") > 0;
     require<IoError>(std::ssize(rows) < kSmallTable || 2 * std::ssize(counts) < std::ssize(rows),
                      "{}: column {} has {} different values in {} rows, so it names rows; leave it "
                      "out by --ignore {}",
                      table.file, utf8::quoted(column.name, 40), counts.size(), rows.size(),
                      utf8::printable(column.name));
-    CategoryColumn known{.name = column.name, .values = {}};
+    CategoryColumn known{.name = column.name, .values = {}, .has_missing = has_missing};
     for (const auto& [value, count] : counts) {
         if (count >= kFewest) known.values.push_back(value);
     }
@@ -119,6 +123,67 @@ InputSizes input_sizes(const TableColumns& columns) {
         sizes.values += 1 + std::ssize(column.values);
     }
     return sizes;
+}
+
+namespace {
+
+// What the model did not learn of a column: how many values, and one of them.
+struct UnknownValues {
+    std::int64_t unknown = 0, missing = 0;
+    std::string example = {};
+
+    void count(const std::string& text, bool is_unknown, bool is_missing) {
+        missing += is_missing;
+        if (is_unknown && unknown++ == 0) example = text;
+    }
+    std::string text(const std::string& column) const {
+        std::string what;
+        if (unknown > 0) {
+            what = fmt::format("{} unknown, such as {}", unknown, utf8::quoted(example, 40));
+        }
+        if (missing > 0) what += fmt::format("{}{} missing", what.empty() ? "" : ", ", missing);
+        return fmt::format("{} {}", utf8::quoted(column, 40), what);
+    }
+};
+
+}  // namespace
+
+std::string unknown_values(const Table& table, const TableColumns& columns) {
+    const auto rows = static_cast<std::size_t>(table.rows());
+    std::vector<bool> is_touched(rows, false);
+    std::string all;
+    const auto tell = [&](const std::string& column, const auto& count_row) {
+        UnknownValues found;
+        for (std::size_t row = 0; row < rows; ++row) {
+            const std::int64_t before = found.unknown + found.missing;
+            count_row(row, found);
+            if (found.unknown + found.missing > before) is_touched[row] = true;
+        }
+        if (found.unknown + found.missing == 0) return;
+        all += (all.empty() ? "" : "; ") + found.text(column);
+    };
+    for (const NumberColumn& column : columns.numbers) {
+        if (column.has_missing) continue;
+        const std::vector<double>& numbers = table.find(column.name)->numbers;
+        tell(column.name, [&](std::size_t row, UnknownValues& found) {
+            found.count("", false, std::isnan(numbers[row]));
+        });
+    }
+    for (const CategoryColumn& column : columns.categories) {
+        const std::set<std::string_view> known(column.values.begin(), column.values.end());
+        const std::vector<std::string>& texts = table.find(column.name)->texts;
+        tell(column.name, [&](std::size_t row, UnknownValues& found) {
+            const bool is_missing = texts[row].empty();
+            found.count(texts[row], !is_missing && known.count(texts[row]) == 0,
+                        is_missing && !column.has_missing);
+        });
+    }
+    if (all.empty()) return "";
+    return fmt::format(
+        "{}: {} of {} have values that the model has not learned: {}; an unknown category counts "
+        "as a rare one, a missing number as the mean",
+        table.file, std::count(is_touched.begin(), is_touched.end(), true),
+        pluralize(table.rows(), "row"), all);
 }
 
 Tensor row_inputs(const Table& table, const TableColumns& columns) {

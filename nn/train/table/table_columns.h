@@ -30,6 +30,10 @@ void check_target_numbers(const Table& table, const TableColumn& target);
 TableColumns known_columns(const Table& table, const std::string& target,
                            const std::vector<std::size_t>& train);
 
+/// One line on values that the training part did not have: categories that the model does not know,
+/// and missing values in columns where none were missing. Empty if there are none.
+std::string unknown_values(const Table& table, const TableColumns& columns);
+
 /// The inputs of a network, f64 [rows, N + K], as TableTask explains.
 Tensor row_inputs(const Table& table, const TableColumns& columns);
 

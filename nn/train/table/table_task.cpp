@@ -98,6 +98,10 @@ std::pair<TableColumns, SplitByLabel> described(const Table& table, const TableC
                                                 TableColumns from) {
     const bool is_new = from.numbers.empty() && from.categories.empty();
     std::vector<std::int64_t> classes;
+    require<IoError>(!target.is_date,
+                     "{}: the target {} has dates; predict a number made of them, such as days "
+                     "between two dates",
+                     table.file, utf8::quoted(target.name, 40));
     if (target.is_number) {
         check_target_numbers(table, target);
     } else {
@@ -206,6 +210,10 @@ Table TableTask::read(const std::filesystem::path& file, bool has_target) const 
         classes_of(table, target_of(table, config().target), known);
     }
     return table;
+}
+
+std::string TableTask::unknown_values(const Table& table) const {
+    return tapestry::unknown_values(table, columns_);
 }
 
 // ---- batches ------------------------------------------------------------------------------------

@@ -81,6 +81,10 @@ public:
     /// as read_table does; IoError, with file and line, if a target is missing, or is a label
     /// that the model does not have.
     Table read(const std::filesystem::path& file, bool has_target) const;
+    /// One line on values of a table that the model has not learned, with counts: categories that
+    /// it does not know, and missing values in columns where none were missing in training. Empty
+    /// if there are none.
+    std::string unknown_values(const Table& table) const;
     /// The first row of a table with its target, as a batch.
     Batch batch_of(const Table& table) const;
     /// Its predictions for the rows of a table, with the `most` likeliest classes. The model must

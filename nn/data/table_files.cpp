@@ -1,0 +1,137 @@
+// What goes back into tables' files: dates, and whole tables.
+#include <tapestry/core/error.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/table.h>
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+constexpr double kSecondsOfDay = 86400;
+
+// `length` digits at the beginning, which are removed; no value if there are others.
+std::optional<int> take_digits(std::string_view& from, std::size_t length) {
+    if (from.size() < length) return std::nullopt;
+    int value = 0;
+    for (const char c : from.substr(0, length)) {
+        if (c < '0' || c > '9') return std::nullopt;
+        value = 10 * value + (c - '0');
+    }
+    from.remove_prefix(length);
+    return value;
+}
+
+// A separator and two digits below `limit`.
+std::optional<int> take_part(std::string_view& from, std::string_view separators, int limit) {
+    if (from.empty() || separators.find(from[0]) == separators.npos) return std::nullopt;
+    from.remove_prefix(1);
+    const auto value = take_digits(from, 2);
+    return value && *value < limit ? value : std::nullopt;
+}
+
+std::string quoted_if_needed(const std::string& field) {
+    const bool has_blank_end = !field.empty() && (field.front() == ' ' || field.back() == ' ');
+    if (field.find_first_of(",;\t\"\r\n") == field.npos && !has_blank_end) return field;
+    std::string quoted = "\"";
+    for (const char c : field) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
+std::string field_of(const TableColumn& column, std::size_t row) {
+    if (!column.is_number) return quoted_if_needed(column.texts[row]);
+    const double x = column.numbers[row];
+    if (std::isnan(x)) return "";
+    return column.is_date ? date_of_days(x) : fmt::format("{}", x);
+}
+
+}  // namespace
+
+std::optional<double> days_of_date(std::string_view date) {
+    const auto year = take_digits(date, 4);
+    const auto month = take_part(date, "-", 13), day = month ? take_part(date, "-", 32) : month;
+    if (!year || !day) return std::nullopt;
+    const std::chrono::year_month_day calendar{std::chrono::year(*year),
+                                               std::chrono::month(static_cast<unsigned>(*month)),
+                                               std::chrono::day(static_cast<unsigned>(*day))};
+    if (!calendar.ok()) return std::nullopt;
+    const auto days =
+        static_cast<double>(std::chrono::sys_days(calendar).time_since_epoch().count());
+    if (date.empty()) return days;
+    const auto hour = take_part(date, " T", 24), minute = hour ? take_part(date, ":", 60) : hour;
+    if (!minute) return std::nullopt;
+    const auto second = date.empty() ? 0 : take_part(date, ":", 60);
+    if (!second || !date.empty()) return std::nullopt;
+    return days + (60 * (60.0 * *hour + *minute) + *second) / kSecondsOfDay;
+}
+
+std::string date_of_days(double days) {
+    constexpr double kLast = 2932896;  // 9999-12-31
+    require(days > -719528 && days < kLast + 1, "date_of_days: {} is outside the years 0 to 9999",
+            days);
+    const auto seconds = static_cast<std::int64_t>(std::round(days * kSecondsOfDay));
+    const auto whole =
+        static_cast<std::int64_t>(std::floor(static_cast<double>(seconds) / kSecondsOfDay));
+    const std::int64_t rest = seconds - whole * static_cast<std::int64_t>(kSecondsOfDay);
+    const std::chrono::year_month_day date{
+        std::chrono::sys_days(std::chrono::days(static_cast<int>(whole)))};
+    std::string text =
+        fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+    if (rest == 0) return text;
+    return text + fmt::format(" {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+}
+
+void write_table(const std::filesystem::path& file, const Table& table) {
+    std::string text;
+    for (const TableColumn& column : table.columns) {
+        const std::int64_t rows =
+            column.is_number ? std::ssize(column.numbers) : std::ssize(column.texts);
+        require(rows == table.rows(), "write_table: column {} has {} rows, and the table {}",
+                utf8::quoted(column.name, 40), rows, table.rows());
+        text += (text.empty() ? "" : ",") + quoted_if_needed(column.name);
+    }
+    require(!text.empty(), "write_table: the table has no columns");
+    text += '\n';
+    for (std::size_t row = 0; row < static_cast<std::size_t>(table.rows()); ++row) {
+        for (std::size_t c = 0; c < table.columns.size(); ++c) {
+            text += (c == 0 ? "" : ",") + field_of(table.columns[c], row);
+        }
+        text += '\n';
+    }
+    write_file_atomically(file, text);
+}
+
+Table select_rows(const Table& table, const Tensor& ids) {
+    require<DTypeError>(ids.defined() && ids.dtype() == DType::i64, "select_rows: ids must be i64");
+    Table some{.file = table.file, .columns = {}, .lines = {}, .hash = ""};
+    for (const TableColumn& column : table.columns) {
+        some.columns.push_back({column.name, column.is_number, column.is_date, {}, {}});
+    }
+    for (const std::int64_t id : ids.to_vector<std::int64_t>()) {
+        require<IndexError>(id >= 0 && id < table.rows(), "select_rows: row {} of {}", id,
+                            table.rows());
+        const auto row = static_cast<std::size_t>(id);
+        some.lines.push_back(table.lines[row]);
+        for (std::size_t c = 0; c < table.columns.size(); ++c) {
+            const TableColumn& from = table.columns[c];
+            if (from.is_number) {
+                some.columns[c].numbers.push_back(from.numbers[row]);
+            } else {
+                some.columns[c].texts.push_back(from.texts[row]);
+            }
+        }
+    }
+    return some;
+}
+
+}  // namespace tapestry
