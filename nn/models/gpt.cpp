@@ -21,6 +21,9 @@ const GPTConfig& checked(const GPTConfig& config) {
             "GPT: softcap must be finite and >= 0, got {}", config.softcap);
     require(config.embedding_scale >= 0 && std::isfinite(config.embedding_scale),
             "GPT: embedding_scale must be finite and >= 0, got {}", config.embedding_scale);
+    require(config.position_form == "none" || config.positions == Positions::none,
+            "GPT: position_form {} needs positions none, got {}",
+            utf8::quoted(config.position_form), name_of_value(config.positions));
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
             config.heads, config.dim, config.dim % config.heads);
     return config;
@@ -61,6 +64,9 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     if (are_added(config.positions)) {
         position_embedding.emplace(config.positions, config.context, config.dim, generator);
         register_module("position_embedding", *position_embedding);
+    }
+    if (const PositionFormFactory make = tapestry::position_form(config.position_form)) {
+        position_form.emplace(*this, "position_form", make(config.context, config.dim, generator));
     }
     if (config.earlier > 0 || config.pairs > 0) {
         token_history.emplace(TokenHistoryConfig{.vocab = config.vocab,
@@ -107,6 +113,7 @@ Tensor GPT::features(const Tensor& ids, const TransformerStackInputs& inputs) co
     Tensor x = embedded(ids, inputs);
     if (const double scale = embedding_scale(config_); scale != 1) x = x * scale;
     if (position_embedding) x = (*position_embedding)(x, first);
+    if (position_form) x = (**position_form)(x, first);
     if (config_.compute != ComputeType::f32) x = tapestry::to(x, dtype_of(config_.compute));
     return final_norm(blocks(embedding_dropout(x), inputs));  // [B, T, C]
 }

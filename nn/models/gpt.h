@@ -16,6 +16,7 @@ class GPT : public LanguageModel {
 public:
     Embedding token_embedding;                             ///< [V, C]
     std::optional<PositionalEncoding> position_embedding;  ///< [context, C]; if positions are added
+    std::optional<Submodule<PositionForm>> position_form;  ///< if configured
     std::optional<TokenHistory> token_history;             ///< if configured
     Dropout embedding_dropout;                             ///< after the embeddings, in training
     TransformerStack blocks;                               ///< layers of them, causal

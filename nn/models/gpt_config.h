@@ -7,6 +7,7 @@
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/feed_forward.h>
 #include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/position_form.h>
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/module/config_fields.h>
 
@@ -28,6 +29,8 @@ struct GPTConfig {
     double dropout = 0;
     Activation activation = Activation::gelu_tanh;  ///< of the feed-forward networks
     Positions positions = Positions::learned;       ///< how the model knows the order of tokens
+    /// Of positions: "none", or a name given to register_position_form(), with Positions::none.
+    std::string position_form = "none";
     /// Of attention: "softmax", or a name given to register_attention_form().
     std::string form = "softmax";
     /// Factor of the token embeddings, to which positions are added; 0: embedding_scale()'s.
@@ -76,6 +79,9 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .high = 0.99, .required = true});
         field("activation", &C::activation, "Activation of the feed-forward networks");
         field("positions", &C::positions, "Position encoding");
+        field("position_form", &C::position_form,
+              "Form of positions: none, or one that a program has registered",
+              {.optional = true, .in_command = false, .choices = position_form_names});
         field("form", &C::form, "Form of attention: softmax, or one that a program has registered",
               {.optional = true, .in_command = false, .choices = attention_form_names});
         // Models from before December 2026 do not have it, and were trained without a factor.
