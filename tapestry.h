@@ -38,10 +38,13 @@
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/data/data_loader.h>
+#include <tapestry/nn/data/image_transforms.h>
+#include <tapestry/nn/data/images.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/data/npy.h>
 #include <tapestry/nn/data/splits.h>
+#include <tapestry/nn/data/table.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/generate/chat.h>
@@ -65,6 +68,7 @@
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/low_rank.h>
 #include <tapestry/nn/layers/norm.h>
+#include <tapestry/nn/layers/position_form.h>
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/metrics/classification.h>

@@ -51,4 +51,4 @@ elif ! diff "$source/docs/examples.md" <(printf '%s' "$wanted"); then
     failures=$((failures + 1))
 fi
 echo "$outputs outputs, $failures failures"
-((outputs == 9 && failures == 0))
+((outputs == 10 && failures == 0))

@@ -36,8 +36,8 @@ constexpr std::array kPng{"grey",  "colours",    "one_bit", "palette",    "palet
                           "alpha", "grey_alpha", "turned",  "interlaced", "sixteen_bits"};
 constexpr std::array kJpeg{"photo", "photo_grey", "progressive", "photo_turned"};
 
-// A build without libpng or libjpeg, such as the one for WebAssembly, says so; it has no more to
-// show.
+// A build without libpng or libjpeg, such as the one for WebAssembly, refuses such files; the rest
+// of a test is then skipped.
 bool can_decode(const std::string& file) {
     try {
         decode_image(fixture(file), file);
