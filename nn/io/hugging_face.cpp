@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace tapestry {
@@ -205,27 +206,24 @@ std::set<std::string> mask_names(const GPTConfig& config) {
     return names;
 }
 
-std::map<std::string, Tensor> read_tensors(const SavedFiles& files, const GPTConfig& config) {
-    const std::set<std::string> masks = mask_names(config);
+void load_weights(const SavedFiles& files, const GPT& model) {
+    const std::set<std::string> masks = mask_names(model.config());
     const auto wanted = [&masks](const std::string& name) {  // masks may have any dtype
         return masks.count(without_prefix(name)) == 0;
     };
-    std::map<std::string, Tensor> stored;
-    for (auto& [name, tensor] : read_weight_files(files, wanted)) {
-        const std::string bare = without_prefix(name);
-        require<IoError>(stored.emplace(bare, tensor).second,
-                         "{}: tensor \"{}\" appears twice, with and without \"{}\"",
-                         weight_files(files).front().string(), utf8::printable(bare), kTransformer);
-    }
-    return stored;
-}
-
-void load_weights(const SavedFiles& files, const GPT& model) {
-    std::map<std::string, Tensor> stored = read_tensors(files, model.config());
+    const std::vector<StoredParameter> parameters = stored_parameters(model);
+    std::map<std::string, Tensor> others =
+        read_parameters(files, wanted, without_prefix, parameters);
     const std::string file = weight_files(files).front().string();
-    if (model.config().tied_head) drop_copy_of_head(file, stored, std::string(kHead), "wte.weight");
-    fill_parameters(file, stored, stored_parameters(model));
-    check_all_used(file, stored);
+    if (model.config().tied_head) {
+        const std::string table = "wte.weight";
+        for (const StoredParameter& one : parameters) {
+            if (one.name == table) others.emplace(table, one.parameter);
+        }
+        drop_copy_of_head(file, others, std::string(kHead), table);
+        others.erase(table);
+    }
+    check_all_used(file, others);
 }
 
 // ---- writing

@@ -255,20 +255,24 @@ void load_weights(const SavedFiles& files, const Module& model) {
 
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
                      const std::vector<StoredParameter>& parameters) {
-    for (const auto& [name, parameter, transposed, reshaped] : parameters) {
-        const auto found = stored.find(name);
-        require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, name);
-        const Tensor wanted = transposed ? views::transpose(parameter, 0, 1) : parameter;
-        const Shape shape = reshaped.rank() > 0 ? reshaped : wanted.shape();
-        const bool widens = is_narrow(found->second.dtype()) && wanted.dtype() == DType::f32;
-        const Tensor tensor = widens ? cast(found->second, DType::f32) : found->second;
-        require<IoError>(tensor.shape() == shape && tensor.dtype() == wanted.dtype(),
-                         "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, name,
-                         tensor.dtype(), tensor.shape(), wanted.dtype(), shape);
-        const Tensor as_wanted = views::reshape(tensor, wanted.shape());
-        Tensor(parameter).copy_(transposed ? views::transpose(as_wanted, 0, 1) : as_wanted);
+    for (const StoredParameter& one : parameters) {
+        const auto found = stored.find(one.name);
+        require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, one.name);
+        fill_parameter(file, one, found->second);
         stored.erase(found);
     }
+}
+
+void fill_parameter(const std::string& file, const StoredParameter& one, const Tensor& stored) {
+    const Tensor wanted = one.transposed ? views::transpose(one.parameter, 0, 1) : one.parameter;
+    const Shape shape = one.shape.rank() > 0 ? one.shape : wanted.shape();
+    const bool widens = is_narrow(stored.dtype()) && wanted.dtype() == DType::f32;
+    const Tensor tensor = widens ? cast(stored, DType::f32) : stored;
+    require<IoError>(tensor.shape() == shape && tensor.dtype() == wanted.dtype(),
+                     "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, one.name,
+                     tensor.dtype(), tensor.shape(), wanted.dtype(), shape);
+    const Tensor as_wanted = views::reshape(tensor, wanted.shape());
+    Tensor(one.parameter).copy_(one.transposed ? views::transpose(as_wanted, 0, 1) : as_wanted);
 }
 
 void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored,

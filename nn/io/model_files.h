@@ -100,6 +100,11 @@ struct StoredParameter {
     Shape shape = {};  ///< in the file, if it is another one, of the same elements in order
 };
 
+/// Copies a stored tensor into the parameter. Throws IoError, with file and tensor, if it has
+/// another shape or dtype.
+void fill_parameter(const std::string& file, const StoredParameter& parameter,
+                    const Tensor& stored);
+
 /// Copies the stored tensors into the parameters, and removes them from `stored`. Throws IoError,
 /// with file and tensor, if a tensor is missing or has another shape or dtype.
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,

@@ -34,8 +34,8 @@ void check_booleans(const std::string& what, const Entry& entry, std::span<const
     }
 }
 
-Tensor read_tensor(const std::string& what, InputFile& file, const Entry& entry) {
-    Tensor x(entry.shape, entry.dtype);
+Tensor read_tensor(const std::string& what, InputFile& file, const Entry& entry, Tensor x) {
+    if (!x.defined()) x = Tensor(entry.shape, entry.dtype);
     file.read(bytes_of(x));
     if (entry.dtype == DType::boolean) check_booleans(what, entry, bytes_of(x));
     return x;
@@ -114,22 +114,32 @@ void write_tensor(OutputFile& file, const Tensor& x) {
 
 SafetensorsFile read_safetensors(const std::filesystem::path& path,
                                  const std::function<bool(const std::string&)>& wanted) {
+    SafetensorsFile result;
+    result.metadata = safetensors::read_tensors(
+        path, wanted, {.take = [&result](const std::string& name, const Tensor& x) {
+            result.tensors.emplace_back(name, x);
+        }});
+    return result;
+}
+
+std::map<std::string, std::string> safetensors::read_tensors(const std::filesystem::path& path,
+                                                             const Filter& wanted,
+                                                             const TensorSink& sink) {
     InputFile file(path);
     check_is_safetensors(path);
     const std::string what = shown(path);
     Header header = read_header(what, file, wanted);
     check_memory(what, header);
-    SafetensorsFile result;
-    result.metadata = std::move(header.metadata);
-    result.tensors.reserve(header.entries.size());
     for (const Entry& entry : header.entries) {  // in the file's order, sequentially
-        if (entry.wanted) {
-            result.tensors.emplace_back(entry.name, read_tensor(what, file, entry));
-        } else {
+        if (!entry.wanted) {
             file.skip(entry.end - entry.begin);
+            continue;
         }
+        const Tensor place =
+            sink.place ? sink.place(entry.name, entry.shape, entry.dtype) : Tensor();
+        sink.take(entry.name, read_tensor(what, file, entry, place));
     }
-    return result;
+    return std::move(header.metadata);
 }
 
 FileDigest write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,

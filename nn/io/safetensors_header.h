@@ -4,8 +4,10 @@
 
 #include <tapestry/core/dtype.h>
 #include <tapestry/core/shape.h>
+#include <tapestry/core/tensor.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -32,6 +34,14 @@ struct Entry {
 /// Whether to read a tensor of this name; empty: read all.
 using Filter = std::function<bool(const std::string&)>;
 
+/// What to do with a tensor that was read, before the next one is.
+struct TensorSink {
+    /// The memory for it, dense and of these sizes; undefined: a new tensor.
+    std::function<Tensor(const std::string& name, const Shape& shape, DType dtype)> place = {};
+    /// Called when it has been read.
+    std::function<void(const std::string& name, const Tensor& x)> take = {};
+};
+
 struct Header {
     std::vector<Entry> entries;  ///< sorted by (begin, end), without gaps and overlaps
     std::map<std::string, std::string> metadata;
@@ -44,6 +54,11 @@ std::string flaw_of_name(std::string_view name);
 /// begin with `what`, the file's name.
 Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes,
                     const Filter& wanted = {});
+
+/// Reads the tensors that `wanted` accepts, one after the other, so that memory need not hold all
+/// of them. Throws as read_safetensors does, possibly after some were taken. Returns the metadata.
+std::map<std::string, std::string> read_tensors(const std::filesystem::path& path,
+                                                const Filter& wanted, const TensorSink& sink);
 
 /// The header of these entries, padded with spaces so that the tensors begin at a multiple of 8.
 std::string format_header(const Header& header);

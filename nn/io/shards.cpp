@@ -5,9 +5,11 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/safetensors_header.h>
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -67,6 +69,70 @@ std::map<std::string, Tensor> read_weight_files(
         }
     }
     return stored;
+}
+
+namespace {
+
+// Where the tensors of a file go.
+struct ParameterSink {
+    std::map<std::string, const StoredParameter*> parameters = {};
+    std::map<std::string, std::string> seen = {};  // in which file
+    std::map<std::string, Tensor> others = {};
+
+    const StoredParameter* find(const std::string& name) const {
+        const auto found = parameters.find(name);
+        return found == parameters.end() ? nullptr : found->second;
+    }
+
+    // The parameter itself, if the file has its elements in its order and type.
+    Tensor place(const std::string& name, const Shape& shape, DType dtype) const {
+        const StoredParameter* const one = find(name);
+        if (one == nullptr || one->transposed || seen.count(name) > 0) return {};
+        const Tensor& parameter = one->parameter;
+        const bool fits = parameter.shape() == shape && parameter.dtype() == dtype;
+        const bool is_whole = parameter.is_contiguous() && parameter.offset() == 0;
+        return fits && is_whole ? parameter : Tensor();
+    }
+
+    void take(const std::string& file, const std::string& name, const Tensor& x) {
+        const auto [first, is_new] = seen.emplace(name, file);
+        if (!is_new) {
+            fail<IoError>("{}: tensor \"{}\" {}", file, utf8::printable(name),
+                          first->second == file ? "occurs twice, with and without a prefix"
+                                                : "is in another shard, too");
+        }
+        const StoredParameter* const one = find(name);
+        if (one == nullptr) {
+            others.emplace(name, x);
+        } else if (x.storage() != one->parameter.storage()) {
+            fill_parameter(file, *one, x);
+        }
+    }
+};
+
+}  // namespace
+
+std::map<std::string, Tensor> read_parameters(
+    const SavedFiles& files, const std::function<bool(const std::string&)>& wanted,
+    const std::function<std::string(const std::string&)>& own_name,
+    const std::vector<StoredParameter>& parameters) {
+    ParameterSink to;
+    for (const StoredParameter& one : parameters) to.parameters.emplace(one.name, &one);
+    std::string file;
+    for (const fs::path& path : weight_files(files)) {
+        file = path.string();
+        safetensors::read_tensors(
+            path, wanted,
+            {.place = [&](const std::string& name, const Shape& shape,
+                          DType dtype) { return to.place(own_name(name), shape, dtype); },
+             .take = [&](const std::string& name,
+                         const Tensor& x) { to.take(file, own_name(name), x); }});
+    }
+    for (const StoredParameter& one : parameters) {
+        require<IoError>(to.seen.count(one.name) > 0, "{}: tensor \"{}\" is missing", file,
+                         one.name);
+    }
+    return std::move(to.others);
 }
 
 }  // namespace tapestry

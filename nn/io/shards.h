@@ -4,6 +4,7 @@
 
 #include <tapestry/core/tensor.h>
 #include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_files.h>
 
 #include <filesystem>
 #include <functional>
@@ -25,5 +26,14 @@ std::vector<std::filesystem::path> weight_files(const SavedFiles& files);
 /// do, and for a tensor that two shards have.
 std::map<std::string, Tensor> read_weight_files(
     const SavedFiles& files, const std::function<bool(const std::string&)>& wanted);
+
+/// Reads tensors into parameters, whose names in the files are own_name(name), one after the other:
+/// memory holds the weights once. Returns the tensors that no parameter has. Throws IoError as
+/// weight_files, read_safetensors and fill_parameters do, and for a tensor that occurs twice, with
+/// and without a prefix or in two shards; some parameters may have been filled then.
+std::map<std::string, Tensor> read_parameters(
+    const SavedFiles& files, const std::function<bool(const std::string&)>& wanted,
+    const std::function<std::string(const std::string&)>& own_name,
+    const std::vector<StoredParameter>& parameters);
 
 }  // namespace tapestry

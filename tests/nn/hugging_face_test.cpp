@@ -356,7 +356,7 @@ TEST_CASE("hugging face: tensors that are missing, unknown, twice there, or of a
     refused([&] { copy.tensors.emplace_back("h.2.attn.masked_bias", ones({1})); },
             "\"h.2.attn.masked_bias\" does not belong to the model");
     refused([&] { copy.tensors.emplace_back("transformer.ln_f.bias", ones({24})); },
-            "\"ln_f.bias\" appears twice, with and without \"transformer.\"");
+            "\"ln_f.bias\" occurs twice, with and without a prefix");
     refused(
         [&] {
             copy.tensor("h.0.mlp.c_fc.weight") = ones({80, 24});

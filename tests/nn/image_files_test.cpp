@@ -5,6 +5,7 @@
 #include <tapestry/nn/data/image_files.h>
 #include <tapestry/nn/data/image_transforms.h>
 #include <tapestry/nn/data/images.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>

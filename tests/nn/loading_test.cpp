@@ -4,6 +4,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt.h>
@@ -72,6 +73,19 @@ TEST_CASE(
     CHECK_EQ(default_generator().offset(), after);
     MESSAGE("made in " << made << " s, loaded in " << least << " s");
     CHECK_LT(least, 0.6 * made);
+    CHECK(test::numbers_of(*loaded.model) == test::numbers_of(model));
+}
+
+TEST_CASE("load model: GPT-2's weights are in memory once while they are read") {
+    const test::Scratch scratch;
+    Generator generator(3);
+    const GPT model({.vocab = 200, .context = 8, .layers = 4, .heads = 2, .dim = 64}, generator);
+    export_hugging_face(scratch / "m", model, nullptr);
+    const std::size_t before = memory_statistics().current;
+    reset_peak_memory();
+    const LoadedModel loaded = load_hugging_face(scratch / "m");
+    const auto taken = static_cast<double>(memory_statistics().peak - before);
+    CHECK_LT(taken, 1.2 * 4 * static_cast<double>(model.parameter_count()));
     CHECK(test::numbers_of(*loaded.model) == test::numbers_of(model));
 }
 
