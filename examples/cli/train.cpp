@@ -219,12 +219,19 @@ void add_train(Options& app) {
             "Steps between checksums of all gradients in metrics.jsonl; 0: none", {0});
     o.flag("--no-report", s->no_report, "Do not write the training report, report.html");
     add_no_cache(o, s->no_cache);
+    o.flag("--exportable", s->exportable,
+           "Train a GPT that `tapestry export` can write, whatever the recipe says: learned "
+           "positions, no tables of earlier tokens, no norms of queries and keys")
+        .excludes(o.option("--model"))
+        .excludes(o.option("--resume"))
+        .excludes(o.option("--fork"));
     group_train_options(o);
     o.run([s, &o] {
         RunRequest& run = s->run;
         run.given = given_fields<TrainingConfig>(o);
         read_task(o, *s);
         read_models(o, *s);
+        if (s->exportable) make_exportable(run.config, run.given);
         fill_in_recipe(run.config, run.given);
         s->options.report = !s->no_report;
         if (o.given("--rewind-budget")) {

@@ -32,6 +32,7 @@ struct TrainSettings {
     bool show_samples = false;
     bool no_report = false;
     bool no_cache = false;
+    bool exportable = false;
 };
 
 /// Trains, and returns the exit code. Throws as begin_run() and TrainingRun do.

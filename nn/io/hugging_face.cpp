@@ -229,31 +229,8 @@ void load_weights(const SavedFiles& files, const GPT& model) {
 // ---- writing
 
 void check_expressible(const GPT& model) {
-    const GPTConfig& config = model.config();
-    require(config.form == "softmax",
-            "export: GPT-2's format supports softmax attention only, but this model's form is {}",
-            utf8::quoted(config.form));
-    require(config.positions == Positions::learned,
-            "export: GPT-2's format supports learned positions only, but this model's are {}",
-            name_of_value(config.positions));
-    require(embedding_scale(config) == 1,
-            "export: GPT-2's format has no factor of the embeddings, but this model has {}",
-            embedding_scale(config));
-    require(
-        config.kv_heads == 0 || config.kv_heads == config.heads,
-        "export: in GPT-2's format each head has separate keys and values, but in this model {} "
-        "heads share {}",
-        config.heads, config.kv_heads);
-    require(config.qk_norm == QKNorm::none,
-            "export: GPT-2's format has no norms of queries and keys, but this model's are {}",
-            name_of_value(config.qk_norm));
-    require(name_of(config.activation) != nullptr,
-            "export: GPT-2's format has no name for the activation swiglu");
-    require(config.earlier == 0 && config.pairs == 0,
-            "export: GPT-2's format has no tables of earlier tokens, but this model has");
-    require(config.softcap == 0,
-            "export: GPT-2's format has no soft cap of logits, but this model has {}",
-            config.softcap);
+    const std::string obstacle = export_obstacle(model.config());
+    require(obstacle.empty(), "export: {}", obstacle);
     for (const auto& [name, parameter] : model.named_parameters()) {
         const bool known = parameter.dtype() == DType::f32 || parameter.dtype() == DType::bf16;
         require(known, "export: parameter {} is {}, neither f32 nor bf16", name, parameter.dtype());
@@ -284,6 +261,44 @@ NamedTensors tensors_of(const GPT& model) {
 }
 
 }  // namespace
+
+std::string export_obstacle(const GPTConfig& config) {
+    const auto supports = [](const char* what, std::string_view found) {
+        return fmt::format("GPT-2's format supports {} only, but this model's {}", what, found);
+    };
+    const auto lacks = [](const char* what, std::string_view found) {
+        return fmt::format("GPT-2's format has no {}, but this model {}", what, found);
+    };
+    if (config.form != "softmax") {
+        return supports("softmax attention", "form is " + utf8::quoted(config.form));
+    }
+    if (config.positions != Positions::learned) {
+        return supports("learned positions",
+                        fmt::format("are {}", name_of_value(config.positions)));
+    }
+    if (const double scale = embedding_scale(config); scale != 1) {
+        return lacks("factor of the embeddings", fmt::format("has {}", scale));
+    }
+    if (config.kv_heads != 0 && config.kv_heads != config.heads) {
+        return fmt::format(
+            "in GPT-2's format each head has separate keys and values, but in this model {} heads "
+            "share {}",
+            config.heads, config.kv_heads);
+    }
+    if (config.qk_norm != QKNorm::none) {
+        return fmt::format(
+            "GPT-2's format has no norms of queries and keys, but this model's are {}",
+            name_of_value(config.qk_norm));
+    }
+    if (name_of(config.activation) == nullptr) {
+        return "GPT-2's format has no name for the activation swiglu";
+    }
+    if (config.earlier != 0 || config.pairs != 0) return lacks("tables of earlier tokens", "has");
+    if (config.softcap != 0) {
+        return lacks("soft cap of logits", fmt::format("has {}", config.softcap));
+    }
+    return "";
+}
 
 bool is_hugging_face(const ConfigFile& file) {
     return !file.has("model") && (file.has("model_type") || file.has("architectures"));

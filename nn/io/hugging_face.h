@@ -62,6 +62,9 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);
 /// are.
 std::vector<std::string> own_names(const Module& module, const std::vector<std::string>& names);
 
+/// Why export_hugging_face cannot write a GPT of this configuration; empty if it can.
+std::string export_obstacle(const GPTConfig& config);
+
 /// Writes a directory that from_pretrained of transformers' class (GPT2LMHeadModel,
 /// LlamaForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, GPTNeoForCausalLM) and load_hugging_face
 /// read, with the same logits, bit for bit; a previous model there survives a failure. The

@@ -55,8 +55,8 @@ std::string flaw_of_name(std::string_view name);
 Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes,
                     const Filter& wanted = {});
 
-/// Reads the tensors that `wanted` accepts, one after the other, so that memory need not hold all
-/// of them. Throws as read_safetensors does, possibly after some were taken. Returns the metadata.
+/// Reads the tensors that `wanted` accepts one after the other: memory need not hold all of them.
+/// Throws as read_safetensors does, possibly after some were taken. Returns the metadata.
 std::map<std::string, std::string> read_tensors(const std::filesystem::path& path,
                                                 const Filter& wanted, const TensorSink& sink);
 

@@ -6,6 +6,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/text_table.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/terminal/progress.h>
@@ -23,6 +24,23 @@
 
 namespace tapestry {
 
+namespace {
+
+// What a recipe's model cannot be exported to, while that can still be changed.
+std::string export_note(const Session& session) {
+    const ModelConfig model = session.task().model_config();
+    const auto* const gpt = std::get_if<GPTConfig>(&model);
+    if (gpt == nullptr || session.config().recipe == Recipe::standard) return "";
+    const std::string obstacle = export_obstacle(*gpt);
+    if (obstacle.empty()) return "";
+    return fmt::format(
+        "`tapestry export` cannot write this model: {}; --exportable trains one that "
+        "it can\n",
+        obstacle);
+}
+
+}  // namespace
+
 std::string description_of(const Session& session) {
     const Task& task = session.task();
     const Recipe recipe = session.config().recipe;
@@ -30,11 +48,12 @@ std::string description_of(const Session& session) {
         "{}\n{}: {}: {} parameters; {}{}\n", task.data_text(), row_of(task.model_config()).title,
         task.shape_text(), task.model().parameter_count(), pluralize(num_threads(), "thread"),
         recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
+    const std::string about = text + export_note(session);
     const std::size_t frozen = frozen_parameters(task.model()).size();
-    if (frozen == 0) return text;
-    if (const std::string lora = lora_text(task.model()); !lora.empty()) return text + lora + "\n";
-    return text + fmt::format("frozen: {} of {} parameter tensors\n", frozen,
-                              task.model().parameters().size());
+    if (frozen == 0) return about;
+    if (const std::string lora = lora_text(task.model()); !lora.empty()) return about + lora + "\n";
+    return about + fmt::format("frozen: {} of {} parameter tensors\n", frozen,
+                               task.model().parameters().size());
 }
 
 namespace {

@@ -3,11 +3,14 @@
 #include <tapestry/core/random.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/hugging_face.h>
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -199,6 +202,23 @@ void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& give
     const bool ends = std::find(given.begin(), given.end(), "min_lr") != given.end();
     if (ends || config.min_lr < config.lr) return;
     config.min_lr = config.lr * from.min_lr / from.lr;
+}
+
+void make_exportable(TrainingConfig& config, std::vector<std::string>& given) {
+    require(std::holds_alternative<GPTConfig>(config.model_config()),
+            "--exportable: is for a GPT, and this model is {}",
+            row_of(config.model_config()).phrase);
+    const GPTConfig plain;
+    for_each_field<GPTConfig>([&](const auto& one) {
+        constexpr std::array<std::string_view, 7> kFields{
+            "positions", "embedding_scale", "kv_heads", "qk_norm", "earlier", "pairs", "softcap"};
+        const bool matters = std::find(kFields.begin(), kFields.end(), one.name) != kFields.end();
+        if (!matters || std::find(given.begin(), given.end(), one.name) != given.end()) return;
+        config.model.*one.member = plain.*one.member;
+        given.emplace_back(one.name);
+    });
+    const std::string obstacle = export_obstacle(config.model);
+    require(obstacle.empty(), "--exportable: {}", obstacle);
 }
 
 // ---- kinds of model -----------------------------------------------------------------------------

@@ -298,6 +298,11 @@ TrainingConfig settings_of(Recipe recipe);
 /// not given stays below a small lr, in the recipe's proportion.
 void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& given);
 
+/// Gives a GPT's fields that are not `given` values that GPT-2's format has, and adds them to
+/// `given`: call it before fill_in_recipe(). Throws ValueError for another kind of model, and if a
+/// given field prevents an export (nn/io/hugging_face.h).
+void make_exportable(TrainingConfig& config, std::vector<std::string>& given);
+
 // ---- kinds of model -----------------------------------------------------------------------------
 
 /// Whether a field of a model's configuration is an option of training. The vocabulary is the

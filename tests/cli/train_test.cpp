@@ -257,6 +257,32 @@ TEST_CASE("cli train: a recipe, and options that override it") {
     check_refused(place.run(tiny_training({"--bias", "maybe"})), "maybe");
 }
 
+TEST_CASE("cli train: a recipe says what its model cannot be exported to, and --exportable can") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    const Arguments fast{"train", "--text",    "t.txt", "--recipe", "fast", "--steps",
+                         "3",     "--dim",     "16",    "--layers", "1",    "--heads",
+                         "2",     "--threads", "1",     "--batch",  "2"};
+    const Outcome plain = place.run(fast + Arguments{"--out", "a"});
+    check_done(plain);
+    CHECK(plain.out.find("`tapestry export` cannot write this model: GPT-2's format supports "
+                         "learned positions only, but this model's are rotary; --exportable trains "
+                         "one that it can\n") != std::string::npos);
+    check_refused(place.run({"export", "--model", "a", "--out", "x"}),
+                  "export: GPT-2's format supports learned positions only, but this model's are "
+                  "rotary");
+    const Outcome other = place.run(fast + Arguments{"--out", "b", "--exportable"});
+    check_done(other);
+    CHECK(other.out.find("cannot write") == std::string::npos);
+    check_done(place.run({"export", "--model", "b", "--out", "y"}));
+    check_refused(
+        place.run(fast + Arguments{"--out", "c", "--exportable", "--earlier", "1"}),
+        "--exportable: GPT-2's format has no tables of earlier tokens, but this model has");
+    check_refused(place.run({"train", "--task", "table", "--table", "t.txt", "--target", "x",
+                             "--out", "c", "--exportable"}),
+                  "--exportable: is for a GPT, and this model is a network for tables");
+}
+
 TEST_CASE("cli train: --train-only trains a part of a model, and says what is frozen") {
     const TrainingPlace place;
     put_model(place / "start");
