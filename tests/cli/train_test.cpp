@@ -278,6 +278,9 @@ TEST_CASE("cli train: a recipe says what its model cannot be exported to, and --
     check_refused(
         place.run(fast + Arguments{"--out", "c", "--exportable", "--earlier", "1"}),
         "--exportable: GPT-2's format has no tables of earlier tokens, but this model has");
+    const Outcome listed = place.run(fast + Arguments{"--out", "c", "--patch", "2"});
+    check_refused(listed, "a GPT has no --patch; its options are --context, --layers");
+    CHECK(listed.err.find("form") == std::string::npos);  // not an option: only programs have one
     check_refused(place.run({"train", "--task", "table", "--table", "t.txt", "--target", "x",
                              "--out", "c", "--exportable"}),
                   "--exportable: is for a GPT, and this model is a network for tables");
