@@ -1,6 +1,7 @@
 // The UTF-8 decoder against RFC 3629: round trips of every character, rejection of every kind of
 // error.
 #include <doctest/doctest.h>
+#include <tapestry/core/text/lower_case.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/text_table.h>
 #include <tapestry/core/text/utf8.h>
@@ -183,4 +184,21 @@ TEST_CASE("text table: columns are as wide as their widest cell on a terminal") 
                                   "rll", "  "),
              "   #  name  note\n  10  \u4E2D\u6587\n   7  x\n");
     CHECK_EQ(terminal::text_table({}, "r"), "");
+}
+
+TEST_CASE("small letters: the table is Unicode's, and what depends on other letters Python's") {
+    std::int64_t capitals = 0, distance = 0;
+    for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+        const char32_t small = unicode::lower_of(code);
+        if (small == code) continue;
+        ++capitals;
+        distance += static_cast<std::int64_t>(small) - static_cast<std::int64_t>(code);
+        CHECK_EQ(unicode::lower_of(small), small);
+    }
+    CHECK_EQ(capitals, 1433);  // fields 0 and 13 of UnicodeData.txt, 15.0
+    CHECK_EQ(distance, 2691860);
+    CHECK(unicode::lower_case(U"ΟΔΟΣ ΣΑΣ, Σ'Σ' Σ.") == U"οδος σας, σ'ς' σ.");
+    CHECK(unicode::lower_case(U"İI") == U"i\u0307i");
+    CHECK(unicode::lower_case(U"\u1E9E\uA7F5\U00010400 Ǆ北1") == U"\u00DF\uA7F6\U00010428 ǆ北1");
+    CHECK(unicode::lower_case(U"").empty());
 }

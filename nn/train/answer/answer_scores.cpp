@@ -2,6 +2,7 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/text/lower_case.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
@@ -14,22 +15,6 @@
 
 namespace tapestry {
 namespace {
-
-// Capital letters whose small letter is a fixed distance or the next code point away.
-char32_t small_letter(char32_t c) {
-    const auto in = [c](char32_t low, char32_t high) { return c >= low && c <= high; };
-    const bool is_latin1 = in(0xC0, 0xDE) && c != 0xD7;
-    const bool is_greek = in(0x391, 0x3AB) && c != 0x3A2;
-    if (in('A', 'Z') || is_latin1 || is_greek || in(0x410, 0x42F)) return c + 32;
-    if (in(0x400, 0x40F)) return c + 80;
-    if (c == 0x178) return 0xFF;
-    const bool is_even_capital = in(0x100, 0x12F) || in(0x132, 0x137) || in(0x14A, 0x177) ||
-                                 in(0x460, 0x481) || in(0x48A, 0x4BF) || in(0x4D0, 0x52F);
-    const bool is_odd_capital = in(0x139, 0x148) || in(0x179, 0x17E) || in(0x4C1, 0x4CE);
-    if (is_even_capital) return c % 2 == 0 ? c + 1 : c;
-    if (is_odd_capital) return c % 2 == 1 ? c + 1 : c;
-    return c;
-}
 
 bool is_punctuation(char32_t c) {
     return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
@@ -66,9 +51,8 @@ std::u32string without_articles(const std::u32string& text) {
 
 std::vector<std::string> words_of_answer(std::string_view text) {
     std::u32string letters;
-    for (const char32_t c : utf8::decode("answer", text)) {
-        const char32_t small = small_letter(c);
-        if (!is_punctuation(small)) letters += small;
+    for (const char32_t c : unicode::lower_case(utf8::decode("answer", text))) {
+        if (!is_punctuation(c)) letters += c;
     }
     std::vector<std::string> words;
     std::string word;
