@@ -1,7 +1,7 @@
 #include <tapestry/nn/catalog/checked_modules.h>
 
-#include <tapestry/core/copy.h>
-#include <tapestry/core/create.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/nn/catalog/checked_parts.h>
 #include <tapestry/nn/layers/activation.h>
 #include <tapestry/nn/layers/convolution.h>
 #include <tapestry/nn/layers/embedding.h>
@@ -9,75 +9,14 @@
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/norm.h>
 #include <tapestry/nn/layers/sequential.h>
-#include <tapestry/nn/models/gpt.h>
-#include <tapestry/nn/models/llama/llama.h>
-#include <tapestry/nn/models/masked_language_model.h>
-#include <tapestry/nn/models/seq2seq.h>
-#include <tapestry/nn/models/transformer.h>
-#include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/recurrent/recurrent.h>
+#include <tapestry/nn/transformer/blocks.h>
 #include <tapestry/ops/activation.h>
 
 #include <fmt/ranges.h>
 
-#include <map>
-
 namespace tapestry::catalog {
 namespace {
-
-Tensor random(const Shape& shape, std::uint64_t seed) {
-    Generator generator(seed);
-    return randn(shape, generator, DType::f64);
-}
-
-// Modules with dropout keep drawing from the generator they were made with: it must outlive them.
-// Each thread checks its own modules.
-Generator& fresh_generator() {
-    static thread_local Generator generator(5);
-    generator.set_state(5, 0);
-    return generator;
-}
-
-Tensor ids(const Shape& shape, std::int64_t limit, std::uint64_t seed) {
-    Generator generator(seed);
-    return randint(0, limit, shape, generator);
-}
-
-// Converts the parameters to f64 and adds noise to them; makes the inputs leaves.
-template <class M, class F>
-CheckedModule checked(std::shared_ptr<M> module, Tensors inputs, F f) {
-    module->to(DType::f64);
-    std::uint64_t seed = 900;
-    for (auto& [name, parameter] : module->named_parameters()) {
-        const auto noise = random(parameter.shape(), seed++).template to_vector<double>();
-        Tensor p = parameter;
-        double* values = p.mutable_data<double>();
-        for (std::size_t i = 0; i < noise.size(); ++i) values[i] += 0.2 * noise[i];
-    }
-    for (Tensor& input : inputs) input.set_requires_grad();
-    const auto given = std::make_shared<Tensors>(std::move(inputs));
-    CheckedModule result;
-    result.value = [module, given, f] { return f(*module, *given); };
-    result.leaves = [module, given](DType dtype) {
-        module->to(dtype);
-        NamedTensors leaves = module->named_parameters();
-        for (std::size_t i = 0; i < given->size(); ++i) {
-            Tensor& input = (*given)[i];
-            if (input.dtype() != dtype) input = cast(input, dtype).set_requires_grad();
-            leaves.emplace_back(fmt::format("input {}", i), input);
-        }
-        return leaves;
-    };
-    result.module = std::move(module);
-    return result;
-}
-
-// Modules of one tensor.
-template <class M>
-CheckedModule of_input(std::shared_ptr<M> module, const Shape& shape) {
-    return checked(std::move(module), {random(shape, 1)},
-                   [](const M& m, const Tensors& x) { return m(x[0]); });
-}
 
 struct MLP final : Module {
     Linear first, second;
@@ -94,55 +33,13 @@ CheckedModule recurrent(bool bidirectional, const Options&... options) {
     const RecurrentConfig config{
         .input = 3, .hidden = 4, .layers = bidirectional ? 2 : 1, .bidirectional = bidirectional};
     const Tensor lengths = tensor<std::int64_t>({4, 2});
-    return checked(
-        std::make_shared<M>(config, options..., g), {random({2, 4, 3}, 1)},
+    return checked_example(
+        std::make_shared<M>(config, options..., g), {random_tensor({2, 4, 3}, 1)},
         [lengths](const M& m, const Tensors& x) { return m(x[0], {.lengths = lengths}).output; });
 }
 
 TransformerLayerConfig small_layer() {
     return {.dim = 8, .heads = 2, .hidden = 12, .activation = Activation::gelu_tanh};
-}
-
-CheckedModule gpt(bool recompute, Positions positions) {
-    Generator& g = fresh_generator();
-    GPTConfig config{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
-    config.recompute = recompute;
-    config.positions = positions;
-    config.earlier = positions == Positions::rotary ? 2 : 0;
-    config.pairs = 20 * config.earlier;
-    config.softcap = static_cast<double>(config.earlier);
-    const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
-    return checked(std::make_shared<GPT>(config, g), {},
-                   [x, y](const GPT& m, const Tensors&) { return m.loss(x, y); });
-}
-
-CheckedModule seq2seq(Alignment alignment) {
-    Generator& g = fresh_generator();
-    Seq2SeqConfig config{.source_vocab = 7, .target_vocab = 6, .dim = 4, .hidden = 6};
-    config.alignment = alignment;
-    const Tensor source = ids({2, 4}, 7, 1), target = ids({2, 3}, 6, 2);
-    return checked(std::make_shared<Seq2Seq>(config, g), {}, [=](const Seq2Seq& m, const Tensors&) {
-        return m(source, tensor<std::int64_t>({4, 2}), target);
-    });
-}
-
-using Makers = std::vector<std::pair<std::string, std::function<CheckedModule()>>>;
-
-// A Llama, or a relative.
-CheckedModule llama(const char* kind) {
-    Generator& g = fresh_generator();
-    auto config = std::get<LlamaConfig>(model_row(kind).defaults);
-    config.vocab = 11;
-    config.context = 6;
-    config.layers = 2;
-    config.heads = 2;
-    config.kv_heads = 1;
-    config.dim = 8;
-    if (config.rotary_share < 1) config.rotary_share = 0.5;  // of 4 elements
-    if (config.window > 0) config.window = 2;
-    const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
-    return checked(std::make_shared<Llama>(config, g), {},
-                   [x, y](const Llama& m, const Tensors&) { return m.loss(x, y); });
 }
 
 Makers layers() {
@@ -163,9 +60,10 @@ Makers layers() {
         {"embedding",
          [] {
              Generator& g = fresh_generator();
-             const Tensor chosen = ids({2, 4}, 6, 1);
-             return checked(std::make_shared<Embedding>(6, 3, g), {},
-                            [chosen](const Embedding& m, const Tensors&) { return m(chosen); });
+             const Tensor chosen = random_ids({2, 4}, 6, 1);
+             return checked_example(
+                 std::make_shared<Embedding>(6, 3, g), {},
+                 [chosen](const Embedding& m, const Tensors&) { return m(chosen); });
          }},
         {"mlp",
          [] {
@@ -273,11 +171,11 @@ Makers sequence_layers() {
              Generator& g = fresh_generator();
              const MultiHeadAttentionConfig config{
                  .dim = 8, .heads = 2, .key_dim = 5, .value_dim = 5};
-             return checked(std::make_shared<MultiHeadAttention>(config, g),
-                            {random({2, 3, 8}, 1), random({2, 4, 5}, 2)},
-                            [](const MultiHeadAttention& m, const Tensors& x) {
-                                return m(x[0], {.keys = x[1]});
-                            });
+             return checked_example(std::make_shared<MultiHeadAttention>(config, g),
+                                    {random_tensor({2, 3, 8}, 1), random_tensor({2, 4, 5}, 2)},
+                                    [](const MultiHeadAttention& m, const Tensors& x) {
+                                        return m(x[0], {.keys = x[1]});
+                                    });
          }},
         {"rnn", [] { return recurrent<RNN>(false, RNNActivation::tanh); }},
         {"gru", [] { return recurrent<GRU>(false); }},
@@ -291,68 +189,18 @@ Makers sequence_layers() {
         {"decoder_layer",
          [] {
              Generator& g = fresh_generator();
-             return checked(std::make_shared<DecoderLayer>(small_layer(), g),
-                            {random({2, 3, 8}, 1), random({2, 4, 8}, 2)},
-                            [](const DecoderLayer& m, const Tensors& x) { return m(x[0], x[1]); });
+             return checked_example(
+                 std::make_shared<DecoderLayer>(small_layer(), g),
+                 {random_tensor({2, 3, 8}, 1), random_tensor({2, 4, 8}, 2)},
+                 [](const DecoderLayer& m, const Tensors& x) { return m(x[0], x[1]); });
          }},
-    };
-}
-
-Makers models() {
-    return {
-        {"gpt", [] { return gpt(false, Positions::learned); }},
-        {"gpt_rotary_checkpoint", [] { return gpt(true, Positions::rotary); }},
-        {"llama", [] { return llama("llama"); }},
-        {"qwen3", [] { return llama("qwen3"); }},
-        {"gpt_neox", [] { return llama("gpt_neox"); }},
-        {"gpt_neo", [] { return llama("gpt_neo"); }},
-        {"transformer",
-         [] {
-             Generator& g = fresh_generator();
-             const TransformerConfig config{.source_vocab = 7,
-                                            .target_vocab = 6,
-                                            .dim = 8,
-                                            .heads = 2,
-                                            .layers = 1,
-                                            .padding_id = 0};
-             const Tensor source = ids({2, 4}, 7, 1), target = ids({2, 3}, 6, 2);
-             const Tensor next = ids({2, 3}, 6, 3);
-             return checked(std::make_shared<Transformer>(config, g), {},
-                            [=](const Transformer& m, const Tensors&) {
-                                return m.loss(source, target, next);
-                            });
-         }},
-        {"masked_language_model",
-         [] {
-             Generator& g = fresh_generator();
-             const MaskedLanguageModelConfig config{
-                 .vocab = 9, .max_length = 6, .dim = 8, .heads = 2, .layers = 1};
-             const Tensor x = ids({2, 5}, 9, 1);
-             return checked(std::make_shared<MaskedLanguageModel>(config, g), {},
-                            [x](const MaskedLanguageModel& m, const Tensors&) { return m(x); });
-         }},
-        {"vision_transformer",
-         [] {
-             Generator& g = fresh_generator();
-             const VisionTransformerConfig config{.height = 4,
-                                                  .width = 6,
-                                                  .patch = 2,
-                                                  .classes = 3,
-                                                  .dim = 8,
-                                                  .heads = 2,
-                                                  .layers = 1};
-             return of_input(std::make_shared<VisionTransformer>(config, g), {2, 1, 4, 6});
-         }},
-        {"seq2seq", [] { return seq2seq(Alignment::none); }},
-        {"seq2seq_bahdanau", [] { return seq2seq(Alignment::bahdanau); }},
-        {"seq2seq_luong", [] { return seq2seq(Alignment::luong); }},
     };
 }
 
 const Makers& makers() {
     static const Makers all = [] {
         Makers some = layers();
-        for (auto& more : {image_layers(), sequence_layers(), models()}) {
+        for (auto& more : {image_layers(), sequence_layers(), checked_models()}) {
             some.insert(some.end(), more.begin(), more.end());
         }
         return some;
