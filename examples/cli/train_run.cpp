@@ -101,7 +101,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
 int lead_others(TrainSettings& s, BegunRun& begun) {
     try {
         const int code = run_begun(s, begun);
-        say(processes_text(begun.session->accounts()));
+        say(processes_text(begun.session->accounts(), begun.session->task().unit()));
         begun.shared->dismiss();
         return code;
     } catch (const DivergedError&) {

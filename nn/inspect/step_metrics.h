@@ -71,7 +71,7 @@ private:
 struct ProcessAccount {
     std::string host = {};     ///< machine that it runs on
     double threads = 0;        ///< threads that it uses
-    double tokens = 0;         ///< whose gradients it has computed
+    double tokens = 0;         ///< whose gradients it has computed, or rows, examples: Task::unit()
     double flops = 0;          ///< of the products for these gradients (step_flops)
     double seconds = 0;        ///< since its first step began
     double waiting = 0;        ///< of these, seconds blocked on messages

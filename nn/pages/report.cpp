@@ -284,6 +284,7 @@ void write(JsonWriter& json, const TrainingRecipe& recipe) {
         json.list("expected", recipe.expected, [&](const ExpectedLoss& e) { write(json, e); });
         json.member("steps", recipe.steps);
         json.member("tokens", recipe.tokens_per_step);
+        json.member("counted", recipe.counted);
         json.member("least", six_digits(recipe.step_least));
         json.member("clip", six_digits(recipe.clip));
     });

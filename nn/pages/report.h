@@ -50,8 +50,9 @@ struct TrainingRecipe {
     std::int64_t tokens_per_step = 0;         ///< for tokens per second; 0: unknown
     double step_least = 0;                    ///< lower bound on the seconds of a step; 0: unknown
     double clip = 0;                          ///< maximum gradient norm; 0: none
-    double usual_lr = 0;         ///< learning rate that the optimiser usually has; 0: unknown
-    std::string unit = "token";  ///< what the model reads one by one
+    double usual_lr = 0;             ///< learning rate that the optimiser usually has; 0: unknown
+    std::string unit = "token";      ///< what the model reads one by one
+    std::string counted = "tokens";  ///< what tokens_per_step counts: Task::unit()
     /// The sequence shown at every evaluation (ReportedEvaluation::look): its tokens, and the one
     /// that follows; and the name of a predicted class, which is otherwise a number.
     std::vector<std::string> sentence = {};

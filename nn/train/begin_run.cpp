@@ -378,15 +378,15 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
     return run;
 }
 
-std::string processes_text(const std::vector<ProcessAccount>& processes) {
+std::string processes_text(const std::vector<ProcessAccount>& processes, std::string_view unit) {
     std::string text;
     for (std::size_t rank = 0; rank < processes.size(); ++rank) {
         const ProcessAccount& p = processes[rank];
         text += fmt::format(
-            "process {} on {}: {}, {} tokens, {:.0f} a second, {:.3g} GFLOP of products, "
+            "process {} on {}: {}, {} {}, {:.0f} a second, {:.3g} GFLOP of products, "
             "{:.1f} MB sent, {:.0f}% of the time in messages, {:.0f}% of the gradients' hidden, "
             "{:.2f} MB of moments\n",
-            rank, p.host, pluralize(static_cast<std::int64_t>(p.threads), "thread"), p.tokens,
+            rank, p.host, pluralize(static_cast<std::int64_t>(p.threads), "thread"), p.tokens, unit,
             p.tokens_per_second(), p.flops / 1e9, p.bytes_sent / 1e6, 100 * p.waiting_share(),
             100 * p.hidden_share(), p.moment_bytes / 1e6);
     }

@@ -97,7 +97,7 @@ BegunRun begin_shared_run(Communicator& communicator, const RunRequest& request,
                           const TextCache* cache = nullptr,
                           const std::function<void(const std::string&)>& told = {});
 
-/// Session::accounts() as text, one line each.
-std::string processes_text(const std::vector<ProcessAccount>& processes);
+/// Session::accounts() as text, one line each; `unit` is the task's (Task::unit).
+std::string processes_text(const std::vector<ProcessAccount>& processes, std::string_view unit);
 
 }  // namespace tapestry

@@ -20,7 +20,8 @@ void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string
         std::string value = value_text(config.*one.member);
         if (one.name == "steps" && value == std::to_string(TrainingConfig::kNoStepLimit)) return;
         const bool is_option = std::is_same_v<Config, TrainingConfig> || is_model_option(one.name);
-        if (!value.empty() && is_option && !is_foreign_option(optimizer, one.name)) {
+        if (!value.empty() && is_option && one.traits.in_command &&
+            !is_foreign_option(optimizer, one.name)) {
             lines.push_back({option_name(one), std::move(value), one.meaning});
         }
     });
@@ -99,6 +100,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
         .clip = config.clip,
         .usual_lr = optimizer_row(config.optimizer).defaults.at("lr"),
         .unit = std::string(session.task().symbol()),
+        .counted = session.task().unit(),
         .sentence = session.sentence(),
         .name_of = [&task = session.task()](std::int64_t id) { return task.name_of(id); }};
     const std::vector<std::string> frozen = frozen_parameters(session.module());

@@ -195,9 +195,10 @@ std::size_t Session::moment_bytes() const {
 ProcessAccount Session::own_account(std::size_t moment_bytes) const {
     const auto leaves = static_cast<double>(leaves_taken_);
     const std::int64_t rows = config_.micro_batch_size();
+    const std::int64_t per_row = config_.tokens_per_step() / (config_.batch * config_.accumulate);
     return {.host = OneProcess().host(),
             .threads = static_cast<double>(num_threads()),
-            .tokens = leaves * static_cast<double>(rows * config_.context()),
+            .tokens = leaves * static_cast<double>(rows * per_row),
             .flops = leaves * task_->step_flops(rows),
             .seconds = leaves_taken_ == 0 ? 0 : seconds_since(began_),
             .moment_bytes = static_cast<double>(moment_bytes)};

@@ -123,7 +123,7 @@ TEST_CASE("process account: a line for each") {
                                  .travel_waited = 0.1,
                                  .bytes_sent = 3e6,
                                  .moment_bytes = 1.5e6};
-    CHECK_EQ(processes_text({account}),
+    CHECK_EQ(processes_text({account}, "tokens"),
              "process 0 on alpha: 2 threads, 6400 tokens, 1600 a second, 25 GFLOP of products, 3.0 "
              "MB sent, 25% of the time in messages, 95% of the gradients' hidden, 1.50 MB of "
              "moments\n");

@@ -79,7 +79,7 @@ function linesOf(curve, colour, { smoothing }) {
     { ...line, faint: true }];
 }
 
-// Tokens per second: the tokens of a step divided by its seconds. The slowest step has the lowest
+// Tokens per second, or what else the run counts: those of a step divided by its seconds. The slowest step has the lowest
 // speed.
 function speedOf({ curves, recipe }) {
   const speed = (all) => all && all.map((seconds) => recipe.tokens / seconds);
@@ -152,7 +152,7 @@ function rapidityOf(data, range, view) {
       const i = indexAt(speed, step);
       const ofPeak = least / data.curves.seconds.mean[i];
       const peak = least > 0 ? `, ${percent(ofPeak)} of the peak${ofPeak > 1.05 ? ', which was measured too low' : ''}` : '';
-      return `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s${peak}`;
+      return `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} ${data.recipe.counted}/s${peak}`;
     } };
 }
 
@@ -183,7 +183,7 @@ export function curvesTab(panel, data) {
   add('loss', 'Loss, nats per token', 320, lossOf);
   add('lr', 'Learning rate', 170, rateOf);
   add('norm', 'Norm of the gradient', 170, normOf);
-  if (data.recipe.tokens > 0) add('speed', 'Speed, tokens per second', 170, rapidityOf);
+  if (data.recipe.tokens > 0) add('speed', `Speed, ${data.recipe.counted} per second`, 170, rapidityOf);
   const [loss, ...below] = charts.map(({ element }) => element);
   const none = h('p', { class: 'quiet', 'data-view': 'no-steps' }, 'No step has been taken yet; the loss of every step ' +
     'will be drawn here.');
