@@ -6,6 +6,8 @@
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace tapestry {
@@ -27,7 +29,11 @@ void register_attention_form(const std::string& name, AttentionFormFactory facto
     require(!name.empty(), "register_attention_form: the name is empty");
     require(factory != nullptr, "register_attention_form: {} has no factory", utf8::quoted(name));
     const auto names = attention_form_names();
-    require(std::find(names.begin(), names.end(), name) == names.end(),
+    constexpr std::string_view kOwn[] = {"window", "strided", "linear", "performer", "linformer"};
+    const bool is_own = std::find(std::begin(kOwn), std::end(kOwn),
+                                  std::string_view(name).substr(0, name.find(':'))) !=
+                        std::end(kOwn);  // named_forms.h
+    require(!is_own && std::find(names.begin(), names.end(), name) == names.end(),
             "register_attention_form: the name {} is taken", utf8::quoted(name));
     registered_forms().emplace_back(name, std::move(factory));
 }

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -29,12 +30,21 @@ const GPTConfig& checked(const GPTConfig& config) {
     return config;
 }
 
-TransformerLayerConfig layer_config(const GPTConfig& config) {
+TransformerLayerConfig layer_config(const GPTConfig& config, Generator& generator) {
+    const bool is_f32 = config.compute == ComputeType::f32;
+    const AttentionFormUse use{.model = "GPT",
+                               .head_dim = config.dim / config.heads,
+                               .length = config.context,
+                               .causal = true,
+                               .dropout = config.dropout,
+                               .positions = config.positions,
+                               .compute = is_f32 ? config.weights : config.compute};
     return {.dim = config.dim,
             .heads = config.heads,
             .kv_heads = config.kv_heads,
             .hidden = config.hidden,
             .dropout = config.dropout,
+            .head_dropout = config.head_dropout,
             .activation = config.activation,
             .norm_first = true,
             .causal = true,
@@ -45,7 +55,7 @@ TransformerLayerConfig layer_config(const GPTConfig& config) {
             .qk_norm = config.qk_norm,
             .bias = config.bias,
             .norm_eps = config.norm_eps,
-            .form = attention_form(config.form)};
+            .form = attention_form(config.form, use, generator)};
 }
 
 }  // namespace
@@ -54,9 +64,10 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     : LanguageModel("GPT"),
       token_embedding(checked(config).vocab, config.dim, generator),
       embedding_dropout(config.dropout, generator),
-      blocks(
-          {.layers = config.layers, .layer = layer_config(config), .recompute = config.recompute},
-          generator),
+      blocks({.layers = config.layers,
+              .layer = layer_config(config, generator),
+              .recompute = config.recompute},
+             generator),
       final_norm(config.dim, config.norm_eps, config.bias),
       head(config.dim, config.vocab, false, generator),
       config_(config) {

@@ -1,5 +1,6 @@
 #include <tapestry/nn/models/gpt_config.h>
 
+#include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/nn/models/attention_numbers.h>
 
 #include <algorithm>
@@ -46,8 +47,9 @@ double parameter_count(const GPTConfig& config) {
     const double norm = s.dim * (1 + bias);
     // q k v, attention output; up (and gate), down.
     const double biases = bias * (2 * s.dim + 2 * s.shared + s.dim + s.wide * s.hidden);
-    const double layer =
-        s.weights + biases + 2 * norm + head_norm_numbers(config) + relative_table_numbers(config);
+    const double layer = s.weights + biases + 2 * norm + head_norm_numbers(config) +
+                         relative_table_numbers(config) +
+                         attention_form_numbers(config.form, s.context, s.dim / s.heads);
     return tables + s.layers * layer + norm;
 }
 

@@ -31,8 +31,10 @@ struct GPTConfig {
     Positions positions = Positions::learned;       ///< how the model knows the order of tokens
     /// Of positions: "none", or a name given to register_position_form(), with Positions::none.
     std::string position_form = "none";
-    /// Of attention: "softmax", or a name given to register_attention_form().
+    /// Of attention: "softmax", "window:64", ... (nn/attention/named_forms.h), or a name given to
+    /// register_attention_form().
     std::string form = "softmax";
+    double head_dropout = 0;  ///< probability, in training: on whole heads of a sequence
     /// Factor of the token embeddings, to which positions are added; 0: embedding_scale()'s.
     double embedding_scale = 0;
     double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
@@ -82,8 +84,11 @@ struct FieldsOf<GPTConfig> {
         field("position_form", &C::position_form,
               "Form of positions: none, or one that a program has registered",
               {.optional = true, .in_command = false, .choices = position_form_names});
-        field("form", &C::form, "Form of attention: softmax, or one that a program has registered",
-              {.optional = true, .in_command = false, .choices = attention_form_names});
+        field("form", &C::form,
+              "Form of attention: softmax, window:W, strided:S, linear, performer:M, linformer:K",
+              {.optional = true, .option = "--attention"});
+        field("head_dropout", &C::head_dropout, "Dropout probability of whole attention heads",
+              {.low = 0, .high = 0.99, .optional = true});
         // Models from before December 2026 do not have it, and were trained without a factor.
         field("embedding_scale", &C::embedding_scale,
               "Factor of the token embeddings before positions are added; 0: sqrt(dim) with "

@@ -3,6 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/masks.h>
+#include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
@@ -36,14 +37,21 @@ const MaskedLanguageModelConfig& checked(const MaskedLanguageModelConfig& c) {
     return c;
 }
 
-EncoderConfig encoder_config(const MaskedLanguageModelConfig& c) {
+EncoderConfig encoder_config(const MaskedLanguageModelConfig& c, Generator& generator) {
+    const AttentionFormUse use{.model = "MaskedLanguageModel",
+                               .head_dim = c.dim / c.heads,
+                               .length = c.max_length,
+                               .dropout = c.dropout,
+                               .compute = c.compute == ComputeType::f32 ? c.weights : c.compute};
     return {.layers = c.layers,
             .layer = {.dim = c.dim,
                       .heads = c.heads,
                       .hidden = c.hidden,
                       .dropout = c.dropout,
+                      .head_dropout = c.head_dropout,
                       .activation = Activation::gelu_erf,
-                      .norm_eps = c.norm_eps}};
+                      .norm_eps = c.norm_eps,
+                      .form = attention_form(c.form, use, generator)}};
 }
 
 }  // namespace
@@ -55,7 +63,7 @@ MaskedLanguageModel::MaskedLanguageModel(const MaskedLanguageModelConfig& config
       position_embedding(Positions::learned, config.max_length, config.dim, generator),
       embedding_norm(config.dim, config.norm_eps),
       embedding_dropout(config.dropout, generator),
-      encoder(encoder_config(config), generator),
+      encoder(encoder_config(config, generator), generator),
       transform(config.dim, config.dim, true, generator),
       transform_norm(config.dim, config.norm_eps),
       head(config.dim, config.vocab, true, generator),
@@ -89,7 +97,9 @@ MaskedLanguageModel::MaskedLanguageModel(const MaskedLanguageModelConfig& config
 void MaskedLanguageModel::initialise(Generator& generator) {
     for (auto& [name, parameter] : named_parameters()) {
         if (name.ends_with(".bias")) parameter.fill_(0);
-        if (parameter.rank() != 2) continue;  // the norms' weights, of rank 1, stay 1
+        // The norms' weights, of rank 1, stay 1; a form's parameters have initial values of their
+        // own.
+        if (parameter.rank() != 2 || name.find(".form.") != name.npos) continue;
         parameter.copy_(normal(parameter.shape(), 0, config_.deviation, generator));
     }
 }

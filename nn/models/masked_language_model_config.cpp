@@ -1,16 +1,21 @@
 #include <tapestry/nn/models/masked_language_model_config.h>
 
+#include <tapestry/nn/attention/named_forms.h>
+
+#include <algorithm>
+
 namespace tapestry {
 namespace {
 
 // A configuration's sizes as floating-point numbers: their products may not fit into 64 bits.
 struct MaskedModelSizes {
-    double vocab, length, dim, layers, hidden;
+    double vocab, length, dim, heads, layers, hidden;
 
     explicit MaskedModelSizes(const MaskedLanguageModelConfig& c)
         : vocab(static_cast<double>(c.vocab)),
           length(static_cast<double>(c.max_length)),
           dim(static_cast<double>(c.dim)),
+          heads(std::max(1.0, static_cast<double>(c.heads))),  // a file may say 0
           layers(static_cast<double>(c.layers)),
           hidden(c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden)) {}
 
@@ -22,7 +27,8 @@ struct MaskedModelSizes {
 double parameter_count(const MaskedLanguageModelConfig& config) {
     const MaskedModelSizes s(config);
     const double norm = 2 * s.dim;
-    const double block = s.products() + 4 * s.dim + s.hidden + s.dim + 2 * norm;
+    const double form = attention_form_numbers(config.form, s.length, s.dim / s.heads);
+    const double block = s.products() + 4 * s.dim + s.hidden + s.dim + 2 * norm + form;
     const double square = s.dim * s.dim + s.dim;
     const double classes = static_cast<double>(config.classes);
     const double classifier = config.classes > 0 ? square + classes * (s.dim + 1) : 0;

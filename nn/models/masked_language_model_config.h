@@ -7,6 +7,7 @@
 #include <tapestry/nn/module/config_fields.h>
 
 #include <cstdint>
+#include <string>
 
 namespace tapestry {
 
@@ -21,6 +22,8 @@ struct MaskedLanguageModelConfig {
     std::int64_t hidden = 0;        ///< of the feed-forward networks; 4 dim if 0
     /// Probability, in training: on embeddings, attention weights and residual branches.
     double dropout = 0.1;
+    std::string form = "softmax";  ///< of attention (nn/attention/named_forms.h)
+    double head_dropout = 0;       ///< probability, in training: on whole heads of a sequence
     std::int64_t types = 0;        ///< token types: 2 for a first and a second text; 0: no table
     std::int64_t classes = 0;      ///< classes of whole sequences; 0: no classifier
     std::int64_t padding_id = -1;  ///< the id that fills short sequences; -1: there is none
@@ -58,6 +61,11 @@ struct FieldsOf<MaskedLanguageModelConfig> {
               {.low = 0, .required = true});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
+        field("form", &C::form,
+              "Form of attention: softmax, window:W, strided:S, linear, performer:M, linformer:K",
+              {.optional = true, .option = "--attention"});
+        field("head_dropout", &C::head_dropout, "Dropout probability of whole attention heads",
+              {.low = 0, .high = 0.99, .optional = true});
         field("types", &C::types, "Token types; 0: none", {.low = 0});
         field("classes", &C::classes, "Classes of whole sequences; 0: none", {.low = 0});
         field("padding_id", &C::padding_id, "Id that pads short sequences; -1: none", {.low = -1});

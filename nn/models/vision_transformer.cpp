@@ -2,6 +2,7 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/loss.h>
@@ -35,20 +36,27 @@ const VisionTransformerConfig& checked(const VisionTransformerConfig& c) {
     return c;
 }
 
-EncoderConfig encoder_config(const VisionTransformerConfig& c) {
+std::int64_t patches(const VisionTransformerConfig& c) {
+    return (c.height / c.patch) * (c.width / c.patch);
+}
+
+EncoderConfig encoder_config(const VisionTransformerConfig& c, Generator& generator) {
+    const AttentionFormUse use{.model = "VisionTransformer",
+                               .head_dim = c.dim / c.heads,
+                               .length = 1 + patches(c),
+                               .dropout = c.dropout,
+                               .compute = c.compute == ComputeType::f32 ? c.weights : c.compute};
     return {.layers = c.layers,
             .layer = {.dim = c.dim,
                       .heads = c.heads,
                       .hidden = c.hidden,
                       .dropout = c.dropout,
+                      .head_dropout = c.head_dropout,
                       .activation = Activation::gelu_erf,
                       .norm_first = true,
-                      .norm_eps = c.norm_eps},
+                      .norm_eps = c.norm_eps,
+                      .form = attention_form(c.form, use, generator)},
             .final_norm = true};
-}
-
-std::int64_t patches(const VisionTransformerConfig& c) {
-    return (c.height / c.patch) * (c.width / c.patch);
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ VisionTransformer::VisionTransformer(const VisionTransformerConfig& config, Gene
       class_token(zeros({config.dim})),
       position_embedding(Positions::learned, 1 + patches(config), config.dim, generator),
       embedding_dropout(config.dropout, generator),
-      encoder(encoder_config(config), generator),
+      encoder(encoder_config(config, generator), generator),
       head(config.dim, config.classes, true, generator),
       config_(config) {
     register_module("patch_embedding", patch_embedding);
@@ -93,7 +101,9 @@ VisionTransformer::VisionTransformer(const VisionTransformerConfig& config, Gene
 void VisionTransformer::initialise(Generator& generator) {
     for (auto& [name, parameter] : named_parameters()) {
         if (name.ends_with(".bias")) parameter.fill_(0);
-        if (parameter.rank() != 2) continue;  // the norms' weights, of rank 1, stay 1
+        // The norms' weights, of rank 1, stay 1; a form's parameters have initial values of their
+        // own.
+        if (parameter.rank() != 2 || name.find(".form.") != name.npos) continue;
         const auto sizes = static_cast<double>(parameter.size(0) + parameter.size(1));
         const double bound = std::sqrt(6 / sizes);  // Glorot and Bengio 2010
         const bool positions = name == "position_embedding.weight";

@@ -1,5 +1,7 @@
 #include <tapestry/nn/models/vision_transformer_config.h>
 
+#include <tapestry/nn/attention/named_forms.h>
+
 #include <algorithm>
 
 namespace tapestry {
@@ -7,10 +9,11 @@ namespace {
 
 // A configuration's sizes as floating-point numbers: their products may not fit into 64 bits.
 struct ImageModelSizes {
-    double dim, layers, hidden, pixels, tokens, classes;
+    double dim, head_dim, layers, hidden, pixels, tokens, classes;
 
     explicit ImageModelSizes(const VisionTransformerConfig& c)
         : dim(static_cast<double>(c.dim)),
+          head_dim(dim / std::max(1.0, static_cast<double>(c.heads))),  // a file may say 0
           layers(static_cast<double>(c.layers)),
           hidden(c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden)),
           classes(static_cast<double>(c.classes)) {
@@ -27,7 +30,8 @@ struct ImageModelSizes {
 double parameter_count(const VisionTransformerConfig& config) {
     const ImageModelSizes s(config);
     const double norm = 2 * s.dim;
-    const double block = s.products() + 4 * s.dim + s.hidden + s.dim + 2 * norm;
+    const double form = attention_form_numbers(config.form, s.tokens, s.head_dim);
+    const double block = s.products() + 4 * s.dim + s.hidden + s.dim + 2 * norm + form;
     return (s.pixels + 1) * s.dim + s.dim + s.tokens * s.dim + s.layers * block + norm +
            (s.dim + 1) * s.classes;
 }

@@ -7,6 +7,7 @@
 #include <tapestry/nn/module/config_fields.h>
 
 #include <cstdint>
+#include <string>
 
 namespace tapestry {
 
@@ -25,6 +26,8 @@ struct VisionTransformerConfig {
     std::int64_t hidden = 0;      ///< of the feed-forward networks; 4 dim if 0
     /// Probability, in training: on embeddings, attention weights and residual branches.
     double dropout = 0;
+    std::string form = "softmax";            ///< of attention (nn/attention/named_forms.h)
+    double head_dropout = 0;                 ///< probability, in training: on whole heads
     double norm_eps = 1e-6;                  ///< epsilon of all norms
     ComputeType compute = ComputeType::f32;  ///< type of activations and matrix products
     /// Type of the parameters, and so of gradients and moments; with bf16 the model computes in
@@ -68,6 +71,11 @@ struct FieldsOf<VisionTransformerConfig> {
               {.low = 0, .required = true});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
+        field("form", &C::form,
+              "Form of attention: softmax, window:W, strided:S, linear, performer:M, linformer:K",
+              {.optional = true, .option = "--attention"});
+        field("head_dropout", &C::head_dropout, "Dropout probability of whole attention heads",
+              {.low = 0, .high = 0.99, .optional = true});
         field("norm_eps", &C::norm_eps, "Epsilon that norms add to the variance", {.low = 0});
         field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
         field("weights", &C::weights,

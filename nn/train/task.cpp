@@ -105,9 +105,10 @@ const TaskRow& task_row(std::string_view name) {
 }
 
 void copy_parameters(const Module& from, Module& to) {
-    const Tensors values = from.parameters();
-    Tensors parameters = to.parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].copy_(values[i]);
+    const NamedTensors values = saved_tensors(from), places = saved_tensors(to);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        Tensor(places[i].second).copy_(values[i].second);
+    }
 }
 
 void check_memory(const TrainingConfig& config) {

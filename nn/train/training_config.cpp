@@ -245,11 +245,12 @@ void for_each_option(const ModelConfig& config, const F& f) {
 
 bool is_model_option(std::string_view field) {
     static const std::set<std::string_view> others{
-        "vocab",         "source_vocab", "target_vocab",      "classes",      "padding_id",
-        "norm_eps",      "rotary_pairs", "recompute",         "norm",         "parallel",
-        "qkv_bias",      "output_bias",  "feed_forward_bias", "window_every", "attention_scale",
-        "height",        "width",        "channels",          "types",        "form",
-        "position_form", "numbers",      "columns",           "values"};
+        "vocab",        "source_vocab",    "target_vocab",  "classes",
+        "padding_id",   "norm_eps",        "rotary_pairs",  "norm",
+        "parallel",     "qkv_bias",        "output_bias",   "feed_forward_bias",
+        "window_every", "attention_scale", "height",        "width",
+        "channels",     "types",           "position_form", "numbers",
+        "columns",      "values"};
     return !others.contains(field);
 }
 

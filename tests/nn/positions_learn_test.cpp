@@ -76,6 +76,17 @@ TEST_CASE("positions: each form learns an order that a model without them cannot
     }
 }
 
+TEST_CASE("attention forms: each learns what a model without positions cannot") {
+    const double none = learned(GPTConfig{.positions = Positions::none});
+    for (const char* form : {"window:2", "strided:3", "linear", "performer:64"}) {
+        INFO(std::string(form));
+        CHECK(learned(GPTConfig{.form = form}) < none / 2);
+    }
+    CHECK(learned(GPTConfig{.form = "window:1"}) > 0.5);  // the symbol is two positions back
+    GPTConfig dropping{.head_dropout = 0.1};
+    CHECK(learned(dropping) < none / 2);
+}
+
 TEST_CASE("positions: embeddings are scaled with sinusoids only, and as the configuration says") {
     CHECK_EQ(embedding_scale({.dim = 64, .positions = Positions::sinusoidal}), 8);
     for (const auto positions : {Positions::learned, Positions::rotary, Positions::none}) {
