@@ -109,34 +109,4 @@ private:
     std::vector<std::int32_t> ids_;  // by code point, up to the vocabulary's last; -1: none
 };
 
-/// The ids of an encoder-decoder on characters: a few marks (padding, begin, end), then the
-/// characters. Without marks a text does not show where the output begins or ends.
-struct MarkedCharacters {
-    CharTokenizer characters;  ///< character id i is first + i in the model
-    std::int64_t begin = 1;    ///< the decoder's first input
-    std::int64_t end = 2;      ///< the decoder's last output
-    std::int64_t first = 3;    ///< smaller ids are marks
-
-    /// ids that the model needs: marks and characters.
-    std::int64_t size() const { return first + characters.vocab_size(); }
-
-    /// One id per character, without marks. Throws as CharTokenizer::encode does.
-    std::vector<std::int64_t> encode(std::string_view text, std::string_view what = "text") const {
-        std::vector<std::int64_t> ids = characters.encode(text, what);
-        for (std::int64_t& id : ids) id += first;
-        return ids;
-    }
-
-    /// The character of an id >= first. Throws IndexError for others.
-    std::string text_of(std::int64_t id) const {
-        id -= first;
-        return characters.decode({&id, 1});
-    }
-    /// Any id as text for display: a mark is "[begin]", "[end]" or "[padding]".
-    std::string name_of(std::int64_t id) const {
-        if (id >= first) return text_of(id);
-        return id == begin ? "[begin]" : id == end ? "[end]" : "[padding]";
-    }
-};
-
 }  // namespace tapestry

@@ -13,10 +13,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // Why the vocabulary does not fit the model; empty if it does.
-std::string mismatch(const TransformerConfig& config, const MarkedCharacters& v) {
+std::string mismatch(const TransformerConfig& config, const MarkedVocabulary& v) {
     const auto is_mark = [&v](std::int64_t id) { return id >= 0 && id < v.first; };
     if (!is_mark(v.begin) || !is_mark(v.end) || v.begin == v.end) {
-        return fmt::format("begin {} and end {} are not two ids below {}, the first character's",
+        return fmt::format("begin {} and end {} are not two ids below {}, the first token's",
                            v.begin, v.end, v.first);
     }
     if (config.padding_id != -1 && (!is_mark(config.padding_id) || config.padding_id == v.begin ||
@@ -25,19 +25,18 @@ std::string mismatch(const TransformerConfig& config, const MarkedCharacters& v)
                            config.padding_id, v.first);
     }
     if (config.source_vocab != v.size() || config.target_vocab != v.size()) {
-        return fmt::format(
-            "{} marks and {} characters are {} ids, but the model reads {} and "
-            "writes {}",
-            v.first, v.characters.vocab_size(), v.size(), config.source_vocab, config.target_vocab);
+        return fmt::format("{} marks and {} {}s are {} ids, but the model reads {} and writes {}",
+                           v.first, v.tokenizer->vocab_size(), v.unit(), v.size(),
+                           config.source_vocab, config.target_vocab);
     }
     return {};
 }
 
-std::string config_json(const TransformerConfig& config, const MarkedCharacters& vocabulary) {
+std::string config_json(const TransformerConfig& config, const MarkedVocabulary& vocabulary) {
     ConfigWriter file;
     file.set("format", std::int64_t{1});
     file.set("model", kTransformerKind);
-    file.set("tokenizer", "char");
+    file.set("tokenizer", std::string(vocabulary.tokenizer->kind()));
     file.set("begin_id", vocabulary.begin);
     file.set("end_id", vocabulary.end);
     file.set("first_character_id", vocabulary.first);
@@ -45,25 +44,25 @@ std::string config_json(const TransformerConfig& config, const MarkedCharacters&
     return file.text();
 }
 
-MarkedCharacters read_vocabulary(const ConfigFile& file, const SavedFiles& files) {
-    const auto kind = file.get<std::string>("tokenizer");
-    require<IoError>(kind == "char", "{}: \"tokenizer\" is \"{}\"; only \"char\" is known",
-                     file.path(), utf8::printable(kind));
-    return {.characters = *read_char_tokenizer(files.path(kTokenizerName)),
-            .begin = file.get<std::int64_t>("begin_id"),
-            .end = file.get<std::int64_t>("end_id"),
-            .first = file.get<std::int64_t>("first_character_id")};
+MarkedVocabulary read_vocabulary(const ConfigFile& file, const SavedFiles& files) {
+    file.get<std::string>("tokenizer");  // must be there
+    MarkedVocabulary vocabulary(read_tokenizer(file, files));
+    vocabulary.begin = file.get<std::int64_t>("begin_id");
+    vocabulary.end = file.get<std::int64_t>("end_id");
+    vocabulary.first = file.get<std::int64_t>("first_character_id");
+    return vocabulary;
 }
 
 std::vector<NewFile> description_of(const TransformerConfig& config,
-                                    const MarkedCharacters& vocabulary) {
+                                    const MarkedVocabulary& vocabulary) {
     const std::string wrong = mismatch(config, vocabulary);
     require(wrong.empty(), "save_model: {}", wrong);
-    return {text_file(kTokenizerName, vocabulary.characters.to_json()),
-            text_file(kConfigName, config_json(config, vocabulary))};
+    std::vector<NewFile> files = tokenizer_files(*vocabulary.tokenizer, kTokenizerName);
+    files.push_back(text_file(kConfigName, config_json(config, vocabulary)));
+    return files;
 }
 
-std::vector<NewFile> files_of(const Transformer& model, const MarkedCharacters& vocabulary) {
+std::vector<NewFile> files_of(const Transformer& model, const MarkedVocabulary& vocabulary) {
     std::vector<NewFile> files = description_of(model.config(), vocabulary);
     files.push_back(weights_file(saved_tensors(model), "tapestry-transformer"));
     return files;
@@ -72,24 +71,24 @@ std::vector<NewFile> files_of(const Transformer& model, const MarkedCharacters& 
 }  // namespace
 
 void save_model(const fs::path& directory, const Transformer& model,
-                const MarkedCharacters& vocabulary) {
+                const MarkedVocabulary& vocabulary) {
     put_files(directory, files_of(model, vocabulary));
 }
 
 void check_can_save(const fs::path& directory, const Transformer& model,
-                    const MarkedCharacters& vocabulary) {
+                    const MarkedVocabulary& vocabulary) {
     check_can_put(directory, files_of(model, vocabulary));
 }
 
 void write_description(Commit& commit, const std::string& folder, const TransformerConfig& config,
-                       const MarkedCharacters& vocabulary) {
+                       const MarkedVocabulary& vocabulary) {
     for (const NewFile& file : description_of(config, vocabulary)) {
         commit.write(folder.empty() ? file.name : fmt::format("{}/{}", folder, file.name),
                      file.write);
     }
 }
 
-MarkedCharacters load_marked_characters(const fs::path& directory) {
+MarkedVocabulary load_marked_vocabulary(const fs::path& directory) {
     return read_saved(directory, [](const SavedFiles& files) {
         const ConfigFile file(files.path(kConfigName));
         check_kind(file, ModelKind::transformer);

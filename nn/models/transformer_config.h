@@ -42,6 +42,8 @@ struct TransformerConfig {
     std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
     /// Share of a target's probability that the loss spreads over all tokens.
     double label_smoothing = 0.1;
+    /// Byte pairs that a run learns, at most, as the vocabulary of both sides; 0: characters.
+    std::int64_t pieces = 0;
     ComputeType compute = ComputeType::f32;  ///< type of activations and matrix products
     /// Type of the parameters, and so of gradients and moments; with bf16 the model computes in
     /// bf16.
@@ -90,6 +92,10 @@ struct FieldsOf<TransformerConfig> {
         field("label_smoothing", &C::label_smoothing,
               "Label smoothing: probability spread over all tokens",
               {.low = 0, .high = 1, .required = true});
+        field("pieces", &C::pieces,
+              "Tokens of the vocabulary, at most, that is learned as byte pairs from the examples; "
+              "0: characters",
+              {.low = 0, .high = 1 << 20, .stored = false});
         field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
         field("weights", &C::weights,
               "Type of weights, gradients and moments; with bf16, of activations as well",

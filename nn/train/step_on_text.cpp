@@ -72,19 +72,19 @@ StepOnText step_of_language_model(const std::string& directory, const std::strin
 Ids ids_of(const LoadedTransformer& loaded, const std::string& text, const char* what,
            std::int64_t marks) {
     const Ids ids = loaded.vocabulary.encode(text, what);
-    require(!ids.empty(), "inspect: the {} has no characters", what);
+    require(!ids.empty(), "inspect: the {} has no {}s", what, loaded.vocabulary.unit());
     const TransformerConfig& config = loaded.model->config();
     const std::int64_t most = config.max_length - marks;
     require(config.positions != Positions::learned || std::ssize(ids) <= most,
-            "inspect: the {} has {} characters; the model has positions for {}", what, ids.size(),
-            most);
+            "inspect: the {} has {} {}s; the model has positions for {}", what, ids.size(),
+            loaded.vocabulary.unit(), most);
     return ids;
 }
 
 StepOnText step_of_transformer(const std::string& directory, const std::string& prompt,
                                const std::string& text) {
     LoadedTransformer loaded = load_transformer(directory);
-    const MarkedCharacters& vocabulary = loaded.vocabulary;
+    const MarkedVocabulary& vocabulary = loaded.vocabulary;
     const Ids source = ids_of(loaded, prompt, "prompt", 0);
     Ids target = ids_of(loaded, text, "target", 1), next = target;
     std::vector<std::string> read, written{"[begin]"};
@@ -94,15 +94,15 @@ StepOnText step_of_transformer(const std::string& directory, const std::string& 
     next.push_back(vocabulary.end);
     const Tensor from = row_of(source), to = row_of(target), after = row_of(next);
     const std::shared_ptr<Transformer> model = std::move(loaded.model);
-    return {.directory = directory,
-            .prompt = {},
-            .model = model,
-            .loss = [model, from, to, after] { return model->loss(from, to, after); },
-            .predicted = fmt::format(
-                "{} characters read, {} and the end predicted, each from those before it",
-                source.size(), target.size() - 1),
-            .texts = texts_of_both(read, written),
-            .name_of = [marked = vocabulary](std::int64_t id) { return marked.name_of(id); }};
+    return {
+        .directory = directory,
+        .prompt = {},
+        .model = model,
+        .loss = [model, from, to, after] { return model->loss(from, to, after); },
+        .predicted = fmt::format("{} {}s read, {} and the end predicted, each from those before it",
+                                 source.size(), vocabulary.unit(), target.size() - 1),
+        .texts = texts_of_both(read, written),
+        .name_of = [marked = vocabulary](std::int64_t id) { return marked.name_of(id); }};
 }
 
 // ---- a classifier reads the prompt and answers with a label -------------------------------------

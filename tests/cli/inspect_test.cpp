@@ -26,7 +26,7 @@ void put_encoder_decoder(const std::filesystem::path& to,
                              .max_length = 6,
                              .padding_id = 0},
                             generator);
-    save_model(to, model, {.characters = CharTokenizer::from_text("abcde ")});
+    save_model(to, model, CharTokenizer::from_text("abcde "));
 }
 
 }  // namespace

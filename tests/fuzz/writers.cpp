@@ -103,7 +103,7 @@ void check_before_saving(const Place& p) {
 }
 
 void save_transformer(const Place& p) {
-    const MarkedCharacters vocabulary{CharTokenizer::from_text("the cat")};
+    const MarkedVocabulary vocabulary{CharTokenizer::from_text("the cat")};
     save_model(p.directory, Transformer(small_transformer(vocabulary.size())), vocabulary);
 }
 

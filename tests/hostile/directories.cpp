@@ -80,7 +80,7 @@ void make_trap(const fs::path& to) {
 }
 
 void make_transformer(const fs::path& to) {
-    const MarkedCharacters letters{.characters = CharTokenizer::from_text("abcde")};
+    const MarkedVocabulary letters(CharTokenizer::from_text("abcde"));
     Generator generator(1);
     const Transformer model({.source_vocab = letters.size(),
                              .target_vocab = letters.size(),

@@ -28,7 +28,7 @@ struct Models {
                                 .layers = 1,
                                 .padding_id = 0},
                                generator),
-                   {.characters = tokenizer});
+                   tokenizer);
     }
 
     test::Scratch scratch;

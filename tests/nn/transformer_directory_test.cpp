@@ -24,7 +24,7 @@ namespace {
 
 const char* const kFiles[] = {"config.json", "model.safetensors", "tokenizer.json"};
 
-MarkedCharacters five_letters() { return {.characters = CharTokenizer::from_text("abcde")}; }
+MarkedVocabulary five_letters() { return CharTokenizer::from_text("abcde"); }
 
 TransformerConfig small_config() {
     return {.source_vocab = 8,
@@ -118,7 +118,7 @@ TEST_CASE("transformer directory: one that was written before heads could share 
 
 TEST_CASE("transformer directory: the vocabulary, marks and characters") {
     const Saved saved;
-    const MarkedCharacters v = load_transformer(saved.directory).vocabulary;
+    const MarkedVocabulary v = load_transformer(saved.directory).vocabulary;
     CHECK_EQ(v.begin, 1);
     CHECK_EQ(v.end, 2);
     CHECK_EQ(v.size(), 8);
@@ -132,15 +132,15 @@ TEST_CASE("transformer directory: the vocabulary, marks and characters") {
 
 TEST_CASE("transformer directory: a vocabulary that is not the model's is not saved") {
     Saved saved;
-    const auto refused = [&](const MarkedCharacters& vocabulary, const std::string& words) {
+    const auto refused = [&](const MarkedVocabulary& vocabulary, const std::string& words) {
         check_message<ValueError>(
             [&] { save_model(saved.scratch / "new", saved.model, vocabulary); }, words);
         check_message<ValueError>(
             [&] { check_can_save(saved.scratch / "new", saved.model, vocabulary); }, words);
         CHECK_FALSE(std::filesystem::exists(saved.scratch / "new"));
     };
-    MarkedCharacters v = five_letters();
-    v.characters = CharTokenizer::from_text("abcd");
+    MarkedVocabulary v = five_letters();
+    v.tokenizer = std::make_shared<CharTokenizer>(CharTokenizer::from_text("abcd"));
     refused(v, "3 marks and 4 characters are 7 ids, but the model reads 8 and writes 8");
     v = five_letters();
     v.end = 1;
@@ -205,7 +205,8 @@ TEST_CASE("transformer directory: configurations that cannot be") {
     with("padding_id", -2, "config.json: padding must be -1 or a separate mark below 3, got -2");
     with("first_character_id", 4, "4 marks and 5 characters are 9 ids, but the model reads 8");
     with("target_vocab", 9, "the model reads 8 and writes 9");
-    with("tokenizer", "bpe", "\"tokenizer\" is \"bpe\"; only \"char\" is known");
+    with("tokenizer", "bpe", "neither vocab.json nor merges.txt exists");
+    with("tokenizer", "words", "\"tokenizer\" is \"words\"; must be one of \"char\", \"bpe\"");
     with("heads", 3, "config.json: MultiHeadAttention: 3 heads do not divide dim 8");
     with("layers", 0, "Transformer: layers must be positive, got 0");
     with("dropout", 1.5, "config.json: Dropout: p must be in [0, 1], got 1.5");

@@ -1,11 +1,14 @@
 // Translation: files of pairs and what is wrong in them, batches of similar length, padding that
 // changes nothing, a run that learns, decoding.
+#include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/data/length_buckets.h>
+#include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/nn/train/translate/translate_task.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/module_gradients.h>
 #include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/skip.h>
@@ -253,6 +256,87 @@ TEST_CASE("translate: a run learns, and its directory translates") {
     test::spill(place.scratch / "test.tsv", "1\t1\n2\tx\n");
     check_message<IoError>([&] { translator->score(read_text_pairs(place.scratch / "test.tsv")); },
                            "test.tsv:2: ");
+}
+
+TEST_CASE("translate: byte pairs of both sides are learned, kept with the model, and translate") {
+    const test::RunPlace place;
+    const std::string adjectives[] = {"small", "green", "heavy", "quiet", "wooden"};
+    const std::string nouns[] = {"mouse", "kettle", "garden", "window", "été", "北京"};
+    std::string lines;
+    for (const std::string& one : adjectives) {
+        for (const std::string& two : nouns) {
+            for (const char* verb : {"sings", "waits", "falls"}) {
+                lines += fmt::format("the {0} {1} {2}\t{2} {1} {0}\n", one, two, verb);
+            }
+        }
+    }
+    test::spill(place.text, lines);
+    TrainingConfig config = place.config();
+    config.task = "translate";
+    TransformerConfig model = small_model();
+    model.pieces = 300;
+    config.set_model(model);
+    config.batch = 32;
+    config.lr = 0.01;
+    config.steps = 150;
+    config.eval_every = 0;
+    std::string stopped, whole;
+    for (const bool in_parts : {false, true}) {
+        Session session(config);
+        CHECK(session.task().symbol() == "token");
+        CHECK(session.task().data_text().find("300 tokens in the vocabulary") != std::string::npos);
+        save_task(place.out, session.task());
+        while (session.steps() < 150) {
+            session.take_step();
+            if (!in_parts || session.steps() != 70) continue;
+            save_checkpoint(place.scratch / "half", session.checkpoint());
+            break;
+        }
+        if (in_parts) {
+            const auto second =
+                Session::resume(place.scratch / "half", {}, {.directory = place.out});
+            while (second->steps() < 150) second->take_step();
+            save_task(place.out, second->task());
+        } else {
+            save_task(place.out, session.task());
+        }
+        (in_parts ? stopped : whole) = test::slurp(place.out / "model.safetensors");
+    }
+    CHECK((stopped == whole));
+    CHECK(std::filesystem::exists(place.out / "merges.txt"));
+    CHECK_FALSE(std::filesystem::exists(place.out / "tokenizer.json"));
+    const auto translator = load_translate_task(place.out);
+    const std::vector<std::string> sources{"the small mouse sings", "the wooden 北京 waits",
+                                           "the quiet été falls"};
+    const std::vector<std::string> right{"sings mouse small", "waits 北京 wooden",
+                                         "falls été quiet"};
+    CHECK_EQ(translator->translate(sources), right);
+    CHECK_EQ(translator->translate(sources, {.beams = 3}), right);
+    test::spill(place.scratch / "test.tsv", sources[0] + "\t" + right[0] + "\n");
+    const TranslationScores scores = translator->score(read_text_pairs(place.scratch / "test.tsv"));
+    CHECK(scores.exact == 1);
+    CHECK(scores.characters < static_cast<std::int64_t>(right[0].size()));
+    CHECK(to_text(scores, "x").find(" nats per token ") != std::string::npos);
+    CHECK(translator->align(sources[0], right[0]).read.size() < sources[0].size());
+    model.pieces = 200;
+    config.set_model(model);
+    check_message<ValueError>([&] { Session refused(config); }, "257");
+}
+
+TEST_CASE("translate: text of byte pairs that are no whole characters") {
+    const MarkedVocabulary bytes(
+        std::make_unique<BytePairTokenizer>(BytePairTokenizer::from_merges({})));
+    const auto ids = bytes.encode("é b");  // a space in front
+    CHECK(ids.size() == 5);
+    CHECK(bytes.decode(ids) == "é b");
+    CHECK(bytes.text_of(ids[1]) == "\xEF\xBF\xBD");
+    CHECK(bytes.decode({&ids[1], 1}) == "\xEF\xBF\xBD");
+    const std::vector<std::int64_t> broken{bytes.begin, ids[1], ids[4], ids[2], bytes.end};
+    CHECK(bytes.decode(broken) ==
+          "\xEF\xBF\xBD"
+          "b\xEF\xBF\xBD");
+    CHECK(bytes.name_of(bytes.end) == "[end]");
+    CHECK_THROWS_AS(bytes.text_of(bytes.size()), IndexError);
 }
 
 TEST_CASE("translate: what is held out is not learned, and what cannot be trained on") {

@@ -6,13 +6,14 @@ namespace tapestry::examples {
 namespace {
 
 // The vocabulary saved with a model.
-MarkedCharacters ascii_characters() {
+MarkedVocabulary ascii_characters() {
     std::string all;
     for (char c = ' '; c <= '~'; ++c) all += c;
-    return {.characters = CharTokenizer::from_text(all),
-            .begin = kBegin,
-            .end = kEnd,
-            .first = kFirstCharacter};
+    MarkedVocabulary vocabulary = CharTokenizer::from_text(all);
+    vocabulary.begin = kBegin;
+    vocabulary.end = kEnd;
+    vocabulary.first = kFirstCharacter;
+    return vocabulary;
 }
 
 std::vector<std::string> translate(const Transformer& model, const PairBatch& b) {

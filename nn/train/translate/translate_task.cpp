@@ -3,6 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
@@ -35,22 +36,55 @@ void check_files(const TrainingConfig& config) {
             config.sequence);
 }
 
+// Whether each pair is held out. All pairs with one source are in the same part: a source that was
+// learned is not held out.
+std::vector<bool> held_out_pairs(const TextPairs& pairs) {
+    constexpr std::int64_t kOneOf = 10;
+    std::unordered_map<std::string_view, std::int64_t> numbers;  // of the sources, from 1
+    for (const TextPair& pair : pairs.pairs) {
+        numbers.emplace(pair.source, std::ssize(numbers) + 1);
+    }
+    const std::int64_t last = std::ssize(numbers);
+    require(last > 1, "{}: one source only, so none can be held out for validation", pairs.file);
+    std::vector<bool> held_out;
+    for (const TextPair& pair : pairs.pairs) {
+        const std::int64_t number = numbers.at(pair.source);
+        held_out.push_back(last < kOneOf ? number == last : number % kOneOf == 0);
+    }
+    return held_out;
+}
+
 // Every character of either side.
-MarkedCharacters characters_of(const TextPairs& pairs) {
+MarkedVocabulary characters_of(const TextPairs& pairs) {
     std::string all;
     for (const TextPair& pair : pairs.pairs) all += pair.source + pair.target;
-    return {.characters = CharTokenizer::from_text(all)};
+    return CharTokenizer::from_text(all);
+}
+
+// Byte pairs of what is learned, on both sides, as MarkedVocabulary::encode reads it.
+MarkedVocabulary pieces_of(const TextPairs& pairs, const std::vector<bool>& held_out,
+                           std::int64_t most) {
+    WordCounts words;
+    for (std::size_t i = 0; i < pairs.pairs.size(); ++i) {
+        if (held_out[i]) continue;
+        words.add(" " + pairs.pairs[i].source);
+        words.add(" " + pairs.pairs[i].target);
+    }
+    return MarkedVocabulary(std::make_unique<BytePairTokenizer>(train_byte_pairs(words, most)));
 }
 
 struct TransformerStart {
     std::unique_ptr<Transformer> model;  // null: new weights
-    MarkedCharacters vocabulary;
+    MarkedVocabulary vocabulary;
 };
 
 TransformerStart start_of(const TrainingConfig& config, const TaskStart& start,
-                          const TextPairs& pairs) {
-    if (!start.directory.empty()) return {nullptr, load_marked_characters(start.directory)};
-    if (config.start.empty()) return {nullptr, characters_of(pairs)};
+                          const TextPairs& pairs, const std::vector<bool>& held_out) {
+    if (!start.directory.empty()) return {nullptr, load_marked_vocabulary(start.directory)};
+    if (config.start.empty()) {
+        const std::int64_t pieces = transformer_of(config).pieces;
+        return {nullptr, pieces > 0 ? pieces_of(pairs, held_out, pieces) : characters_of(pairs)};
+    }
     LoadedTransformer loaded = load_transformer(config.start);
     require(loaded.model->config().padding_id >= 0, "{}: the model has no padding",
             shown(config.start));
@@ -81,14 +115,15 @@ std::unique_ptr<Task> TranslateTask::begin(TrainingConfig& config, TaskStart sta
                                            Generator& weights) {
     check_files(config);
     TextPairs pairs = read_text_pairs(config.text);
-    TransformerStart from = start_of(config, start, pairs);
+    const std::vector<bool> held_out = held_out_pairs(pairs);
+    TransformerStart from = start_of(config, start, pairs, held_out);
     const TransformerConfig completed_config = completed(config, from, start.is_continued);
     config.set_model(completed_config);
     check_memory(config);
     auto model = std::make_unique<Transformer>(completed_config, weights);
     if (from.model) copy_parameters(*from.model, *model);
     auto task = std::make_unique<TranslateTask>(std::move(model), std::move(from.vocabulary));
-    task->take_examples(config, std::move(pairs));
+    task->take_examples(config, std::move(pairs), held_out);
     return task;
 }
 
@@ -101,7 +136,7 @@ std::unique_ptr<Task> TranslateTask::load(const std::filesystem::path& directory
     return load_translate_task(directory);
 }
 
-TranslateTask::TranslateTask(std::unique_ptr<Transformer> model, MarkedCharacters vocabulary)
+TranslateTask::TranslateTask(std::unique_ptr<Transformer> model, MarkedVocabulary vocabulary)
     : model_(std::move(model)), vocabulary_(std::move(vocabulary)) {
     require(config().padding_id >= 0,
             "translate: the model has no padding, so it cannot read texts of different lengths");
@@ -120,9 +155,9 @@ TranslateTask::Ids TranslateTask::ids_of(std::string_view text, const char* what
     require(!ids.empty(), "the {} is empty", what);
     const std::int64_t most = config().max_length - marks;
     require(config().max_length == 0 || std::ssize(ids) <= most,
-            "the {} has {} characters; the model takes at most {} (--max-length {}); shorten the "
-            "{}, or train with a larger --max-length",
-            what, ids.size(), most, config().max_length, what);
+            "the {} has {} {}s; the model takes at most {} (--max-length {}); shorten the {}, or "
+            "train with a larger --max-length",
+            what, ids.size(), vocabulary_.unit(), most, config().max_length, what);
     return ids;
 }
 
@@ -142,20 +177,11 @@ std::vector<TranslateTask::Example> TranslateTask::examples_of(const TextPairs& 
     return all;
 }
 
-// All pairs with one source are in the same part: a source that was learned is not held out.
-void TranslateTask::take_examples(const TrainingConfig& config, TextPairs pairs) {
-    constexpr std::int64_t kOneOf = 10;
-    std::unordered_map<std::string_view, std::int64_t> numbers;  // of the sources, from 1
-    for (const TextPair& pair : pairs.pairs) {
-        numbers.emplace(pair.source, std::ssize(numbers) + 1);
-    }
-    const std::int64_t last = std::ssize(numbers);
-    require(last > 1, "{}: one source only, so none can be held out for validation", pairs.file);
+void TranslateTask::take_examples(const TrainingConfig& config, TextPairs pairs,
+                                  const std::vector<bool>& is_held_out) {
     std::vector<Example> train, held_out;
     for (Example& one : examples_of(pairs)) {
-        const std::int64_t number = numbers.at(pairs.pairs[one.pair].source);
-        const bool is_held_out = last < kOneOf ? number == last : number % kOneOf == 0;
-        (is_held_out ? held_out : train).push_back(std::move(one));
+        (is_held_out[one.pair] ? held_out : train).push_back(std::move(one));
     }
     std::vector<std::pair<std::int64_t, std::int64_t>> lengths, of_held_out;
     for (const Example& e : train) lengths.emplace_back(std::ssize(e.target), std::ssize(e.source));
@@ -168,7 +194,6 @@ void TranslateTask::take_examples(const TrainingConfig& config, TextPairs pairs)
         const Example& e = held_out[static_cast<std::size_t>(i)];
         of_held_out.emplace_back(std::ssize(e.target), std::ssize(e.source));
     }
-    numbers.clear();  // views of the pairs
     examples_.emplace(Examples{.config = config,
                                .hash = std::move(pairs.hash),
                                .pairs = std::move(pairs.pairs),
@@ -267,11 +292,12 @@ void TranslateTask::check_batch(const Batch& batch) const {
             batch.targets.shape());
     const std::int64_t longest = std::max(batch.inputs.size(1), batch.targets.size(1) - 1);
     require(config().max_length == 0 || longest <= config().max_length,
-            "{} characters in a row; the model takes at most {}", longest, config().max_length);
+            "{} {}s in a row; the model takes at most {}", longest, vocabulary_.unit(),
+            config().max_length);
     for (const Tensor* side : {&batch.inputs, &batch.targets}) {
         for (const std::int64_t id : side->to_vector<std::int64_t>()) {
-            require(id >= 0 && id < vocabulary_.size(), "character {}; the vocabulary has {}", id,
-                    vocabulary_.size());
+            require(id >= 0 && id < vocabulary_.size(), "{} {}; the vocabulary has {}",
+                    vocabulary_.unit(), id, vocabulary_.size());
         }
     }
 }
@@ -283,6 +309,7 @@ void TranslateTask::write_description(Commit& commit, const std::string& folder)
 }
 
 std::vector<std::string> TranslateTask::description_files() const {
+    if (vocabulary_.tokenizer->kind() == "bpe") return {kConfigName, "vocab.json", "merges.txt"};
     return {kConfigName, kTokenizerName};
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <tapestry/nn/data/length_buckets.h>
+#include <tapestry/nn/data/marked_vocabulary.h>
 #include <tapestry/nn/data/text_pairs.h>
-#include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/train/task.h>
 #include <tapestry/nn/train/translate/translation_scores.h>
@@ -28,13 +28,14 @@ struct TranslateOptions {
 /// cross-attention.
 struct TranslationMap {
     Tensor weights;                    ///< [T, S]
-    std::vector<std::string> written;  ///< T characters, the end's mark included
-    std::vector<std::string> read;     ///< S characters
+    std::vector<std::string> written;  ///< T tokens, the end's mark included
+    std::vector<std::string> read;     ///< S tokens
 };
 
-/// An encoder-decoder, its characters, and, unless it was loaded from a directory, pairs of texts.
+/// An encoder-decoder, its vocabulary, and, unless it was loaded from a directory, pairs of texts.
 ///
-/// The tokens are the characters of both sides, in one vocabulary. The pairs of every tenth
+/// The tokens are the characters of both sides, or byte pairs that are learned from both sides of
+/// the training part, in one vocabulary. The pairs of every tenth
 /// different source, in the order of the file, are held out; of fewer than ten sources the last's.
 /// A batch is sources [B, S], padded at the end, and targets [B, T + 1] with a begin and an end,
 /// padded after it; the decoder reads the first T and predicts the last T. The loss counts these
@@ -42,17 +43,17 @@ struct TranslationMap {
 class TranslateTask final : public Task {
 public:
     /// TaskRow::begin. Throws as read_text_pairs and Transformer do; IoError, with file and line,
-    /// for a side that is longer than the model takes or has a character that it does not know; and
-    /// ValueError if no source can be held out.
+    /// for a side that is longer than the model takes or has a character that it does not know;
+    /// ValueError if no source can be held out, and as train_byte_pairs does.
     static std::unique_ptr<Task> begin(TrainingConfig& config, TaskStart start, Generator& weights);
     /// TaskRow::load.
     static std::unique_ptr<Task> load(const std::filesystem::path& directory);
 
-    /// A model and its characters, without pairs. Throws ValueError for a model without padding.
-    TranslateTask(std::unique_ptr<Transformer> model, MarkedCharacters vocabulary);
+    /// A model and its vocabulary, without pairs. Throws ValueError for a model without padding.
+    TranslateTask(std::unique_ptr<Transformer> model, MarkedVocabulary vocabulary);
 
     const Transformer& transformer() const { return *model_; }            ///< the model
-    const MarkedCharacters& vocabulary() const { return vocabulary_; }    ///< of both sides
+    const MarkedVocabulary& vocabulary() const { return vocabulary_; }    ///< of both sides
     const TransformerConfig& config() const { return model_->config(); }  ///< the model's
 
     using Task::model;
@@ -78,7 +79,7 @@ public:
     std::string amounts() const override;
     std::string shape_text() const override;
     std::string unit() const override { return "pairs"; }
-    std::string_view symbol() const override { return "character"; }
+    std::string_view symbol() const override { return vocabulary_.unit(); }
     std::string_view use() const override { return "translate"; }
     std::vector<ExpectedLoss> expected_losses() const override;
     std::string sample(std::int64_t length, Generator& generator) const override;
@@ -89,7 +90,7 @@ public:
     /// is empty, too long, or has a character that the model does not know.
     std::vector<std::string> translate(const std::vector<std::string>& sources,
                                        const TranslateOptions& options = {}) const;
-    /// Where it looks while it writes this target.
+    /// Where it looks while it writes this target, or as much of it as the model takes.
     TranslationMap align(std::string_view source, std::string_view target) const;
     /// Pairs as a batch. Throws ValueError as translate does, for either side.
     Batch batch_of(const std::vector<TextPair>& pairs) const;
@@ -115,7 +116,8 @@ private:
         std::vector<std::int64_t> validation;  // some of held_out, by length
     };
 
-    void take_examples(const TrainingConfig& config, TextPairs pairs);
+    void take_examples(const TrainingConfig& config, TextPairs pairs,
+                       const std::vector<bool>& is_held_out);
     const Examples& examples() const;
     Example example_of(const TextPair& pair, std::size_t index) const;
     std::vector<Example> examples_of(const TextPairs& pairs) const;
@@ -127,7 +129,7 @@ private:
     const Example& watched() const;
 
     std::unique_ptr<Transformer> model_;
-    MarkedCharacters vocabulary_;
+    MarkedVocabulary vocabulary_;
     std::optional<Examples> examples_;
 };
 

@@ -249,9 +249,9 @@ TranslationScores score_translations(const Texts& hypotheses, const Texts& refer
 
 std::string to_text(const TranslationScores& s, const std::string& of) {
     return fmt::format(
-        "loss {:.4f} nats per character (perplexity {:.3f}) over {} characters of {}\n"
+        "loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}\n"
         "exact match {:.4f} ({} of {}), BLEU {:.2f} ({}), chrF2 {:.2f}, word error rate {:.4f}\n",
-        s.loss, std::exp(s.loss), s.characters, utf8::printable(of),
+        s.loss, s.unit, std::exp(s.loss), s.characters, s.unit, utf8::printable(of),
         static_cast<double>(s.exact) / static_cast<double>(s.pairs), s.exact, s.pairs, s.bleu,
         name_of_value(s.tokens), s.chrf, s.word_errors);
 }
@@ -261,7 +261,7 @@ std::string to_json(const TranslationScores& s) {
     json.object([&] {
         json.member("pairs", s.pairs);
         json.member("exact", s.exact);
-        json.member("characters", s.characters);
+        json.member(s.unit + "s", s.characters);
         json.member("loss", s.loss);
         json.member("perplexity", std::exp(s.loss));
         json.member("bleu", s.bleu);

@@ -26,7 +26,8 @@ struct NamesOf<BleuTokens> {
 struct TranslationScores {
     std::int64_t pairs = 0;                 ///< number of translations
     std::int64_t exact = 0;                 ///< of these: equal to their reference
-    std::int64_t characters = 0;            ///< predicted, the ends included
+    std::int64_t characters = 0;            ///< predicted, or tokens; the ends included
+    std::string unit = "character";         ///< what is predicted: "character" or "token"
     double loss = 0;                        ///< mean cross-entropy of these in nats
     double bleu = 0;                        ///< corpus_bleu
     double chrf = 0;                        ///< corpus_chrf

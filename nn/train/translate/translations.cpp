@@ -76,9 +76,7 @@ std::vector<std::string> TranslateTask::translations(const std::vector<const Ids
             const std::size_t most = config().max_length > 0
                                          ? ids.size()
                                          : std::min(ids.size(), 2 * sources[order[i]]->size() + 50);
-            for (const std::int64_t id : std::span(ids).first(most)) {
-                if (id >= vocabulary_.first) written[order[i]] += vocabulary_.text_of(id);
-            }
+            written[order[i]] = vocabulary_.decode(std::span(ids).first(most));
         }
     }
     return written;
@@ -95,8 +93,9 @@ std::vector<std::string> TranslateTask::translate(const std::vector<std::string>
 
 TranslationMap TranslateTask::align(std::string_view source, std::string_view target) const {
     const NoGradGuard no_grad;
-    const Example one{ids_of(source, "source", 0),
-                      target.empty() ? Ids() : ids_of(target, "target", 1), 0};
+    Example one{ids_of(source, "source", 0), vocabulary_.encode(target, "target"), 0};
+    const auto most = static_cast<std::size_t>(config().max_length - 1);
+    if (config().max_length > 0 && one.target.size() > most) one.target.resize(most);
     const Batch batch = batch_from({&one});
     const Tensor read = slice(batch.targets, 1, 0, batch.targets.size(1) - 1);
     std::vector<DecoderRecord> records;
@@ -139,6 +138,7 @@ TranslationScores TranslateTask::score(const TextPairs& pairs, const TranslateOp
                            std::abs(mean.value()));
     scores.loss = mean.value();
     scores.characters = static_cast<std::int64_t>(mean.count());
+    scores.unit = vocabulary_.unit();
     return scores;
 }
 
@@ -176,7 +176,7 @@ std::string TranslateTask::data_text() const {
         "{}: {}, {} in the vocabulary of both sides; training on {}, validating on {} with other "
         "sources",
         utf8::printable(e.config.text), pluralize(std::ssize(e.pairs), "pair"),
-        pluralize(vocabulary_.characters.vocab_size(), "character"), e.train.size(),
+        pluralize(vocabulary_.tokenizer->vocab_size(), vocabulary_.unit()), e.train.size(),
         e.validation.size());
 }
 
@@ -187,15 +187,16 @@ std::string TranslateTask::amounts() const {
 
 std::string TranslateTask::shape_text() const {
     const TransformerConfig& c = config();
-    const std::string most =
-        c.max_length == 0 ? "" : fmt::format(", texts of up to {} characters", c.max_length);
+    const std::string most = c.max_length == 0 ? ""
+                                               : fmt::format(", texts of up to {} {}s",
+                                                             c.max_length, vocabulary_.unit());
     return fmt::format("{} + {} layers, {}, dim {}{}", c.layers, c.layers,
                        pluralize(c.heads, "head"), c.dim, most);
 }
 
 std::vector<ExpectedLoss> TranslateTask::expected_losses() const {
     const auto choices = static_cast<std::size_t>(vocabulary_.size());
-    std::vector<double> share(choices, 1);  // Laplace's: no character is impossible
+    std::vector<double> share(choices, 1);  // Laplace's: nothing is impossible
     double total = static_cast<double>(choices);
     for (const Example& one : examples().train) {
         for (const std::int64_t id : one.target) ++share[static_cast<std::size_t>(id)];
@@ -213,12 +214,12 @@ std::vector<ExpectedLoss> TranslateTask::expected_losses() const {
         add(vocabulary_.end);
     }
     return {{"guessing", std::log(static_cast<double>(choices)),
-             fmt::format("Every one of the {} characters and marks is as likely as any other: "
-                         "ln({}).",
-                         choices, choices)},
-            {"counting characters", loss / count,
-             "Knows how often each character occurs in the targets of the training part, and does "
-             "not read the source."}};
+             fmt::format("Every one of the {} {}s and marks is as likely as any other: ln({}).",
+                         choices, vocabulary_.unit(), choices)},
+            {fmt::format("counting {}s", vocabulary_.unit()), loss / count,
+             fmt::format("Knows how often each {} occurs in the targets of the training part, and "
+                         "does not read the source.",
+                         vocabulary_.unit())}};
 }
 
 std::string TranslateTask::sample(std::int64_t, Generator&) const {
