@@ -107,11 +107,12 @@ void check_is_model(const fs::path& directory) {
         fail<IoError>("{}: not a model, but {}; a model is a directory with {} and {}",
                       shown(directory), kind.empty() ? "a file" : kind, kConfigName, kWeightsName);
     }
-    require<IoError>(fs::exists(directory / kConfigName, ignored) ||
-                         !fs::exists(directory / "adapter_config.json", ignored),
-                     "{}: an adapter (adapter_config.json), which needs its base model; in Python, "
-                     "peft's model.merge_and_unload().save_pretrained(DIR) writes both as one",
-                     shown(directory));
+    require<IoError>(
+        fs::exists(directory / kConfigName, ignored) ||
+            !fs::exists(directory / "adapter_config.json", ignored),
+        "{0}: an adapter (adapter_config.json), which needs its base model: `tapestry merge "
+        "--model BASE --adapter {0} --out DIR` writes both as one",
+        shown(directory));
 }
 
 void check_weights_exist(const SavedFiles& files) {

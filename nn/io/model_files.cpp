@@ -4,6 +4,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
@@ -25,6 +26,8 @@
 
 namespace tapestry {
 namespace {
+
+constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
 
 namespace fs = std::filesystem;
 
@@ -255,12 +258,21 @@ void load_weights(const SavedFiles& files, const Module& model) {
 
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
                      const std::vector<StoredParameter>& parameters) {
+    std::size_t unused = 0;  // bytes of tensors that have been copied
     for (const StoredParameter& one : parameters) {
+        if (unused >= kReleasedAtOnce) {
+            release_cached_memory();  // never twice the weights: the model's are not there before
+            unused = 0;
+        }
         const auto found = stored.find(one.name);
         require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, one.name);
         fill_parameter(file, one, found->second);
+        // A narrow tensor was widened on the way.
+        const bool widens = found->second.dtype() != one.parameter.dtype();
+        unused += found->second.bytes() + (widens ? one.parameter.bytes() : 0);
         stored.erase(found);
     }
+    if (unused >= kReleasedAtOnce) release_cached_memory();
 }
 
 void fill_parameter(const std::string& file, const StoredParameter& one, const Tensor& stored) {

@@ -1,5 +1,6 @@
 #include <tapestry/nn/io/peft.h>
 
+#include <tapestry/core/checksum.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
@@ -19,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -30,6 +32,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPeftPrefix = "base_model.model.";
 constexpr const char* kLoraA = ".lora_A.weight";
 constexpr const char* kLoraB = ".lora_B.weight";
+constexpr const char* kBaseHash = "base_xxh3_128";  // in the metadata
 
 // ---- names
 
@@ -237,11 +240,37 @@ Tensor take_tensor(const std::string& file, std::map<std::string, Tensor>& store
     return tensor;
 }
 
+// The weights that an adapter was trained on. Of other numbers than f32 the bits differ anyway.
+void check_same_base(const std::string& file, const std::map<std::string, std::string>& metadata,
+                     const LanguageModel& model) {
+    const auto then = metadata.find(kBaseHash);
+    if (then == metadata.end() || model.parameters().front().dtype() != DType::f32) return;
+    const std::string now = base_hash(model);
+    require<IoError>(then->second == now,
+                     "{}: the adapter was trained on other weights than the model has (checksum "
+                     "{}, here {}): is this its base model, and unchanged?",
+                     file, utf8::printable(then->second), now);
+}
+
 }  // namespace
+
+std::string base_hash(const LanguageModel& model) {
+    Checksum sum;
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        sum.add(name);
+        const Tensor whole = dense(parameter);
+        visit_dtype(whole.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            sum.add(
+                std::as_bytes(std::span(whole.data<T>(), static_cast<std::size_t>(whole.numel()))));
+        });
+    }
+    return sum.hex();
+}
 
 void write_adapter(Commit& commit, const std::string& folder, const Module& model,
                    const ModelConfig& config, const NamedTensors& weights,
-                   const std::string& base) {
+                   const AdapterBase& base) {
     const auto updates = lora_updates(model);
     const auto has_name = [&](const auto& one) {
         return their_path(config, one.first).has_value();
@@ -267,11 +296,13 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
         return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
     };
     const std::string text =
-        adapter_config_json(config, updates.front().second->config(), targets, base);
+        adapter_config_json(config, updates.front().second->config(), targets, base.name);
+    std::map<std::string, std::string> metadata{{"format", "pt"}};
+    if (!base.hash.empty()) metadata[kBaseHash] = base.hash;
     commit.write(in_folder(kAdapterConfigName), text_file(kAdapterConfigName, text).write);
     commit.write(in_folder(kAdapterWeightsName),
-                 [tensors](const fs::path& path, const WriteOptions& options) {
-                     return write_safetensors(path, tensors, {{"format", "pt"}}, options);
+                 [tensors, metadata](const fs::path& path, const WriteOptions& options) {
+                     return write_safetensors(path, tensors, metadata, options);
                  });
 }
 
@@ -280,7 +311,8 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     const fs::path path = directory / kAdapterWeightsName;
     const std::string file = path.string();
     std::map<std::string, Tensor> stored;
-    for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
+    const SafetensorsFile read = read_safetensors(path);
+    for (const auto& [name, tensor] : read.tensors) stored.emplace(name, tensor);
     require(lora_updates(model).empty(), "{}: the model has updates already", file);
     const ModelConfig kind = model.model_config();
     std::size_t count = 0;
@@ -300,6 +332,7 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
                      "{}: tensor \"{}\" belongs to no matrix of the model that can have an update",
                      file, stored.empty() ? "" : utf8::printable(stored.begin()->first));
     require<IoError>(!found.empty(), "{}: has no updates", file);
+    check_same_base(file, read.metadata, model);
     for (const auto& one : found) {  // before the model changes
         const LoraSite& site = std::get<0>(one);
         check_low_rank(config, site.layer->weight.size(1), site.rows);

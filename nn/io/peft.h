@@ -17,11 +17,22 @@
 
 namespace tapestry {
 
-/// Writes both files into a folder of a commit ("" for none). `weights` are the model's, or a copy;
-/// `base` is where its other parameters came from, for PEFT. Does nothing for a model without
-/// updates, or with one of a module that Hugging Face's model of the family does not have.
+/// Where the parameters of a model that are not updates came from.
+struct AdapterBase {
+    std::string name = {};  ///< a directory, for PEFT
+    std::string hash = {};  ///< base_hash() of the model in it; empty: not known
+};
+
+/// XXH3 of the names and bits of a model's parameters, by which an adapter knows its base. The
+/// model is as load_model() returns it.
+std::string base_hash(const LanguageModel& model);
+
+/// Writes both files into a folder of a commit ("" for none). `weights` are the model's, or a copy.
+/// The base's hash is in the metadata of adapter_model.safetensors, which PEFT does not read. Does
+/// nothing for a model without updates, or with one of a module that Hugging Face's model of the
+/// family does not have.
 void write_adapter(Commit& commit, const std::string& folder, const Module& model,
-                   const ModelConfig& config, const NamedTensors& weights, const std::string& base);
+                   const ModelConfig& config, const NamedTensors& weights, const AdapterBase& base);
 
 /// Adds the updates of a directory to a model, and freezes its own parameters. Numbers of 16 bits
 /// become f32. Returns how many there are.
@@ -30,8 +41,8 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
 /// that changes what it computes and is not known here, by name (use_dora, rank_pattern,
 /// modules_to_save, bias, ...), and initial values that change the base's weights (PiSSA, OLoRA,
 /// CorDA, LoftQ); a tensor that belongs to no matrix of the model, lacks its partner, or has
-/// another shape than the rank and the matrix require, as those of another base have; as
-/// read_safetensors does.
+/// another shape than the rank and the matrix require, as those of another base have; a hash of the
+/// base that is not that of the model, if its numbers are f32; as read_safetensors does.
 std::size_t load_adapter(const std::filesystem::path& directory, LanguageModel& model);
 
 }  // namespace tapestry

@@ -247,7 +247,7 @@ double CheckpointWriter::write(const Job& job) {
     const NamedTensors own = snapshot_.weights();
     const NamedTensors weights = merged_weights(session_.module(), own);
     write_adapter(commit, kAdapterFolder, session_.module(), session_.task().model_config(), own,
-                  session_.config().start);
+                  {.name = session_.config().start, .hash = session_.config().start_hash});
     write_weights(commit, "", session_.config().model_config(), weights);
     if (job.contents.best) write_best(commit, weights);
     if (job.contents.state) write_state(commit, job);

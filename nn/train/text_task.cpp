@@ -8,6 +8,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/train/chat/chat_task.h>
 #include <tapestry/nn/train/recipe.h>
@@ -61,6 +62,16 @@ LoadedModel load_start(const std::string& directory) {
     return start;
 }
 
+// An adapter and the states of its run belong to one base.
+void check_base(TrainingConfig& config, const LanguageModel& model) {
+    const std::string now = base_hash(model);
+    require(config.start_hash.empty() || config.start_hash == now,
+            "{}: the model has other weights than when the run began (checksum {}, then {}), and "
+            "its adapter belongs to those; restore the model, or begin a new run",
+            config.start, now, config.start_hash);
+    config.start_hash = now;
+}
+
 void check_sequences(const Tensor& ids, const CommonSettings& config) {
     require(ids.rank() == 2, "sequences of shape {}", ids.shape());
     require(ids.size(1) <= config.context, "{} tokens in a sequence; the model looks at {}",
@@ -69,6 +80,8 @@ void check_sequences(const Tensor& ids, const CommonSettings& config) {
         require(id >= 0 && id < config.vocab, "token {}; the vocabulary has {}", id, config.vocab);
     }
 }
+
+constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
 
 template <class T>
 std::shared_ptr<T> borrowed(T* object) {
@@ -86,12 +99,13 @@ void check_ids_of_batch(const Batch& batch, const ModelConfig& config) {
 
 // ---- made ---------------------------------------------------------------------------------------
 
-LoadedModel TextTask::given_start(const TrainingConfig& config, TaskStart& start) {
+LoadedModel TextTask::given_start(TrainingConfig& config, TaskStart& start) {
     if (start.tokenizer) return {nullptr, std::move(start.tokenizer)};
     if (!start.directory.empty()) {
         return {nullptr, load_tokenizer(start.directory), load_text_conventions(start.directory)};
     }
     LoadedModel loaded = load_start(config.start);
+    if (loaded.model && config.lora > 0) check_base(config, *loaded.model);
     if (start.is_continued) loaded.model.reset();
     return loaded;
 }
@@ -118,9 +132,18 @@ std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,
     }
     const SkipDrawing skip;
     std::unique_ptr<LanguageModel> model = make_model(config, generator);
-    copy_parameters(*start, *model);
+    NamedTensors values = saved_tensors(*start);
     start.reset();
-    release_cached_memory();  // blocks of its weights, which a step may have no use for
+    const NamedTensors places = saved_tensors(*model);
+    std::size_t unused = 0;  // bytes of values that have been copied
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        Tensor(places[i].second).copy_(values[i].second);
+        values[i].second = Tensor();
+        unused += places[i].second.bytes();
+        if (unused < kReleasedAtOnce && i + 1 < places.size()) continue;
+        release_cached_memory();  // never twice the weights: the model's own are not there before
+        unused = 0;
+    }
     return model;
 }
 

@@ -109,8 +109,9 @@ protected:
     /// The ids of sentence() and the one that follows.
     virtual std::vector<std::int64_t> sentence_ids() const;
 
-    /// The model to begin with and its tokenizer, either of which may be missing.
-    static LoadedModel given_start(const TrainingConfig& config, TaskStart& start);
+    /// The model to begin with and its tokenizer, either of which may be missing. Throws ValueError
+    /// if a run with LoRA began with another one.
+    static LoadedModel given_start(TrainingConfig& config, TaskStart& start);
     /// Sets the sizes that follow from the vocabulary or from the model to begin with.
     static void complete(TrainingConfig& config, const LanguageModel* start, std::int64_t vocab);
     /// A new model also for known weights: its dropout follows the seed of this run.

@@ -63,6 +63,9 @@ struct TrainingConfig {
     double test_fraction = 0;
     std::string start =
         {};  ///< directory of a model whose weights it begins with; empty: random ones
+    /// base_hash() (nn/io/peft.h) of the model in `start` when a run with LoRA began; empty: not
+    /// known. Set by the run.
+    std::string start_hash = {};
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
     GPTConfig model = {};
     /// A model of another kind (nn/models/model_registry.h), which is trained instead; empty: a
@@ -171,6 +174,8 @@ struct FieldsOf<TrainingConfig> {
               {.low = 0, .high = 0.1});
         field("start", &C::start, "Start from this model's weights instead of random ones",
               {.option = "--model"});
+        field("start_hash", &C::start_hash, "Checksum of that model's weights, with --lora",
+              {.optional = true, .in_command = false});
         field("sequence", &C::sequence,
               "Tokens per training sequence, at most the model's context; 0: all of it; with "
               "--model, --context is the same",

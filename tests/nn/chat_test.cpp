@@ -335,6 +335,16 @@ TEST_CASE("chat: interrupted, resumed, rewound and by several processes, the sam
            slurp(whole.out / "model.safetensors")));
 }
 
+TEST_CASE("chat: what a process says that it has computed are examples, not tokens") {
+    const ChatPlace place;
+    Session session(place.chat_config());
+    session.take_step();
+    session.take_step();
+    CHECK_EQ(session.accounts()[0].tokens, 2 * 4);
+    CHECK(processes_text(session.accounts(), session.task().unit()).find(", 8 examples, ") !=
+          std::string::npos);
+}
+
 TEST_CASE("chat: what a run refuses") {
     const ChatPlace place;
     const auto refused = [&](const std::function<void(TrainingConfig&)>& change,

@@ -357,6 +357,37 @@ TEST_CASE("LoRA: an earlier step can be rewound to") {
            slurp(place.scratch / "third" / "model.safetensors")));
 }
 
+TEST_CASE("LoRA: a base that has changed since is noticed, by rewind and by an adapter") {
+    const LoraPlace place;
+    train_shared(place, place.lora_config(), {.last = 5});
+    const LoadedModel base = load_model(place.base);
+    const std::string then = base_hash(*base.model);
+    const auto step_of_run = [&] {
+        const RunHistory history(place.out);
+        CHECK(history.config_of(0).start_hash == then);
+        return Replayer(history).session_before(1)->steps();
+    };
+    CHECK(step_of_run() == 0);
+    LoadedModel changed = load_model(place.base);
+    Tensor(changed.model->named_parameters().front().second).mutable_data<float>()[0] += 1;
+    save_model(place.base, *changed.model, *changed.tokenizer);
+    const std::string now = base_hash(*changed.model);
+    CHECK(now != then);
+    check_message<IoError>(
+        [&] { load_adapter(place.out / "adapter", *changed.model); },
+        fmt::format("adapter_model.safetensors: the adapter was trained on other weights than the "
+                    "model has (checksum {}, here {})",
+                    then, now));
+    check_message<ValueError>(
+        step_of_run,
+        fmt::format("the model has other weights than when the run began (checksum {}, then {})",
+                    now, then));
+    save_model(place.base, *base.model, *base.tokenizer);
+    CHECK(step_of_run() == 0);
+    LoadedModel again = load_model(place.base);
+    CHECK(load_adapter(place.out / "adapter", *again.model) == 4);
+}
+
 TEST_CASE("LoRA: an adapter that is in the way is refused before the first step") {
     const LoraPlace place;
     fs::create_directories(place.out / "adapter");
@@ -418,7 +449,8 @@ TEST_CASE("LoRA: GPT-NeoX's rows for queries, keys and values come head by head 
     b.copy_(to(tensor(rows, {12, 1}), DType::f32));
     fs::create_directories(place.out);
     Commit commit(place.out);
-    write_adapter(commit, "adapter", model, model.model_config(), model.state_dict(), "base");
+    write_adapter(commit, "adapter", model, model.model_config(), model.state_dict(),
+                  {.name = "base"});
     commit.finish();
     for (const auto& [name, tensor] :
          read_safetensors(place.out / "adapter" / kAdapterWeightsName).tensors) {
