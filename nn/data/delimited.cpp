@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <system_error>
 
 namespace tapestry {
 
@@ -37,6 +38,8 @@ bool begins_with_names(const std::filesystem::path& file,
                        std::initializer_list<std::string_view> names) {
     const bool has_tabs = file.extension() == ".tsv";
     if (!has_tabs && !is_json_lines(file)) return false;
+    std::error_code ignored;  // a pipe would wait, a device never end
+    if (!std::filesystem::is_regular_file(file, ignored)) return false;
     std::ifstream from(file, std::ios::binary);
     std::string line;
     if (!std::getline(from, line)) return false;

@@ -28,7 +28,10 @@ struct Call {
     bool slow = false;         ///< takes more than ten milliseconds on a run
 };
 
+/// All of them: one bit of Archive::readers each, so at most 32, and new ones at the end.
 std::span<const Call> readers();
+/// Those of examples, and of models of any task: the last of readers().
+std::span<const Call> example_readers();
 /// Archive::readers of those that are not slow.
 std::uint32_t quick_readers();
 /// The first does nothing.

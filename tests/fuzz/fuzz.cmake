@@ -1,7 +1,7 @@
 # The fuzzer whose input is a directory. Every build replays its corpus as a test; .ci/long directories
 # builds the fuzzer itself.
 option(TAPESTRY_FUZZ "Instrument the library for directory_fuzzer (clang, with TAPESTRY_SANITIZE)" OFF)
-set(fuzz_sources archive.cpp confine.cpp mutate.cpp mutate_text.cpp no_measurement.cpp readers.cpp repair.cpp
+set(fuzz_sources archive.cpp confine.cpp example_readers.cpp mutate.cpp mutate_text.cpp no_measurement.cpp readers.cpp repair.cpp
                  run_archive.cpp world.cpp writers.cpp)
 list(TRANSFORM fuzz_sources PREPEND fuzz/)
 set(fuzz_libraries fmt::fmt tapestry_build_flags tapestry_test_build)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kStage = "0123456789abcdef";
 
-constexpr std::array<std::string_view, 28> kNames{".saving-notes",
+constexpr std::array<std::string_view, 39> kNames{".saving-notes",
                                                   ".saving-0123456789abcdef-notes",
                                                   ".tapestry-notes.tmp",
                                                   "checkpoints/notes.txt",
@@ -42,6 +42,17 @@ constexpr std::array<std::string_view, 28> kNames{".saving-notes",
                                                   "rewind/step-00000002.safetensors",
                                                   "best/model.safetensors",
                                                   ".lock",
+                                                  "pairs.tsv",
+                                                  "labels.csv",
+                                                  "questions.jsonl",
+                                                  "table.csv",
+                                                  "chat.jsonl",
+                                                  "chat_template.jinja",
+                                                  "images.csv",
+                                                  "images/a/1.pgm",
+                                                  "array.npy",
+                                                  "adapter/adapter_config.json",
+                                                  "adapter/adapter_model.safetensors",
                                                   "notes.txt"};
 
 constexpr std::array<std::string_view, 8> kTargets{"../outside/private/notes.txt",
@@ -127,8 +138,8 @@ void link_folder(Archive& archive, Chance& chance) {
 
 void change_run(Archive& archive, Chance& chance) {
     switch (chance.below(5)) {
-        case 0: archive.readers ^= 1U << chance.below(24); break;
-        case 4: archive.readers = 1U << chance.below(24) | 1U << chance.below(24); break;
+        case 0: archive.readers ^= 1U << chance.below(32); break;
+        case 4: archive.readers = 1U << chance.below(32) | 1U << chance.below(32); break;
         case 1: archive.step = static_cast<std::uint32_t>(chance.below(12)); break;
         case 2: archive.writer = 0; break;
         default: archive.writer = static_cast<std::uint32_t>(chance.below(24));

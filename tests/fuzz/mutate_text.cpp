@@ -249,7 +249,9 @@ std::string mutate_safetensors(std::string file, Chance& chance) {
 
 std::string mutate_contents(std::string_view name, std::string contents, Chance& chance) {
     if (name.ends_with(".safetensors")) return mutate_safetensors(std::move(contents), chance);
-    if (!name.ends_with(".bin") && !contents.empty() && !chance.one_in(10)) {
+    const bool is_binary = name.ends_with(".bin") || name.ends_with(".npy") ||
+                           name.ends_with(".npz") || name.ends_with("ubyte");
+    if (!is_binary && !contents.empty() && !chance.one_in(10)) {
         return mutate_json(std::move(contents), chance);
     }
     if (contents.empty()) return std::string(chance.below(20), 'x');

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace tapestry::fuzz {
 namespace {
@@ -213,12 +214,20 @@ constexpr std::array<Call, 23> kReaders{
 
 }  // namespace
 
-std::span<const Call> readers() { return kReaders; }
+std::span<const Call> readers() {
+    static const std::vector<Call> all = [] {
+        std::vector<Call> calls(kReaders.begin(), kReaders.end());
+        calls.insert(calls.end(), example_readers().begin(), example_readers().end());
+        require(calls.size() <= 32, "readers: {} calls for 32 bits", calls.size());
+        return calls;
+    }();
+    return all;
+}
 
 std::uint32_t quick_readers() {
     std::uint32_t mask = 0;
-    for (std::size_t i = 0; i < kReaders.size(); ++i) {
-        if (!kReaders[i].slow) mask |= std::uint32_t{1} << i;
+    for (std::size_t i = 0; i < readers().size(); ++i) {
+        if (!readers()[i].slow) mask |= std::uint32_t{1} << i;
     }
     return mask;
 }

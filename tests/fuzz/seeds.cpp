@@ -1,11 +1,19 @@
+#include <tapestry/core/create.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
+#include <tapestry/core/file.h>
+#include <tapestry/nn/data/chat_template.h>
+#include <tapestry/nn/data/npy.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/train/begin_run.h>
+#include <tapestry/nn/train/task.h>
 #include <tapestry/tests/fuzz/calls.h>
 #include <tapestry/tests/fuzz/repair.h>
 #include <tapestry/tests/fuzz/seeds.h>
@@ -77,7 +85,7 @@ void save_byte_pairs(bool exported) {
 }
 
 void save_transformer() {
-    const MarkedCharacters vocabulary{CharTokenizer::from_text("the cat")};
+    const MarkedVocabulary vocabulary{CharTokenizer::from_text("the cat")};
     save_model(kD, Transformer(small_transformer(vocabulary.size())), vocabulary);
 }
 
@@ -173,6 +181,91 @@ void add_data(Maker& maker) {
     maker.add_written("tokenize --out");
 }
 
+// Examples of a task, and a model that is to learn them.
+void save_untrained(const TrainingConfig& given) {
+    TrainingConfig config = given;
+    Generator weights(1);
+    save_task(kD, *begin_task(config, {}, weights));
+}
+
+void add_task(Maker& maker, const std::string& task, const std::string& file,
+              const std::string& examples, const ModelConfig& model) {
+    maker.add("task-" + task, [&] {
+        write_file_atomically("D/" + file, examples);
+        TrainingConfig config{.task = task, .text = "D/" + file};
+        config.batch = 2;
+        config.set_model(model);
+        save_untrained(config);
+    });
+}
+
+std::string repeated(const std::string& some, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += some;
+    return all;
+}
+
+void add_tasks(Maker& maker) {
+    add_task(maker, "translate", "pairs.tsv", "source\ttarget\ncat\tkatze\na mat\tmatte\n",
+             small_transformer(0));
+    add_task(maker, "classify", "labels.csv",
+             "label,text\n" + repeated("b,\"a, mat\"\na,the cat\n", 2),
+             BagConfig{.buckets = 8, .dim = 2});
+    add_task(maker, "answer", "questions.tsv",
+             "passage\tquestion\tanswer\nthe cat sat\twho sat\tthe cat\na hat\twhat\that\n",
+             SpanConfig{.max_length = 40, .dim = 2, .heads = 1, .layers = 1, .pieces = 257});
+    add_task(maker, "table", "table.csv", "x,kind,y\n" + repeated("1,a,no\n2.5,b,yes\n", 10),
+             TableConfig{.target = "y", .dim = 2});
+    add_task(maker, "image", "images.csv",
+             "label,p,p,p,p\n" + repeated("a,0,1,2,3\nb,9,8,7,6\n", 2),
+             VisionTransformerConfig{.dim = 4, .heads = 1, .layers = 1});
+    maker.add("task-mask", [] {
+        save_untrained({.task = "mask",
+                        .text = kText,
+                        .other_model = MaskedLanguageModelConfig{
+                            .max_length = 8, .dim = 4, .heads = 1, .layers = 1}});
+    });
+}
+
+// Files that are read, but no task's model.
+void add_files(Maker& maker) {
+    maker.add("conversations", [] {
+        write_file_atomically("D/chat.jsonl",
+                              R"({"messages": [{"role": "user", "content": "2+2?"}, )"
+                              R"({"role": "assistant", "content": "4"}]})"
+                              "\n"
+                              R"({"prompt": "2 + 2 =", "completion": " 4"})"
+                              "\n");
+        write_file_atomically("D/chat_template.jinja",
+                              jinja_of({.style = ChatStyle::chatml, .system = "hello"}));
+    });
+    maker.add("arrays", [] {
+        write_npy("D/array.npy", tensor<float>({1, 2, 3, 4}, {4, 1}));
+        write_npz("D/array.npz", {{"x", tensor<std::int64_t>({1, 2})}, {"y", ones({2, 2})}});
+    });
+    maker.add("images", [] {
+        make_directories("D/images/a");
+        make_directories("D/images/b");
+        write_file_atomically("D/images/a/1.pgm", "P2\n2 2\n255\n0 1 2 3\n");
+        write_file_atomically("D/images/b/1.pgm", "P5\n2 2\n255\nabcd");
+        const std::string images(
+            "\0\0\x8\x3\0\0\0\x2\0\0\0\x1\0\0\0\x2"
+            "abcd",
+            20);
+        const std::string labels("\0\0\x8\x1\0\0\0\x2\x5\x7", 10);
+        write_file_atomically("D/images-idx3-ubyte", images);
+        write_file_atomically("D/labels-idx1-ubyte", labels);
+    });
+    maker.add("adapter", [] {
+        GPT model(small_gpt(6));
+        add_lora(model, {.update = {.rank = 1}});
+        Commit commit("D");
+        write_adapter(commit, "adapter", model, model.model_config(), saved_tensors(model),
+                      {.name = "base"});
+        commit.finish();
+    });
+}
+
 void add_runs(Maker& maker) {
     maker.add("run-of-muon", [] {
         TrainingConfig config = steps(4);
@@ -198,6 +291,8 @@ std::vector<Seed> good_seeds(const World& world) {
     Maker maker(world);
     add_models(maker);
     add_data(maker);
+    add_tasks(maker);
+    add_files(maker);
     add_runs(maker);
     return maker.take();
 }
