@@ -106,6 +106,7 @@ public:
     /// Forgets who was in the last story.
     void begin_story() {
         cast_.clear();
+        summary_.clear();
         mention_ = verb_ = adjective_ = {};
         dependencies_before_ = stories_.dependencies.size();
         before_ = stories_.text.size();
@@ -116,11 +117,15 @@ public:
 
     void end_story() {
         while (stories_.text.back() == ' ') stories_.text.pop_back();
+        if (!summary_.empty()) {
+            stories_.summaries.push_back({begin_, stories_.text.size(), summary_});
+        }
         stories_.text += '\n';
     }
 
     /// Takes all of the story back.
     void undo_story() {
+        if (!summary_.empty()) stories_.summaries.pop_back();
         stories_.text.resize(before_);
         stories_.references.resize(references_before_);
         stories_.dependencies.resize(dependencies_before_);
@@ -132,6 +137,8 @@ public:
     void cast(std::string_view part, std::string_view noun) { cast_[part] = {std::string(noun)}; }
 
     void tell(std::string_view text);
+    /// Tells the summary of the story so far, which is no part of the text.
+    void summarise(std::string_view summary);
 
     const Stories& stories() const { return stories_; }
 
@@ -158,6 +165,7 @@ private:
     std::map<std::string_view, Entity> cast_;  ///< The keys lie in the grammar, which is static.
     std::size_t before_ = 0, references_before_ = 0, dependencies_before_ = 0;  ///< This story.
     std::size_t begin_ = 0;
+    std::string summary_;                              ///< Of this story, if it has one.
     Range mention_ = {}, verb_ = {}, adjective_ = {};  ///< The latest; an end of 0: none waits.
 };
 
@@ -184,6 +192,17 @@ void Teller::tell(std::string_view text) {
             put(text[i]);
         }
     }
+}
+
+void Teller::summarise(std::string_view summary) {
+    const std::size_t text = stories_.text.size(), references = stories_.references.size(),
+                      dependencies = stories_.dependencies.size();
+    stories_.text += ' ';
+    tell(summary);
+    summary_ = stories_.text.substr(text + 1);
+    stories_.text.resize(text);
+    stories_.references.resize(references);
+    stories_.dependencies.resize(dependencies);
 }
 
 void Teller::tell_rule(std::string_view rule) {
@@ -308,7 +327,9 @@ void tell_story(Teller& teller, Random& random) {
 
     const std::size_t sort = random.below(20);
     if (sort < 10) {
-        teller.tell(random.pick(kPlots));
+        const Plot& plot = random.pick(kPlots);
+        teller.tell(plot.text);
+        teller.summarise(plot.summary);
     } else if (sort < 17) {
         teller.tell("@intro @day ");
         const Schema& scene = random.pick(kThings);

@@ -33,10 +33,17 @@ struct Dependency {
     std::size_t begin, end, earlier_begin, earlier_end;
 };
 
+/// A story, as a half-open byte range in the text, and what happens in it in one sentence.
+struct Summary {
+    std::size_t begin, end;
+    std::string text;
+};
+
 struct Stories {
     std::string text;                   ///< ASCII; a blank line between stories, one newline last.
     std::vector<Reference> references;  ///< One for every pronoun of the third person, in order.
     std::vector<Dependency> dependencies;  ///< As they were written.
+    std::vector<Summary> summaries;        ///< Of the stories with a plot, about half of them.
 };
 
 /// Whole stories, no two the same, until the text has at least `bytes` bytes. The same seed gives

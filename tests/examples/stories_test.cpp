@@ -158,6 +158,46 @@ TEST_CASE("stories: every pronoun has an antecedent that agrees with it") {
     CHECK(next == references.end());
 }
 
+TEST_CASE("stories: a summary is one sentence of names and nouns that its story has") {
+    const Stories stories = write_stories(7, 600000);
+    CHECK(stories.summaries.size() > 900);
+    const std::string_view own =
+        "a an and at away back be bed birthday both bike brought but could did drew eyes fell fast "
+        "for found friend from garden gave got grew had half happy her him his home in into is it "
+        "learned little looked lost made new of off old on one only or out played pulled put race "
+        "rain read ride saw scared school shared showed shy sick slow so sorry strong sun the them "
+        "that then they to told too took tree until wall wanted was water watched were who wind "
+        "with "
+        "won woods ate broke fly getting higher hid hot night went";
+    std::set<std::string> kinds;
+    std::size_t last = 0;
+    for (const auto& summary : stories.summaries) {
+        CHECK(summary.begin >= last);
+        last = summary.end;
+        const std::string story = stories.text.substr(summary.begin, summary.end - summary.begin);
+        CHECK(stories.text.substr(summary.end, 1) == "\n");
+        CHECK(summary.text.back() == '.');
+        CHECK(summary.text.find('.') == summary.text.size() - 1);
+        CHECK(summary.text.find("  ") == std::string::npos);
+        std::string word, kind;
+        for (const char c : summary.text) {
+            if (is_letter(c)) {
+                word += c;
+                continue;
+            }
+            if (word.empty()) continue;
+            const bool is_own = listed(own, lower(word));
+            kind += is_own ? word + " " : "";
+            CAPTURE(summary.text);
+            CAPTURE(word);
+            CHECK((is_own || lower(story).find(lower(word)) != std::string::npos));
+            word.clear();
+        }
+        kinds.insert(kind);
+    }
+    CHECK(kinds.size() >= 29);  // every plot has its own
+}
+
 TEST_CASE("stories: verbs know their subject and object, nouns their adjective") {
     const std::string& text = megabyte().text;
     std::map<Relation, int> count;
