@@ -278,6 +278,10 @@ TEST_CASE("modules: a form of attention by name is saved with the model") {
     config.form = "shrink";
     test::check_throws<ValueError>(
         [&] { GPT(config, g); },
+        "GPT: no form of attention is called 'shrink'; there are window:W, strided:S, linear, "
+        "performer:M, linformer:K, softmax, shrunk");
+    test::check_throws<ValueError>(
+        [] { attention_form("shrink"); },
         "attention: no form 'shrink' is registered; there are softmax, shrunk");
     test::check_throws<ValueError>(
         [] { register_attention_form("shrunk", [] { return std::make_unique<Shrunk>(); }); },
