@@ -65,7 +65,7 @@ const NamedForm* find_form(std::string_view name) {
     return found == kForms.end() ? nullptr : &*found;
 }
 
-// After the colon; nullopt if that is no number from 1 to kLargest.
+// After the colon; nullopt unless it is a number from 1 to kLargest.
 std::optional<std::int64_t> number_of(std::string_view name) {
     const std::string_view digits = name.substr(std::min(name.size(), base_of(name).size() + 1));
     std::int64_t number = 0;

@@ -41,8 +41,8 @@ struct AttentionFormUse {
 AttentionFormFactory attention_form(const std::string& name, const AttentionFormUse& use,
                                     Generator& generator);
 
-/// Numbers that a form keeps in one attention module, parameters and buffers; 0 for any text that
-/// is no name.
+/// Numbers that a form keeps in one attention module, parameters and buffers; 0 for any other
+/// text.
 double attention_form_numbers(std::string_view name, double length, double head_dim);
 
 }  // namespace tapestry

@@ -97,8 +97,7 @@ MaskedLanguageModel::MaskedLanguageModel(const MaskedLanguageModelConfig& config
 void MaskedLanguageModel::initialise(Generator& generator) {
     for (auto& [name, parameter] : named_parameters()) {
         if (name.ends_with(".bias")) parameter.fill_(0);
-        // The norms' weights, of rank 1, stay 1; a form's parameters have initial values of their
-        // own.
+        // The norms' weights, of rank 1, stay 1; a form of attention has initialised its own.
         if (parameter.rank() != 2 || name.find(".form.") != name.npos) continue;
         parameter.copy_(normal(parameter.shape(), 0, config_.deviation, generator));
     }

@@ -101,8 +101,7 @@ VisionTransformer::VisionTransformer(const VisionTransformerConfig& config, Gene
 void VisionTransformer::initialise(Generator& generator) {
     for (auto& [name, parameter] : named_parameters()) {
         if (name.ends_with(".bias")) parameter.fill_(0);
-        // The norms' weights, of rank 1, stay 1; a form's parameters have initial values of their
-        // own.
+        // The norms' weights, of rank 1, stay 1; a form of attention has initialised its own.
         if (parameter.rank() != 2 || name.find(".form.") != name.npos) continue;
         const auto sizes = static_cast<double>(parameter.size(0) + parameter.size(1));
         const double bound = std::sqrt(6 / sizes);  // Glorot and Bengio 2010

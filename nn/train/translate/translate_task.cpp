@@ -61,7 +61,7 @@ MarkedVocabulary characters_of(const TextPairs& pairs) {
     return CharTokenizer::from_text(all);
 }
 
-// Byte pairs of what is learned, on both sides, as MarkedVocabulary::encode reads it.
+// Byte pairs of both sides of the training part, as MarkedVocabulary::encode reads them.
 MarkedVocabulary pieces_of(const TextPairs& pairs, const std::vector<bool>& held_out,
                            std::int64_t most) {
     WordCounts words;
