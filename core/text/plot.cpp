@@ -129,6 +129,9 @@ void check(const Plot& plot) {
         require<ValueError>(s.x.size() == s.y.size() && !s.x.empty(),
                             "plot '{}': series '{}' has {} x and {} y", plot.title, s.name,
                             s.x.size(), s.y.size());
+        require<ValueError>(s.error.empty() || s.error.size() == s.y.size(),
+                            "plot '{}': series '{}' has {} y and {} intervals", plot.title, s.name,
+                            s.y.size(), s.error.size());
         for (std::size_t i = 0; i < s.x.size(); ++i) {
             require<ValueError>(!(plot.x.log && s.x[i] <= 0) && !(plot.y.log && s.y[i] <= 0),
                                 "plot '{}': ({}, {}) of series '{}' on a logarithmic axis",
@@ -146,6 +149,10 @@ struct Paper {
     double right = kWidth - kRightMargin;
 };
 
+bool has_interval(const Series& s, std::size_t i) {
+    return !s.error.empty() && std::isfinite(s.y[i]) && std::isfinite(s.error[i]) && s.error[i] > 0;
+}
+
 Paper paper_of(const Plot& plot, double legend_rows) {
     Range x, y;
     bool bars = false;
@@ -155,6 +162,9 @@ Paper paper_of(const Plot& plot, double legend_rows) {
             if (!std::isfinite(s.x[i]) || !std::isfinite(s.y[i])) continue;
             x.take(s.x[i]);
             y.take(s.y[i]);
+            if (!has_interval(s, i)) continue;
+            y.take(s.y[i] + s.error[i]);
+            if (!plot.y.log || s.y[i] > s.error[i]) y.take(s.y[i] - s.error[i]);
         }
     }
     require<ValueError>(x.low <= x.high, "plot '{}': no finite value", plot.title);
@@ -249,11 +259,28 @@ std::string points(const Series& s, std::size_t index, const Paper& p) {
     return out;
 }
 
+// The intervals of a series, `shift` to the right of its points.
+std::string intervals(const Series& s, double shift, const std::string& attributes,
+                      const Paper& p) {
+    std::string out;
+    for (std::size_t i = 0; i < s.x.size(); ++i) {
+        if (!has_interval(s, i)) continue;
+        const double x = p.x(s.x[i]) + shift, low = s.y[i] - s.error[i];
+        const double top = p.y(s.y[i] + s.error[i]);
+        const double bottom = p.y.log && low <= 0 ? p.bottom : p.y(low);
+        out += svg_path({{x - 3, top}, {x + 3, top}}, attributes) +
+               svg_path({{x, top}, {x, bottom}}, attributes) +
+               svg_path({{x - 3, bottom}, {x + 3, bottom}}, attributes);
+    }
+    return out;
+}
+
 // Bars of several series stand side by side around their x.
 std::string bars(const Series& s, std::size_t index, std::size_t slot, double slots,
                  const Paper& p) {
     const double width = 0.8 * std::abs(p.x(1) - p.x(0)) / slots;
     const double base = p.y(p.y.log ? p.y.low : std::clamp(0.0, p.y.low, p.y.high));
+    const double middle = (static_cast<double>(slot) - (slots - 1) / 2) * width;
     std::string out;
     for (const Point& at : places(s, p)) {
         if (!std::isfinite(at.y)) continue;
@@ -261,7 +288,7 @@ std::string bars(const Series& s, std::size_t index, std::size_t slot, double sl
             svg_rect(at.x + (static_cast<double>(slot) - slots / 2) * width, std::min(at.y, base),
                      width * 0.94, std::abs(at.y - base), filled(s, index));
     }
-    return out;
+    return out + intervals(s, middle, "class=\"axis\"", p);
 }
 
 std::string marks(const Plot& plot, const Paper& p) {
@@ -276,6 +303,9 @@ std::string marks(const Plot& plot, const Paper& p) {
             out += svg_path(places(s, p), stroke(plot, i));
         }
         if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += points(s, i, p);
+        if (s.mark != Mark::bars) {
+            out += intervals(s, 0, fmt::format("class=\"c{}\"", colour_of(s, i)), p);
+        }
     }
     return fmt::format(
         "<clipPath id=\"area\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "

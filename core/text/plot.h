@@ -37,9 +37,11 @@ struct Series {
     std::string name = {};       ///< in the legend
     std::vector<double> x = {};  ///< along the x axis
     std::vector<double> y = {};  ///< as many; what is not finite is left out
-    Mark mark = Mark::line;      ///< how it is drawn
-    bool dashed = false;         ///< for what theory says
-    int colour = -1;             ///< number of its colour; -1: that of its place among the series
+    /// Half the width of each value's interval, drawn as a vertical bar; empty: no intervals.
+    std::vector<double> error = {};
+    Mark mark = Mark::line;  ///< how it is drawn
+    bool dashed = false;     ///< for what theory says
+    int colour = -1;         ///< number of its colour; -1: that of its place among the series
 };
 
 /// A plot.
@@ -50,8 +52,8 @@ struct Plot {
     std::vector<Series> series = {};  ///< at least one
 };
 
-/// The plot as a complete SVG file. Throws ValueError for a plot of nothing, for x and y of
-/// different lengths, and for values that a logarithmic axis cannot show.
+/// The plot as a complete SVG file. Throws ValueError for a plot of nothing, for x, y and intervals
+/// of different lengths, and for values that a logarithmic axis cannot show.
 std::string svg(const Plot& plot);
 
 }  // namespace tapestry::pictures

@@ -104,6 +104,28 @@ TEST_CASE("plot: bars start at zero, side by side, above their names") {
     CHECK(has(text, ">b</text>"));
 }
 
+TEST_CASE("plot: intervals are bars with caps, and the axis has room for them") {
+    Plot plot = line({0, 1, 2}, {1, 1, 1});
+    plot.series[0].mark = Mark::line_and_points;
+    const std::size_t without = count(svg(plot), "<path ");
+    plot.series[0].error = {0.5, 0, std::nan("")};  // one interval: a bar, two caps
+    const std::string with = svg(plot);
+    CHECK_EQ(count(with, "<path "), without + 3);
+    CHECK(well_formed(with));
+    CHECK(has(with, ">1.5<"));
+    CHECK(has(with, ">0.5<"));
+    plot.series[0].mark = Mark::bars;
+    CHECK(has(svg(plot), "class=\"axis\""));
+    // On a logarithmic axis what reaches 0 ends at the bottom.
+    plot.y.log = true;
+    plot.series[0].error = {2, 0.1, 0.1};
+    CHECK(well_formed(svg(plot)));
+    CHECK_FALSE(has(svg(plot), "nan"));
+    plot.series[0].error = {1};
+    CHECK_THROWS_WITH_AS(svg(plot), "plot 't': series 's' has 3 y and 1 intervals",
+                         tapestry::ValueError);
+}
+
 TEST_CASE("plot: text is escaped, and follows light and dark without a script") {
     Plot plot = line({0, 1}, {0, 1});
     plot.title = "a < b & \"c\"";
