@@ -50,10 +50,10 @@ TEST_CASE("experiment sqrt_dk") {
           0.3 * gradients.number("4", "not divided: rms"));
     const Table& at_q = report.tables.at(2);
     CHECK(at_q.number("64", "not divided: median") > 3 * at_q.number("64", "divided: median"));
-    // With rescaled matrices one seed in five learns as much.
-    if (!tapestry::test::is_long()) return;
-    const Experiment& experiment = find_experiment("sqrt_dk");
-    check_verdict(find_claim(experiment, "rescaled_is_as_good"), report, Verdict::does_not_hold);
+    // The language models have learnt something, each at a rate of its own: guessing costs 4 nats.
+    const Table& losses = report.tables.at(3);
+    for (const char* way : {"divided", "not divided"}) CHECK(losses.number("64", way) < 3);
+    CHECK_EQ(report.tables.back().rows.size(), 5);  // two widths, one of them rescaled too
 }
 
 TEST_CASE("experiment kernel_regression") {
@@ -100,6 +100,9 @@ TEST_CASE("experiment head_roles") {
     CHECK_EQ(roles.number("2 heads", "heads that serve only one relation"), 2);
     CHECK_EQ(roles.number("2 heads", "heads that are needed"), 2);
     CHECK(roles.number("2 heads", "weight on the relation a head looks at more") > 0.9);
+    CHECK(roles.number("untrained", "right, the worse relation") < 0.12);
+    CHECK(roles.number("1 head, whole layer, long run", "loss") <
+          roles.number("1 head, whole layer", "loss"));
 }
 
 TEST_CASE("experiment head_dropout") {
@@ -156,6 +159,12 @@ TEST_CASE("experiment redundant_heads") {
     CHECK(moments.number("all", "the dearest, zeroed") >
           moments.number("a quarter of the steps", "the dearest, zeroed"));
     CHECK(moments.number("all", "the dearest, zeroed") > 1e-3);
+    // Subspaces of width 8 among 64 directions: at random 8/64 of one is in another.
+    const Table& overlaps = report.tables.at(2);
+    const char* random = "overlap of random subspaces";
+    CHECK_EQ(overlaps.number("trained", random), 0.125);
+    CHECK(overlaps.number("before training", "overlap of what two heads read") ==
+          doctest::Approx(0.125).epsilon(0.15));
 }
 
 TEST_CASE("experiment layers_roles") {
@@ -191,6 +200,10 @@ TEST_CASE("experiment who_is_it") {
     double layers = 0;  // counted from 0: of all heads, two of either of two layers
     for (const auto& row : heads.rows) layers += heads.number(row.front().text, "layer");
     CHECK_EQ(layers, doctest::Approx(2));
+    // Words share what a head brings; before training, 1 in 12 or so is the antecedent's.
+    CHECK(heads.number("1", "of what it brings, the antecedent's") > 0.2);
+    CHECK(heads.number("1", "of what it brings, the antecedent's") < 1);
+    CHECK(sentences.number("held out, untrained", "right") < 0.1);
     // Nothing comes to the pronoun but through attention.
     CHECK(heads.number("4", "right without it and those above") < first);
 }

@@ -100,6 +100,50 @@ Results results() {
 constexpr const char* kVerdicts[] = {"holds", "does not hold", "not shown", "shown",
                                      "built", "taught",        "not tried", "see experiments.md"};
 
+/// In Chinese: each of the verdicts that a cell begins with, "holds, not shown; ...".
+std::string translated(const std::string& verdicts) {
+    const std::pair<const char*, const char*> words[] = {
+        {"does not hold", "不成立"}, {"not shown", "未证实"},
+        {"holds", "成立"},           {"shown", "已演示"},
+        {"built", "已实现"},         {"taught", "已讲解"},
+        {"not tried", "未检验"},     {"see experiments.md", "见 experiments.md"}};
+    std::string result;
+    std::string_view rest = verdicts;
+    while (true) {
+        const auto* word = std::find_if(std::begin(words), std::end(words),
+                                        [&](const auto& w) { return rest.starts_with(w.first); });
+        REQUIRE((word != std::end(words)));
+        result += word->second;
+        rest.remove_prefix(std::string_view(word->first).size());
+        if (!rest.starts_with(", ")) return result;
+        const auto next = rest.substr(2);
+        if (std::none_of(std::begin(kVerdicts), std::end(kVerdicts),
+                         [&](const char* v) { return next.starts_with(v); })) {
+            return result;
+        }
+        rest = next;
+        result += "、";
+    }
+}
+
+/// The rows of the tables of four columns, by line.
+std::vector<std::pair<std::size_t, Strings>> rows_of(const Strings& lines, const char* header) {
+    std::vector<std::pair<std::size_t, Strings>> rows;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const Strings cells = cells_of(lines[i]);
+        if (cells.size() != 4 || cells[0] == header || cells[0].starts_with("---")) continue;
+        rows.emplace_back(i, cells);
+    }
+    return rows;
+}
+
+Strings lines_of(const fs::path& page) {
+    std::ifstream file(page);
+    Strings lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+
 }  // namespace
 
 TEST_CASE("claims: every row names what exists, and has the verdict of its experiment") {
@@ -110,7 +154,7 @@ TEST_CASE("claims: every row names what exists, and has the verdict of its exper
     int rows = 0;
     while (std::getline(file, line)) {
         const Strings cells = cells_of(line);
-        if (cells.size() == 3 && cells[0] != "what is said" && !cells[0].starts_with("---")) {
+        if (cells.size() == 4 && cells[0] != "what is said" && !cells[0].starts_with("---")) {
             ++rows;
             INFO(line);
             CHECK_FALSE(cells[0].empty());
@@ -125,10 +169,15 @@ TEST_CASE("claims: every row names what exists, and has the verdict of its exper
             if (!computed.empty() && said != computed &&
                 std::getenv("TAPESTRY_UPDATE") != nullptr) {
                 said = computed;
-                line = fmt::format("| {} | {} | {}{} |", cells[0], cells[1], said,
-                                   cells[2].substr(end));
+                line = fmt::format("| {} | {} | {}{} | {} |", cells[0], cells[1], said,
+                                   cells[2].substr(end), cells[3]);
             }
             if (!computed.empty()) CHECK_EQ(said, computed);
+            // A number needs a reason why it answers the sentence.
+            const bool has_number = std::ranges::any_of(
+                names, [](const std::string& name) { return !parts_of(name).second.empty(); });
+            CHECK_FALSE(cells[3].empty());
+            if (has_number) CHECK(cells[3].size() > 20);
             CHECK(std::any_of(std::begin(kVerdicts), std::end(kVerdicts),
                               [&](const char* v) { return said.starts_with(v); }));
         }
@@ -136,6 +185,50 @@ TEST_CASE("claims: every row names what exists, and has the verdict of its exper
     }
     CHECK(rows > 100);
     if (std::getenv("TAPESTRY_UPDATE") != nullptr) write_file_atomically(page, written);
+}
+
+TEST_CASE("claims: the Chinese page has the same rows, with the same verdicts") {
+    const fs::path page = test::source_dir() / "docs/claims.zh.md";
+    const Strings english = lines_of(test::source_dir() / "docs/claims.md");
+    Strings chinese = lines_of(page);
+    const auto said = rows_of(english, "what is said"), told = rows_of(chinese, "说法");
+    REQUIRE_EQ(said.size(), told.size());
+    for (std::size_t i = 0; i < said.size(); ++i) {
+        const std::size_t line = told[i].first;
+        const Strings& cells = told[i].second;
+        INFO(chinese[line]);
+        std::string where = cells[1];  // the same, in the Chinese chapters
+        for (auto at = where.find(".zh.md"); at != std::string::npos; at = where.find(".zh.md")) {
+            where.erase(at, 3);
+        }
+        std::string expected = said[i].second[1];
+        for (auto at = expected.find(".md#"); at != std::string::npos; at = expected.find(".md#")) {
+            expected.erase(at + 3, expected.find(')', at) - at - 3);  // titles differ
+        }
+        CHECK_EQ(where, expected);
+        const std::string verdict = translated(said[i].second[2]);
+        if (!cells[2].starts_with(verdict) && std::getenv("TAPESTRY_UPDATE") != nullptr) {
+            // The verdicts end where something else than a verdict or "、" begins.
+            std::size_t end = 0;
+            for (bool found = true; found;) {
+                found = false;
+                for (const char* word : {"、", "不成立", "未证实", "成立", "已演示", "已实现",
+                                         "已讲解", "未检验", "见 experiments.md"}) {
+                    if (cells[2].compare(end, std::string_view(word).size(), word) != 0) continue;
+                    end += std::string_view(word).size();
+                    found = true;
+                }
+            }
+            chinese[line] = fmt::format("| {} | {} | {}{} | {} |", cells[0], cells[1], verdict,
+                                        cells[2].substr(end), cells[3]);
+            continue;
+        }
+        CHECK(cells[2].starts_with(verdict));
+        CHECK_EQ(cells[3] == "-", said[i].second[3] == "-");
+    }
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) {
+        write_file_atomically(page, fmt::format("{}\n", fmt::join(chinese, "\n")));
+    }
 }
 
 TEST_CASE("claims: every claim of an experiment that came of the literature is on the page") {

@@ -144,6 +144,7 @@ TEST_CASE("a drawn row of the page of experiments comes out again, bit for bit")
     const Experiment& experiment = find_experiment(drawn.found->name);
     const auto trials = experiment.trials({.seed = results->seed, .seeds = results->seeds});
     REQUIRE_EQ(trials.size(), drawn.found->outcomes.entries().size());
-    const Measured again = trials[drawn.trial].run(seed);
+    const Trial& trial = trials[drawn.trial];
+    const Measured again = trial.tuning ? trial.tuning->run(seed, entry.rate()) : trial.run(seed);
     CHECK(again.numbers == entry.seeds[drawn.seed].numbers);
 }

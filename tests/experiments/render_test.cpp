@@ -19,7 +19,8 @@ Experiment small_experiment() {
     return {"small",
             "Is it so?",
             "One paragraph.\n\n    y = x\n\nAnother one.",
-            {{"so", "It is so.", "times", above(1)}, {"few", "It is little.", "times", below(1)}},
+            {{"so", "It is so.", "times", above(1), Design::drawn("a seed")},
+             {"few", "It is little.", "times", below(1), Design::computed()}},
             nullptr,
             nullptr};
 }
@@ -68,15 +69,20 @@ TEST_CASE("a report as text and as Markdown") {
     CHECK(
         text.ends_with("Holds: It is so.\nTimes: 1.5 [1.25, 1.75] (4 values). Rule: above 1.\n\n"
                        "Does not hold: It is little.\nTimes: 1.5 exact. Rule: below 1.\n\n"
+                       "- so: One value: a seed. Nothing is trained.\n"
+                       "- few: Computed: nothing is random.\n\n"
                        "A remark.\n"));
     const std::string markdown = to_markdown(small_experiment(), small_report(), "pictures");
     CHECK(markdown.starts_with("## Is it so?\n\n`tapestry experiment small`\n"));
     CHECK(markdown.find("![a curve](pictures/small-curve.svg)\n") != std::string::npos);
-    CHECK(markdown.find(
-              "| It is so. | times | above 1 | 1.5 | [1.25, 1.75] | 4 | **holds** | holds |\n") !=
-          std::string::npos);
-    CHECK(markdown.ends_with(
-        "| 1.5 | exact | - | **does not hold** | does not hold |\n\nA remark.\n"));
+    CHECK(
+        markdown.find(
+            "| It is so. | times | above 1 | 1.5 | [1.25, 1.75] | 4 | **holds** | holds | - |\n") !=
+        std::string::npos);
+    CHECK(
+        markdown.ends_with("| 1.5 | exact | - | **does not hold** | does not hold | - |\n\n"
+                           "- so: One value: a seed. Nothing is trained.\n"
+                           "- few: Computed: nothing is random.\n\nA remark.\n"));
 }
 
 TEST_CASE("long lines are filled") {

@@ -47,7 +47,8 @@ TEST_CASE("results: the table of claims has a row for each") {
 }
 
 TEST_CASE("a claim that nothing decides, and a decision without a claim, are mistakes") {
-    Experiment experiment{"e", "?", "t", {{"so", "It is so.", "x", above(0)}}, nullptr, nullptr};
+    Experiment experiment{
+        "e", "?", "t", {{"so", "It is so.", "x", above(0), Design::computed()}}, nullptr, nullptr};
     experiment.report = [](const Setting&, const Outcomes&) { return Report{}; };
     CHECK_THROWS_WITH_AS(run(experiment, {}), "experiment e: nothing decides its claim 'so'",
                          tapestry::ValueError);

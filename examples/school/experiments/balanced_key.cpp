@@ -187,6 +187,17 @@ Plot scan_plot(const Scan& s) {
     return plot;
 }
 
+// Designs of the claims.
+const Design kExact = Design::computed();
+const Design kOne =
+    Design::trained({.untuned = "the same for all eight models", .control = "25 %, guessing"});
+Design against_best(const Recipe& other) {
+    return Design::compared({.arms = {Recipe{Kind::random, 2, true}.name(), other.name()},
+                             .score = "right",
+                             .untuned = "the same for all eight models",
+                             .control = "25 %, guessing"});
+}
+
 Report report(const Setting& setting, const Outcomes& o) {
     const Scan s = scan(setting.pick<std::int64_t>(7200, 720));
     Table scanned{
@@ -226,23 +237,25 @@ Report report(const Setting& setting, const Outcomes& o) {
 
 std::vector<Claim> claims() {
     return {{"never_largest", "No query of one head gives the balanced key the largest weight.",
-             "queries that do", below(0.5)},
+             "queries that do", below(0.5), kExact},
             {"below_a_third", "For every query the balanced key's weight stays below 1/3.",
-             "its largest weight", below(1.0 / 3 + 1e-9)},
+             "its largest weight", below(1.0 / 3 + 1e-9), kExact},
             {"one_head_fails", "One head, read linearly, does not find the balanced key.",
-             "right, keys on lines", below(0.6)},
+             "right, keys on lines", below(0.6), kOne},
             {"two_heads_needed",
              "One head with a feed-forward network does not find the balanced key either.",
-             "right, keys on lines", below(0.95)},
+             "right, keys on lines", below(0.95), kOne},
             {"two_heads_find_it", "Two heads and a feed-forward network find the balanced key.",
-             "right, keys on lines", above(0.95)},
+             "right, keys on lines", above(0.95), kOne},
             {"two_heads_find_any",
              "Two heads and a feed-forward network find the largest minimum of any four keys.",
-             "right, random keys", above(0.95)},
+             "right, random keys", above(0.95), kOne},
             {"second_head_helps", "For random keys the second head helps.",
-             "right, two heads less one, both with a feed-forward network", above(0.02)},
+             "right, two heads less one, both with a feed-forward network", above(0.02),
+             against_best({Kind::random, 1, true})},
             {"bend_helps", "For random keys the feed-forward network helps.",
-             "right, two heads with it less two without", above(0.02)}};
+             "right, two heads with it less two without", above(0.02),
+             against_best({Kind::random, 2, false})}};
 }
 
 }  // namespace

@@ -84,12 +84,44 @@ double p_value(const Rule& rule, const Interval& measured) {
     return p;
 }
 
+std::int64_t values_needed(const Rule& rule, const Interval& measured, double level) {
+    constexpr std::int64_t kMost = 1'000'000;
+    if (measured.count < 2 || !std::isfinite(measured.half_width())) return 0;
+    const double error =
+        measured.half_width() / student_quantile(static_cast<std::size_t>(measured.count - 1));
+    const double deviation = error * std::sqrt(static_cast<double>(measured.count));
+    const auto decides = [&](std::int64_t n) {
+        Interval of_n = measured;
+        of_n.count = n;
+        const double half = student_quantile(static_cast<std::size_t>(n - 1)) * deviation /
+                            std::sqrt(static_cast<double>(n));
+        if (!of_n.is_share) of_n.low = of_n.mean - half, of_n.high = of_n.mean + half;
+        return p_value(rule, of_n) < level;
+    };
+    if (!decides(kMost)) return 0;
+    std::int64_t too_few = 1, enough = kMost;
+    while (enough - too_few > 1) {
+        const std::int64_t middle = (too_few + enough) / 2;
+        (decides(middle) ? enough : too_few) = middle;
+    }
+    return enough;
+}
+
+std::vector<Claim> designed(const Design& design, std::vector<Claim> claims) {
+    for (Claim& claim : claims) {
+        if (claim.design == Design{}) claim.design = design;
+    }
+    return claims;
+}
+
 std::vector<Verdict> judge_together(const std::vector<Judged>& claims) {
     std::vector<Verdict> verdicts;
     std::vector<std::pair<double, std::size_t>> drawn;  // p-values of claims, by their index
-    for (const auto& [rule, measured] : claims) {
-        if (measured.count > 0) drawn.emplace_back(p_value(rule, measured), verdicts.size());
-        verdicts.push_back(judge(rule, measured));
+    for (const Judged& claim : claims) {
+        if (claim.is_counted()) {
+            drawn.emplace_back(p_value(claim.rule, claim.measured), verdicts.size());
+        }
+        verdicts.push_back(claim.verdict());
     }
     std::ranges::sort(drawn);
     bool rejected = true;  // from the first that is not, none is

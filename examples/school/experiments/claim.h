@@ -1,10 +1,11 @@
 // A claim: one sentence, one number that decides it, and the rule, written before anything runs. An
 // experiment with four results makes four claims. The number is an interval: the mean over the
 // seeds, and the 95% confidence interval of the true mean. Of many claims judged at 95% some hold
-// by chance, so verdicts are also corrected for the number of claims. Read next: experiment.h,
-// where numbers come from.
+// by chance, so verdicts are also corrected for the number of claims. Read next: design.h, what
+// makes a number fair; experiment.h, where numbers come from.
 #pragma once
 
+#include <tapestry/examples/school/experiments/design.h>
 #include <tapestry/nn/metrics/interval.h>
 
 #include <cstdint>
@@ -55,10 +56,20 @@ Verdict judge(const Rule& rule, const Interval& measured);
 /// `holds` or `does_not_hold`; 0 for a number computed exactly, 1 for a single value.
 double p_value(const Rule& rule, const Interval& measured);
 
+/// The number of values that would make the p-value smaller than `level`, if their mean and spread
+/// were those of `measured`: how many seeds to run where these show nothing. 0 if the spread is not
+/// known or more than a million are needed.
+std::int64_t values_needed(const Rule& rule, const Interval& measured, double level = 0.05);
+
 /// A rule and the number to judge by it.
 struct Judged {
     Rule rule;
     Interval measured;
+    bool undecided = false;  ///< whether the design leaves it undecided (Report::undecided)
+
+    Verdict verdict() const { return undecided ? Verdict::not_shown : judge(rule, measured); }
+    /// Whether Holm's correction counts it: its number depends on seeds.
+    bool is_counted() const { return measured.count > 0 && !undecided; }
 };
 
 /// The verdicts on claims that are read together: as by judge(), but `not_shown` where Holm's
@@ -72,6 +83,10 @@ struct Claim {
     std::string sentence;  ///< the claim, as a sentence that may turn out false
     std::string number;  ///< the deciding number: "rms of dL/dq, undivided over divided, d_k = 64"
     Rule rule;
+    Design design = {};  ///< required: run() refuses a claim without one
 };
+
+/// The claims, each with this design unless it has one.
+std::vector<Claim> designed(const Design& design, std::vector<Claim> claims);
 
 }  // namespace tapestry::experiments

@@ -191,6 +191,8 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
     return plot;
 }
 
+const Design kNew = Design::drawn("a new stack");
+
 Report report(const Setting& setting, const Outcomes& o) {
     const auto kept = [&](std::size_t way) { return o.of(ways()[way].name, "first / last"); };
     return {.tables = {deepest_table(setting, o), first_layer_table(setting, o)},
@@ -207,19 +209,20 @@ std::vector<Claim> claims() {
     const std::string kept = "logarithm to base 10 of the first layer's gradient over the last's";
     const std::string exponent = "exponent of the depth in the norm of the last layer's gradient";
     return {{"vanishes", "Without residuals and norms the gradient of a deep stack vanishes.", kept,
-             below(-3)},
+             below(-3), kNew},
             {"norms_alone_do_not_help",
-             "Norms without residuals do not keep the gradient of a deep stack.", kept, below(-1)},
+             "Norms without residuals do not keep the gradient of a deep stack.", kept, below(-1),
+             kNew},
             {"residuals_norm_after", "Residuals carry the gradient, with the norm after the sum.",
-             kept, between(-1, 1)},
+             kept, between(-1, 1), kNew},
             {"residuals_norm_before", "Residuals carry the gradient, with the norm before f.", kept,
-             between(-1, 1)},
+             between(-1, 1), kNew},
             {"last_layer_norm_after",
              "With the norm after, the last layer's gradient is the same at every depth.", exponent,
-             between(-0.25, 0.25)},
+             between(-0.25, 0.25), kNew},
             {"last_layer_norm_before",
              "With the norm before, the last layer's gradient falls as 1 / sqrt(depth).", exponent,
-             between(-0.75, -0.25)}};
+             between(-0.75, -0.25), kNew}};
 }
 
 }  // namespace

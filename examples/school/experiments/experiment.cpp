@@ -3,10 +3,13 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 
 #include <tapestry/core/error.h>
-#include <tapestry/core/parallel.h>
+#include <tapestry/examples/school/experiments/tuning.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 namespace tapestry::experiments {
 namespace {
@@ -19,10 +22,20 @@ double timed(const std::function<void()>& f) {
 
 }  // namespace
 
-const std::vector<Measured>& Outcomes::seeds(const std::string& trial) const {
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.name == trial; });
-    if (found != entries_.end()) return found->seeds;
+Trial tuned(const std::string& name, std::vector<double> rates,
+            std::function<Measured(std::uint64_t seed, double rate)> run) {
+    Trial trial{.name = name};
+    trial.tuning = Tuning{.rates = std::move(rates), .run = std::move(run)};
+    return trial;
+}
+
+bool Outcomes::has(const std::string& trial) const {
+    return std::ranges::find(entries_, trial, &Entry::name) != entries_.end();
+}
+
+const Outcomes::Entry& Outcomes::entry(const std::string& trial) const {
+    const auto found = std::ranges::find(entries_, trial, &Entry::name);
+    if (found != entries_.end()) return *found;
     std::string names;
     for (const Entry& entry : entries_) names += (names.empty() ? "" : "; ") + entry.name;
     throw ValueError(fmt::format("no trial is called '{}'; there are {}", trial, names));
@@ -66,21 +79,22 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
         entries.push_back(
             {trial.name, trial.timed, 0, std::vector<Measured>(static_cast<std::size_t>(seeds))});
     }
+    tune(trials, first_seed + kTuningSeeds, std::min<std::int64_t>(seeds, 3), entries);
     std::vector<double> seconds(trials.size() * static_cast<std::size_t>(seeds));
-    const auto run = [&](std::int64_t job) {
-        const auto trial = static_cast<std::size_t>(job / seeds);
-        const auto seed = static_cast<std::size_t>(job % seeds);
-        seconds[static_cast<std::size_t>(job)] =
-            timed([&] { entries[trial].seeds[seed] = trials[trial].run(first_seed + seed); });
-    };
-    // Loops inside a chunk run on its thread (core/parallel.h), so each trial uses one core.
-    std::vector<std::int64_t> beside, alone;
-    for (std::int64_t job = 0; job < static_cast<std::int64_t>(seconds.size()); ++job) {
-        (trials[static_cast<std::size_t>(job / seeds)].timed ? alone : beside).push_back(job);
-    }
-    parallel_for_chunks(static_cast<std::int64_t>(beside.size()),
-                        [&](std::int64_t i) { run(beside[static_cast<std::size_t>(i)]); });
-    for (const std::int64_t job : alone) run(job);
+    const auto trial_of = [&](std::int64_t job) { return static_cast<std::size_t>(job / seeds); };
+    run_jobs(
+        static_cast<std::int64_t>(seconds.size()),
+        [&](std::int64_t job) { return trials[trial_of(job)].timed; },
+        [&](std::int64_t job) {
+            const Trial& trial = trials[trial_of(job)];
+            Outcomes::Entry& entry = entries[trial_of(job)];
+            const auto seed = static_cast<std::size_t>(job % seeds);
+            seconds[static_cast<std::size_t>(job)] = timed([&] {
+                entry.seeds[seed] = trial.tuning
+                                        ? trial.tuning->run(first_seed + seed, entry.rate())
+                                        : trial.run(first_seed + seed);
+            });
+        });
     for (std::size_t job = 0; job < seconds.size(); ++job) {
         entries[job / static_cast<std::size_t>(seeds)].seconds += seconds[job];
     }
@@ -91,15 +105,79 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
 
 namespace {
 
-void check_decided(const Experiment& experiment, const Report& report) {
+void check_designs(const Experiment& experiment) {
     for (const Claim& claim : experiment.claims) {
-        require<ValueError>(report.decided.count(claim.name) == 1,
+        const std::string missing = missing_from(claim.design);
+        require<ValueError>(missing.empty(), "experiment {}: claim '{}' {}", experiment.name,
+                            claim.name, missing);
+    }
+}
+
+// An interval must have the values that its design promises: one for each seed at most, since
+// several values of one model, such as its heads, are not independent.
+void check_values(const Experiment& experiment, const Claim& claim, const Interval& decided,
+                  std::int64_t seeds) {
+    if (std::isnan(decided.mean)) return;  // not measured
+    const bool is_random = claim.design.source != Source::computed;
+    require<ValueError>(decided.count <= (is_random ? seeds : 0),
+                        "experiment {}: claim '{}' has {} values of {} seeds; they cannot be "
+                        "independent",
+                        experiment.name, claim.name, decided.count, is_random ? seeds : 0);
+    require<ValueError>(!is_random || decided.count > 0,
+                        "experiment {}: claim '{}' depends on seeds and has no interval",
+                        experiment.name, claim.name);
+}
+
+void check_decided(const Experiment& experiment, const Report& report, std::int64_t seeds) {
+    for (const Claim& claim : experiment.claims) {
+        const auto found = report.decided.find(claim.name);
+        require<ValueError>(found != report.decided.end(),
                             "experiment {}: nothing decides its claim '{}'", experiment.name,
                             claim.name);
+        check_values(experiment, claim, found->second, seeds);
     }
     require<ValueError>(report.decided.size() == experiment.claims.size(),
                         "experiment {}: {} numbers decide {} claims", experiment.name,
                         report.decided.size(), experiment.claims.size());
+}
+
+// Why a claim stays undecided; empty if its number decides it.
+std::string reason_against(const Design& design, const Outcomes& outcomes) {
+    std::vector<const Outcomes::Entry*> arms;  // the short form of an experiment may lack some
+    for (const std::string& arm : design.arms) {
+        if (outcomes.has(arm)) arms.push_back(&outcomes.entry(arm));
+    }
+    for (const Outcomes::Entry* arm : arms) {
+        if (!design.untuned.empty() || arm->is_inside()) continue;
+        if (arm->tried.empty()) return fmt::format("the rate of '{}' is not tuned", arm->name);
+        return fmt::format("the best rate of '{}', {:g}, is at the edge of its grid", arm->name,
+                           arm->rate());
+    }
+    if (design.score.empty() || arms.size() < 2) return "";
+    constexpr double kCeiling = 0.995;
+    double lowest = 1;
+    for (const Outcomes::Entry* arm : arms) {
+        lowest = std::min(lowest, outcomes.of(arm->name, design.score).mean);
+    }
+    if (lowest < kCeiling) return "";
+    return fmt::format("all that is compared is at the ceiling, {:.2f} % and more", 100 * lowest);
+}
+
+// The rates that tuned trials have tried; empty without any.
+std::optional<Table> rates_table(const Outcomes& outcomes) {
+    Table table{"Learning rates and the mean loss at each, on other seeds; the best is used",
+                {"trial", "rate: loss", "best"},
+                {}};
+    for (const Outcomes::Entry& entry : outcomes.entries()) {
+        if (entry.tried.empty()) continue;
+        std::string all;
+        for (const Tried& tried : entry.tried) {
+            all += fmt::format("{}{:.4g}: {:.4g}", all.empty() ? "" : ", ", tried.rate, tried.loss);
+        }
+        table.rows.push_back({entry.name, all, Cell(entry.rate())});
+    }
+    if (table.rows.empty()) return {};
+    return table;
 }
 
 }  // namespace
@@ -109,13 +187,19 @@ Found run(const Experiment& experiment, const Setting& setting) {
                         "--model: experiment {} asks no model in a directory", experiment.name);
     require<ValueError>(setting.text.empty() || experiment.takes_text,
                         "--text: experiment {} learns from no text in a file", experiment.name);
+    check_designs(experiment);
     const auto start = std::chrono::steady_clock::now();
     Found found{.name = experiment.name, .report = {}, .outcomes = {}};
     if (experiment.trials != nullptr) {
         found.outcomes = run_trials(experiment.trials(setting), setting.seed, setting.seeds);
     }
     found.report = experiment.report(setting, found.outcomes);
-    check_decided(experiment, found.report);
+    check_decided(experiment, found.report, setting.seeds);
+    for (const Claim& claim : experiment.claims) {
+        const std::string reason = reason_against(claim.design, found.outcomes);
+        if (!reason.empty()) found.report.undecided[claim.name] = reason;
+    }
+    if (const auto rates = rates_table(found.outcomes)) found.report.tables.push_back(*rates);
     found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return found;
 }
@@ -125,15 +209,22 @@ Verdict verdict(const Experiment& experiment, const Report& report, const std::s
                                     [&](const Claim& c) { return c.name == claim; });
     require<ValueError>(found != experiment.claims.end(), "experiment {} makes no claim '{}'",
                         experiment.name, claim);
-    return judge(found->rule, report.decided.at(claim));
+    return judged(experiment, report)
+        .at(static_cast<std::size_t>(found - experiment.claims.begin()))
+        .verdict();
+}
+
+std::vector<Judged> judged(const Experiment& experiment, const Report& report) {
+    std::vector<Judged> claims;
+    for (const Claim& claim : experiment.claims) {
+        claims.push_back({claim.rule, report.decided.at(claim.name),
+                          report.undecided.find(claim.name) != report.undecided.end()});
+    }
+    return claims;
 }
 
 std::vector<Verdict> corrected_verdicts(const Experiment& experiment, const Report& report) {
-    std::vector<Judged> claims;
-    for (const Claim& claim : experiment.claims) {
-        claims.push_back({claim.rule, report.decided.at(claim.name)});
-    }
-    return judge_together(claims);
+    return judge_together(judged(experiment, report));
 }
 
 }  // namespace tapestry::experiments

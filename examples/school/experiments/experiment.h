@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,15 +29,40 @@ struct Measured {
     std::map<std::string, std::vector<double>> curves = {};  ///< for figures; not in the JSON
 };
 
+/// How a trial's learning rate is chosen: by the mean of `by` over three seeds that are not judged.
+/// While the best rate is the first or the last of the grid, the grid is extended on that side by
+/// its own factor, up to four times.
+struct Tuning {
+    std::vector<double> rates = {};  ///< ascending, a constant factor apart, at least 3
+    std::function<Measured(std::uint64_t seed, double rate)> run = {};
+    std::string by = "loss";  ///< the number of a run to minimise; NaN counts as infinite
+};
+
 struct Trial {
     std::string name;  ///< usually that of a table row: "LSTM, forget bias 1"
     /// Everything random in it derives from the seed. It may run in parallel with other trials and
-    /// must only read what they share. Its own parallel loops then run on its thread.
-    std::function<Measured(std::uint64_t seed)> run;
+    /// must only read what they share. Its own parallel loops then run on its thread. Null for a
+    /// trial with `tuning`.
+    std::function<Measured(std::uint64_t seed)> run = {};
     /// Measures time or the process's memory: runs alone, on all threads, and its numbers differ
     /// between runs.
     bool timed = false;
+    std::optional<Tuning> tuning = {};  ///< runs at the best rate of a grid
 };
+
+/// A trial whose learning rate is tuned.
+Trial tuned(const std::string& name, std::vector<double> rates,
+            std::function<Measured(std::uint64_t seed, double rate)> run);
+
+/// A learning rate that a tuned trial has tried, and the mean of what it minimises.
+struct Tried {
+    double rate = 0;
+    double loss = 0;
+    bool operator==(const Tried&) const = default;
+};
+
+/// Index of the rate with the smallest loss; throws ValueError if there is none.
+std::size_t best_of(const std::vector<Tried>& tried);
 
 /// The results of all seeds of all trials.
 class Outcomes {
@@ -46,6 +72,10 @@ public:
         bool timed = false;
         double seconds = 0;                ///< total over its seeds
         std::vector<Measured> seeds = {};  ///< in the order of the seeds
+        std::vector<Tried> tried = {};     ///< ascending rates of a tuned trial; its best was used
+
+        double rate() const { return tried.at(best_of(tried)).rate; }  ///< of a tuned trial
+        bool is_inside() const;  ///< whether that is neither the first nor the last of them
     };
 
     Outcomes() = default;
@@ -53,8 +83,12 @@ public:
 
     const std::vector<Entry>& entries() const { return entries_; }
 
-    /// These three throw ValueError, listing the known names, for an unknown trial or number.
-    const std::vector<Measured>& seeds(const std::string& trial) const;
+    bool has(const std::string& trial) const;
+    /// These four throw ValueError, listing the known names, for an unknown trial or number.
+    const Entry& entry(const std::string& trial) const;
+    const std::vector<Measured>& seeds(const std::string& trial) const {
+        return entry(trial).seeds;
+    }
     std::vector<double> values(const std::string& trial, const std::string& number) const;
     Interval of(const std::string& trial, const std::string& number) const;  ///< Student's
 
@@ -65,7 +99,9 @@ private:
     std::vector<Entry> entries_;
 };
 
-/// Runs every trial with seeds first_seed, ..., first_seed + seeds - 1.
+/// Runs every trial with seeds first_seed, ..., first_seed + seeds - 1, those with tuned rates at
+/// the best rate for the (at most three) seeds that begin at first_seed + kTuningSeeds.
+inline constexpr std::uint64_t kTuningSeeds = 1'000'000;
 Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed, std::int64_t seeds);
 
 // ---- experiments
@@ -102,6 +138,8 @@ struct Report {
     std::vector<Figure> figures = {};
     /// The number that decides each claim, by the claim's name.
     std::map<std::string, Interval> decided = {};
+    /// Why a claim's design leaves it undecided, by the claim's name; filled by run().
+    std::map<std::string, std::string> undecided = {};
     /// A paragraph about what the verdicts do not cover, with its numbers. May be empty.
     std::string remark = {};
 };
@@ -129,12 +167,18 @@ struct Found {
     double seconds = 0;
 };
 
-/// Runs the experiment. Throws ValueError for a model that it cannot examine, if a claim has no
-/// number, or if a number belongs to no claim.
+/// Runs the experiment. Throws ValueError, before anything runs, for a claim without a design and a
+/// model that it cannot examine; later if a claim has no number, if a number belongs to no claim,
+/// and for an interval that its design contradicts: of more values than there are seeds, or without
+/// values though it is random. A claim stays undecided if a tuned rate is at the edge of its grid,
+/// or if all that it compares is at the maximum of its score.
 Found run(const Experiment& experiment, const Setting& setting);
 
 /// The verdict on a claim. Throws ValueError if the experiment has no claim of this name.
 Verdict verdict(const Experiment& experiment, const Report& report, const std::string& claim);
+
+/// All its claims with their numbers, in their order.
+std::vector<Judged> judged(const Experiment& experiment, const Report& report);
 
 /// The verdicts on all its claims, in their order, corrected for their number.
 std::vector<Verdict> corrected_verdicts(const Experiment& experiment, const Report& report);

@@ -143,8 +143,7 @@ Table variance_table(const Outcomes& o, Plot& plot) {
                                   fixed(o.of(name, "variance"), 4), fixed(claimed(p), 4),
                                   fixed(variance_in_full(kind, p), 4),
                                   fixed(o.of(name, "worth"), 1)});
-            series.x.push_back(p);
-            series.y.push_back(o.of(name, "worth").mean);
+            add_point(series, p, o.of(name, "worth"));
         }
         plot.series.push_back(series);
     }
@@ -187,24 +186,32 @@ Report report(const Setting&, const Outcomes& o) {
     return report;
 }
 
+const Design kDraw = Design::drawn("a variance over 50,000 draws");
+const Design kOne =
+    Design::trained({.untuned = "one that suffices", .control = "independent heads give 8"});
+const Design kEqualSteps = Design::compared(
+    {.arms = {trained_name(0.3), trained_name(0)},
+     .untuned = "the same for both, which leaves the one with head dropout at a higher loss",
+     .control = "a head costs next to nothing"});
+
 std::vector<Claim> claims() {
     const std::string over = "variance over 1 / N_eff, 16 heads, p = 0.5";
     return {
         {"n_eff",
          "Of independent heads of mean 0 head dropout leaves an ensemble of N_eff = H (1 - p).",
-         over, between(0.95, 1.05)},
+         over, between(0.95, 1.05), kDraw},
         {"n_eff_with_a_mean", "It leaves N_eff heads if they have a mean as well.", over,
-         between(0.95, 1.05)},
+         between(0.95, 1.05), kDraw},
         {"n_eff_correlated", "It leaves N_eff heads if they are correlated as well.", over,
-         between(0.95, 1.05)},
+         between(0.95, 1.05), kDraw},
         {"formula_in_full", "The formula with mean and correlation says what is left.",
-         "variance over the formula in full, correlated heads", between(0.95, 1.05)},
+         "variance over the formula in full, correlated heads", between(0.95, 1.05), kDraw},
         {"trained_are_independent", "The heads of a trained model are independent of one another.",
-         "independent heads that 8 trained ones are worth", between(7, 9)},
+         "independent heads that 8 trained ones are worth", between(7, 9), kOne},
         {"less_dominance", "Trained with head dropout, no head dominates.",
-         "cost of the dearest head, with over without", below(0.8)},
+         "cost of the dearest head, with over without", below(0.8), kEqualSteps},
         {"easier_to_miss", "Trained with head dropout, a head is easier to miss.",
-         "mean cost of a head, with over without", below(0.8)}};
+         "mean cost of a head, with over without", below(0.8), kEqualSteps}};
 }
 
 }  // namespace

@@ -114,6 +114,66 @@ double heads_worth(const AskedModel& asked) {
     return worth;
 }
 
+namespace {
+
+// Orthonormal rows [D, C] of the space that the rows of w [D, C] span.
+Tensor basis_of(const Tensor& w) { return transpose(qr(transpose(w, 0, 1)).q, 0, 1); }
+
+// Means over pairs of heads of a layer: |cos| of vectors [H][B, T, C], and overlap of bases [H][D,
+// C].
+double similarity(const Tensors& vectors) {
+    double total = 0, pairs = 0;
+    for (std::size_t a = 0; a < vectors.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b, ++pairs) {
+            const Tensor dot = sum(vectors[a] * vectors[b], {-1});
+            const Tensor norms =
+                sqrt(sum(square(vectors[a]), {-1}) * sum(square(vectors[b]), {-1}));
+            total += mean(abs(dot) / (norms + 1e-12)).item();
+        }
+    }
+    return total / pairs;
+}
+
+double overlap(const Tensors& bases) {
+    double total = 0, pairs = 0;
+    for (std::size_t a = 0; a < bases.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b, ++pairs) {
+            total += sum(square(matmul(bases[a], transpose(bases[b], 0, 1)))).item() /
+                     static_cast<double>(bases[a].size(0));
+        }
+    }
+    return total / pairs;
+}
+
+}  // namespace
+
+Overlaps overlaps_of(const AskedModel& asked) {
+    const NoGradGuard no_grad;
+    const std::vector<AttentionRecord> records = asked.look(8, 2);
+    const double share = 1 / static_cast<double>(records.size());
+    Overlaps result;
+    for (std::size_t l = 0; l < records.size(); ++l) {
+        const MultiHeadAttention& attention = asked.blocks.layers[l]->attention;
+        const std::int64_t heads = attention.config().heads, width = attention.config().head_dim;
+        Tensors written, queries, keys;
+        for (std::int64_t h = 0; h < heads; ++h) {
+            const Tensor found = squeeze(slice(records[l].heads, 1, h, h + 1), 1);  // [B, T, D]
+            written.push_back(
+                matmul(found, transpose(WithoutHead::columns_of(attention, h), 0, 1)));
+            const Tensor weight = attention.qkv->weight.detach();  // [3 C, C]
+            const std::int64_t row = h * width, keys_from = heads * width;
+            queries.push_back(basis_of(slice(weight, 0, row, row + width)));
+            keys.push_back(basis_of(slice(weight, 0, keys_from + row, keys_from + row + width)));
+        }
+        result.outputs += share * rank_of(records[l].heads).similarity;
+        result.written += share * similarity(written);
+        result.read += share * (overlap(queries) + overlap(keys)) / 2;
+        result.random +=
+            share * static_cast<double>(width) / static_cast<double>(attention.config().dim);
+    }
+    return result;
+}
+
 double share_to_spare(const std::vector<double>& costs) {
     double cheap = 0;
     for (const double cost : costs) cheap += cost < 0.01 ? 1 : 0;

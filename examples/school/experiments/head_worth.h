@@ -101,6 +101,19 @@ Removals remove_each(const AskedModel& asked);
 /// by the mean square of their sum.
 double heads_worth(const AskedModel& asked);
 
+/// What heads have in common, means over layers and pairs of heads.
+struct Overlaps {
+    /// |cos| of two heads' outputs [T, D], taken as vectors.
+    double outputs = 0;
+    /// |cos| of the vectors that two heads add to a token's; of random ones 0.8 / sqrt(C).
+    double written = 0;
+    /// Mean cos^2 of the angles between the row spaces of W_Q of two heads, and of W_K.
+    double read = 0;
+    double random = 0;  ///< what that is for random subspaces: D / C
+};
+
+Overlaps overlaps_of(const AskedModel& asked);
+
 /// The share of heads that cost less than 1%.
 double share_to_spare(const std::vector<double>& costs);
 

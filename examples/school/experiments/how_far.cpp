@@ -259,8 +259,7 @@ Plot accuracy_plot(const Setting& setting, const Outcomes& o) {
     for (const std::string& name : copier_names()) {
         Series s{.name = name, .mark = Mark::line_and_points};
         for (const std::int64_t d : distances(setting)) {
-            s.x.push_back(static_cast<double>(d));
-            s.y.push_back(o.of(best(name, d, setting, o), "right").mean);
+            add_point(s, static_cast<double>(d), o.of(best(name, d, setting, o), "right"));
         }
         plot.series.push_back(s);
     }
@@ -280,6 +279,20 @@ Plot fading_plot(const Outcomes& o) {
         plot.series.push_back(s);
     }
     return plot;
+}
+
+// Designs of the claims: rates are the better of two, the higher of which may be the better.
+constexpr const char* kTwoRates = "the better of two, for each";
+const Design kNewNetwork = Design::drawn("a new network");
+const Design kOne = Design::trained({.untuned = kTwoRates, .control = "12.5 %, guessing"});
+Design against_rnn(const char* network) {  // over 16 positions
+    Comparison comparison{.score = "right", .untuned = kTwoRates, .control = "12.5 %, guessing"};
+    for (const char* name : {network, "RNN"}) {
+        for (const double rate : rates({})) {
+            comparison.arms.push_back(copy_name(name, 16, rate));
+        }
+    }
+    return Design::compared(comparison);
 }
 
 Report report(const Setting& setting, const Outcomes& o) {
@@ -312,26 +325,28 @@ Report report(const Setting& setting, const Outcomes& o) {
 std::vector<Claim> claims() {
     return {
         {"rnn_fades", "A step back shrinks a new RNN's gradient as its largest eigenvalue does.",
-         "factor per step", below(0.58)},
+         "factor per step", below(0.58), kNewNetwork},
         {"gates_ease", "The gates of a new LSTM ease the fading.",
-         "factor per step, LSTM with forget bias 0 less RNN", above(0.05)},
+         "factor per step, LSTM with forget bias 0 less RNN", above(0.05), kNewNetwork},
         {"bias_eases", "A forget bias of 1 keeps what sigmoid(1) = 0.73 keeps.", "factor per step",
-         above(0.7)},
+         above(0.7), kNewNetwork},
         {"attention_does_not_fade", "Through a new layer of attention nothing fades.",
-         "factor per step, positions in the input", between(0.99, 1.01)},
+         "factor per step, positions in the input", between(0.99, 1.01), kNewNetwork},
         {"rnn_loses", "An RNN does not copy over the longest distance.", "symbols right",
-         below(0.5)},
+         below(0.5), kOne},
         {"rnn_learns_nothing", "What is that far away does not exist for an RNN's training.",
-         "symbols right at the longest distance; guessing is 0.125", below(0.145)},
+         "symbols right at the longest distance; guessing is 0.125", below(0.145), kOne},
         {"lstm_outreaches", "An LSTM copies better than an RNN over 16 positions.",
-         "symbols right, LSTM with forget bias 0 less RNN", above(0.02)},
+         "symbols right, LSTM with forget bias 0 less RNN", above(0.02),
+         against_rnn("LSTM, forget bias 0")},
         {"bias_outreaches",
          "An LSTM with a forget bias of 1 copies better than an RNN over 16 positions.",
-         "symbols right over 16 positions, LSTM with forget bias 1 less RNN", above(0.02)},
+         "symbols right over 16 positions, LSTM with forget bias 1 less RNN", above(0.02),
+         against_rnn("LSTM, forget bias 1")},
         {"bahdanau_reaches", "With Bahdanau's attention an LSTM copies over any distance.",
-         "symbols right at the longest", above(0.95)},
+         "symbols right at the longest", above(0.95), kOne},
         {"transformer_reaches", "A Transformer copies over any distance.",
-         "symbols right at the longest", above(0.95)}};
+         "symbols right at the longest", above(0.95), kOne}};
 }
 
 }  // namespace

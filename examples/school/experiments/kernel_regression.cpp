@@ -149,6 +149,12 @@ Interval rate(const Setting& s, const Outcomes& o) {
     return student(exponents);
 }
 
+const Design kExact = Design::computed();
+const Design kSample = Design::drawn("the mean of 40 samples");
+const Design kWidth = Design::trained({.untuned = "one that suffices",
+                                       .control = "the mean of all observations",
+                                       .unit = "the mean of 40 samples"});
+
 Report report(const Setting& s, const Outcomes& o) {
     Table table{"Mean squared distance from the curve, means of 40 samples a seed",
                 {"observations", "mean of all", "width learnt", "best width there is",
@@ -197,13 +203,13 @@ Experiment experiment() {
         "Sources: Nadaraya 1964, \"On Estimating Regression\"; Watson 1964, \"Smooth Regression "
         "Analysis\"; Tsai et al. 2019, \"Transformer Dissection\".",
         {{"attention_is_the_estimate", "Attention computes the estimate of Nadaraya and Watson.",
-          "largest difference, all seeds and sizes", below(1e-9)},
+          "largest difference, all seeds and sizes", below(1e-9), kExact},
          {"near_counts_more", "To weigh what is near beats the mean of all.",
-          "squared error over that of the mean, 128 observations", below(0.3)},
+          "squared error over that of the mean, 128 observations", below(0.3), kWidth},
          {"width_is_learnt", "Gradient descent finds a width that is practically the best.",
-          "squared error over that of the best width, 128 observations", below(1.25)},
+          "squared error over that of the best width, 128 observations", below(1.25), kWidth},
          {"rate_of_kernels", "The squared error falls as n^(-4/5).",
-          "exponent over the number of observations, from 128 on", between(-0.95, -0.65)}},
+          "exponent over the number of observations, from 128 on", between(-0.95, -0.65), kSample}},
         trials,
         report};
 }

@@ -182,13 +182,17 @@ Plot links_plot(const std::string& trial, const Outcomes& o) {
     for (const char* what : {"subject", "object", "modifier", "coreference"}) {
         Series s{.name = what, .mark = Mark::line_and_points};
         for (long l = 0; l < layers_of(trial, o); ++l) {
-            s.x.push_back(static_cast<double>(l));
-            s.y.push_back(o.of(trial, fmt::format("layer {} {}", l, what)).mean);
+            add_point(s, static_cast<double>(l), o.of(trial, fmt::format("layer {} {}", l, what)));
         }
         plot.series.push_back(s);
     }
     return plot;
 }
+
+// Untrained layers look alike: every ratio is 1, every difference 0.
+const Design kLayers = Design::trained({.untuned = "one that suffices",
+                                        .control = "all layers alike",
+                                        .unit = "the mean of a model of each depth"});
 
 Report report(const Setting&, const Outcomes& o) {
     Report report;
@@ -222,22 +226,23 @@ Report report(const Setting&, const Outcomes& o) {
 }
 
 std::vector<Claim> claims() {
-    return {{"first_is_local", "The first layer looks at neighbours.",
-             "mean distance, the first layer's over the others'", below(0.8)},
-            {"last_looks_furthest", "The last layer looks furthest.",
-             "mean distance, the last layer's over the others'", above(1)},
-            {"last_is_spread", "The last layer's weights are the most spread.",
-             "entropy in nats, the last layer's less the others'", above(0)},
-            {"syntax_in_the_middle",
-             "Subjects, verbs and modifiers are found most in the middle layers.",
-             "where they are, 0 for the first layer and 1 for the last", between(0.2, 0.8)},
-            {"coreference_found", "Some head finds whom a pronoun means.",
-             "weight on the antecedent over that on words as far away, the best head of all",
-             above(1.2)},
-            {"coreference_late", "Antecedents are found most in the late layers.",
-             "where they are, 0 for the first layer and 1 for the last", above(0.6)},
-            {"coreference_after_syntax", "Coreference comes after syntax.",
-             "its place less that of syntax", above(0)}};
+    return {
+        {"first_is_local", "The first layer looks at neighbours.",
+         "mean distance, the first layer's over the others'", below(0.8), kLayers},
+        {"last_looks_furthest", "The last layer looks furthest.",
+         "mean distance, the last layer's over the others'", above(1), kLayers},
+        {"last_is_spread", "The last layer's weights are the most spread.",
+         "entropy in nats, the last layer's less the others'", above(0), kLayers},
+        {"syntax_in_the_middle",
+         "Subjects, verbs and modifiers are found most in the middle layers.",
+         "where they are, 0 for the first layer and 1 for the last", between(0.2, 0.8), kLayers},
+        {"coreference_found", "Some head finds whom a pronoun means.",
+         "weight on the antecedent over that on words as far away, the best head of all",
+         above(1.2), kLayers},
+        {"coreference_late", "Antecedents are found most in the late layers.",
+         "where they are, 0 for the first layer and 1 for the last", above(0.6), kLayers},
+        {"coreference_after_syntax", "Coreference comes after syntax.",
+         "its place less that of syntax", above(0), kLayers}};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/core/text/plot.h>
+#include <tapestry/nn/metrics/interval.h>
 
 #include <string>
 #include <vector>
@@ -14,6 +15,13 @@ using pictures::Mark;
 using pictures::Plot;
 using pictures::Series;
 using pictures::svg;
+
+/// Appends a mean over seeds with its interval.
+inline void add_point(Series& series, double x, const Interval& y) {
+    series.x.push_back(x);
+    series.y.push_back(y.mean);
+    series.error.push_back(y.half_width());
+}
 
 struct HeatMap {
     std::string title = {};

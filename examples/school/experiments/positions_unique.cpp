@@ -43,8 +43,9 @@ Tensor one_wave(std::int64_t length) {
     return tensor(codes, {length, 2});
 }
 
-// Adds words and codes of equal length: for what share of the sums are both still the nearest?
-double told_from_sums(std::int64_t dim, bool sinusoidal, std::uint64_t seed) {
+// Adds words and codes of equal length, sqrt(dim / 2), and noise with this deviation in each
+// number: for what share of the sums are both still the nearest?
+double told_from_sums(std::int64_t dim, bool sinusoidal, double noise, std::uint64_t seed) {
     constexpr std::int64_t words = 200, places = 128, sums = 500;
     Generator generator(seed);
     const double deviation = std::sqrt(0.5);
@@ -53,17 +54,21 @@ double told_from_sums(std::int64_t dim, bool sinusoidal, std::uint64_t seed) {
                                 : deviation * randn({places, dim}, generator);
     const Tensor all = reshape(reshape(w, {words, 1, dim}) + p, {words * places, dim});
     const Tensor which = randint(0, words * places, {sums}, generator);
-    // |s - a|^2 = |a|^2 - 2 s.a + ...; with a little noise, as a layer would add
-    const Tensor s = index_select(all, 0, which) + 0.1 * randn({sums, dim}, generator);
+    // |s - a|^2 = |a|^2 - 2 s.a + ...; with noise, as a layer would add
+    const Tensor s = index_select(all, 0, which) + noise * randn({sums, dim}, generator);
     const Tensor score = 2 * matmul(s, transpose(all, 0, 1)) - sum(all * all, {1});
     return mean(to(eq(argmax(score), which), DType::f64)).item();
 }
 
 const std::vector<std::int64_t> kDims{2, 4, 8, 16, 64, 256};
+// Deviations of the noise; a number of a word or a code has 0.71.
+constexpr double kNoises[] = {0.1, 0.3, 0.6};
 
 std::string name_of(std::int64_t dim, bool sinusoidal) {
     return fmt::format("{}, {}", dim, sinusoidal ? "sinusoidal" : "random");
 }
+
+std::string told(double noise) { return fmt::format("told, noise {}", noise); }
 
 std::vector<Trial> trials(const Setting& s) {
     std::vector<Trial> all;
@@ -72,21 +77,31 @@ std::vector<Trial> trials(const Setting& s) {
         for (const bool sinusoidal : {true, false}) {
             all.push_back(
                 {name_of(dim, sinusoidal), [dim, sinusoidal](std::uint64_t seed) -> Measured {
-                     return {{{"told", told_from_sums(dim, sinusoidal, seed)}}};
+                     Measured m;
+                     for (const double noise : kNoises) {
+                         m.numbers[told(noise)] = told_from_sums(dim, sinusoidal, noise, seed);
+                     }
+                     return m;
                  }});
         }
     }
     return all;
 }
 
+const Design kExact = Design::computed();
+const Design kDraw = Design::drawn("500 sums of words and positions drawn anew");
+
 Report report(const Setting& s, const Outcomes& o) {
     const std::int64_t length = s.pick(16384, 4096);
     Table apart{fmt::format("The nearest two of {} positions", length),
                 {"dim", "distance / length of a code", "positions apart"},
                 {}};
-    Table sums{"Word and position from their sum (200 words, 128 positions)",
-               {"dim", "sinusoidal", "random"},
-               {}};
+    Table sums{
+        "Word and position from their sum and noise (200 words, 128 positions; a number of "
+        "either has deviation 0.71)",
+        {"dim", "sinusoidal, noise 0.1", "random, noise 0.1", "sinusoidal, noise 0.3",
+         "random, noise 0.3", "sinusoidal, noise 0.6", "random, noise 0.6"},
+        {}};
     Plot plot{.title = "How far apart codes are",
               .x = {.label = "positions apart", .log = true},
               .y = {.label = "distance / length of a code"}};
@@ -104,8 +119,12 @@ Report report(const Setting& s, const Outcomes& o) {
             plot.series.push_back(series);
         }
         if (s.quick && dim > 64) continue;
-        sums.rows.push_back({dim, percent(o.of(name_of(dim, true), "told")),
-                             percent(o.of(name_of(dim, false), "told"))});
+        sums.rows.push_back({dim});
+        for (const double noise : kNoises) {
+            for (const bool sinusoidal : {true, false}) {
+                sums.rows.back().push_back(percent(o.of(name_of(dim, sinusoidal), told(noise))));
+            }
+        }
     }
     const Nearest wave = nearest(one_wave(length));
     apart.rows.push_back({"one wave", {wave.distance, 3}, wave.apart});
@@ -116,8 +135,10 @@ Report report(const Setting& s, const Outcomes& o) {
         .decided = {{"codes_differ", exactly(found.distance)},
                     {"neighbours_are_nearest", exactly(static_cast<double>(found.apart))},
                     {"one_wave_would_do", exactly(wave.distance)},
-                    {"sum_tells_both", o.of(name_of(64, true), "told")},
-                    {"narrow_sum_tells_both", o.of(name_of(8, true), "told")}}};
+                    {"sum_tells_both", o.of(name_of(64, true), told(0.1))},
+                    {"noisy_sum_tells_both", o.of(name_of(64, true), told(0.3))},
+                    {"narrow_sum_tells_both", o.of(name_of(8, true), told(0.1))},
+                    {"narrow_noisy_sum_tells_both", o.of(name_of(8, true), told(0.3))}}};
 }
 
 }  // namespace
@@ -132,18 +153,22 @@ Experiment experiment() {
             "code. The hands that are quick keep neighbours apart; a single one comes back to "
             "where it was. Words and positions are added, not set side by side: in high dimension "
             "random vectors are nearly orthogonal, so both can be read from the sum; in very few "
-            "dimensions they cannot.\n\n"
+            "dimensions they cannot. How few depends on the noise.\n\n"
             "Source: Vaswani et al. 2017, section 3.5.",
             {{"codes_differ", "No two positions have the same code, dim 64.",
-              "smallest distance of two, as a share of a code's length", above(0.1)},
+              "smallest distance of two, as a share of a code's length", above(0.1), kExact},
              {"neighbours_are_nearest", "The nearest codes are those of neighbours, dim 64.",
-              "positions between the nearest two", between(0.5, 1.5)},
+              "positions between the nearest two", between(0.5, 1.5), kExact},
              {"one_wave_would_do", "One wave would do.",
-              "smallest distance of two, as a share of a code's length", above(0.01)},
+              "smallest distance of two, as a share of a code's length", above(0.01), kExact},
              {"sum_tells_both", "A sum of word and position tells both, dim 64.",
-              "share of sums of which both are the nearest", above(0.99)},
-             {"narrow_sum_tells_both", "And so it does with dim 8.",
-              "share of sums of which both are the nearest", above(0.99)}},
+              "share of sums of which both are the nearest, noise 0.1", above(0.99), kDraw},
+             {"noisy_sum_tells_both", "It does so with more noise, dim 64.",
+              "the same share, noise 0.3", above(0.99), kDraw},
+             {"narrow_sum_tells_both", "And so it does with dim 8.", "the same share, noise 0.1",
+              above(0.99), kDraw},
+             {"narrow_noisy_sum_tells_both", "It does so with more noise, dim 8.",
+              "the same share, noise 0.3", above(0.99), kDraw}},
             trials,
             report};
 }

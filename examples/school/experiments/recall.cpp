@@ -3,6 +3,9 @@
 #include <tapestry/examples/school/experiments/recall.h>
 #include <tapestry/tapestry.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace tapestry::experiments {
 
 RecallBatch recall_batch(const RecallConfig& c, std::int64_t batch, Generator& generator) {
@@ -43,6 +46,11 @@ RecallModel::RecallModel(const RecallConfig& c, Generator& generator)
     register_module("content", content);
     register_module("attention", attention);
     register_module("answer", answer);
+    if (!c.whole_layer) return;
+    norm.emplace(c.dim);
+    network.emplace(FeedForwardConfig{.dim = c.dim}, generator);
+    register_module("norm", *norm);
+    register_module("network", *network);
 }
 
 Tensor RecallModel::operator()(const RecallBatch& batch, AttentionRecord* record) const {
@@ -54,8 +62,12 @@ Tensor RecallModel::operator()(const RecallBatch& batch, AttentionRecord* record
         query = query.defined() ? query + asked : asked;
         records = records + table(squeeze(slice(batch.signs, 0, r, r + 1), 0));
     }
-    const Tensor found =
+    Tensor found =
         attention(unsqueeze(query, 1), {.keys = records, .record = record});  // [B, 1, C]
+    if (network) {
+        found = unsqueeze(query, 1) + found;
+        found = found + (*network)((*norm)(found));
+    }
     return reshape(answer(found), {-1, config_.relations, config_.contents});
 }
 
@@ -66,6 +78,11 @@ Tensor RecallModel::loss(const RecallBatch& batch) const {
 std::vector<double> RecallModel::accuracy(const RecallBatch& batch) const {
     const Tensor right = eq(argmax((*this)(batch)), batch.answers);  // [B, R]
     return mean(cast(right, DType::f64), {0}).to_vector<double>();
+}
+
+double mean_of_last_tenth(const std::vector<double>& losses) {
+    const auto tenth = static_cast<std::ptrdiff_t>(std::max<std::size_t>(losses.size() / 10, 1));
+    return std::accumulate(losses.end() - tenth, losses.end(), 0.0) / static_cast<double>(tenth);
 }
 
 std::vector<double> train_recall(RecallModel& model, std::int64_t steps, double rate,

@@ -1,13 +1,16 @@
-// A small task that attention can solve without other layers, and an attention-only model that
-// learns it: find the record with the query's sign and answer with its content. With several
-// relations (colour and shape, say) a record has a sign for each, and the query asks for several
-// records.
+// A small task that attention can solve without other layers, and a model that learns it, with
+// attention only or a whole layer: find the record with the query's sign and answer with its
+// content. With several relations (colour and shape, say) a record has a sign for each, and the
+// query asks for several records.
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/norm.h>
 
 #include <functional>
+#include <optional>
 
 namespace tapestry::experiments {
 
@@ -19,6 +22,9 @@ struct RecallConfig {
     std::int64_t dim = 64;
     std::int64_t heads = 1;
     AttentionFormFactory form = {};
+    /// Whether a residual connection and a feed-forward network follow attention, as in a
+    /// Transformer's layer; attention is read linearly if not.
+    bool whole_layer = false;
 };
 
 struct RecallBatch {
@@ -31,13 +37,16 @@ struct RecallBatch {
 
 RecallBatch recall_batch(const RecallConfig& config, std::int64_t batch, Generator& generator);
 
-/// Query and records are sums of embeddings, then attention and a linear layer.
+/// Query and records are sums of embeddings, then attention, the rest of a layer, and a linear
+/// layer.
 class RecallModel : public Module {
 public:
     std::vector<std::unique_ptr<Embedding>> signs;  // one per relation
     Embedding content;
     MultiHeadAttention attention;
     Linear answer;
+    std::optional<LayerNorm> norm;       // of a whole layer
+    std::optional<FeedForward> network;  // likewise
 
     RecallModel(const RecallConfig& config, Generator& generator);
     /// Logits [B, R, contents].
@@ -51,6 +60,9 @@ public:
 private:
     RecallConfig config_;
 };
+
+/// The mean of the last tenth.
+double mean_of_last_tenth(const std::vector<double>& losses);
 
 /// Trains with AdamW and a learning rate that warms up and decays; returns the loss of each step.
 std::vector<double> train_recall(RecallModel& model, std::int64_t steps, double rate,

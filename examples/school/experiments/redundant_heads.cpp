@@ -39,6 +39,8 @@ Measured untrained(bool copies, double noise, std::uint64_t seed) {
             {{"spectrum", rank.spectrum}}};
 }
 
+constexpr const char* kBefore = "before training: ";
+
 void add_removals(const std::string& when, const Removals& r, Measured& m) {
     m.numbers[when + "loss"] = r.loss;
     m.numbers[when + "to spare, zeroed"] = share_to_spare(r.zeroed);
@@ -52,14 +54,21 @@ void add_removals(const std::string& when, const Removals& r, Measured& m) {
     m.numbers[when + "overstated"] = overstated;
 }
 
-void add_ranks(const std::vector<Rank>& ranks, Measured& m) {
-    for (const char* what : {"numerical", "effective"}) m.numbers[what] = 1e30;
-    for (const Rank& rank : ranks) {  // the layer with the lowest rank
-        m.numbers["numerical"] = std::min(m.numbers["numerical"], rank.numerical);
-        m.numbers["effective"] = std::min(m.numbers["effective"], rank.effective);
-        m.numbers["similarity"] = std::max(m.numbers["similarity"], rank.similarity);
+// Of the layer with the lowest rank, and of what the heads read and write.
+void add_ranks(const AskedModel& asked, const std::string& when, Measured& m) {
+    const std::vector<Rank> ranks = asked.ranks();
+    for (const char* what : {"numerical", "effective"}) m.numbers[when + what] = 1e30;
+    for (const Rank& rank : ranks) {
+        m.numbers[when + "numerical"] = std::min(m.numbers[when + "numerical"], rank.numerical);
+        m.numbers[when + "effective"] = std::min(m.numbers[when + "effective"], rank.effective);
+        m.numbers[when + "similarity"] = std::max(m.numbers[when + "similarity"], rank.similarity);
     }
-    m.curves["spectrum"] = ranks.front().spectrum;
+    const Overlaps overlaps = overlaps_of(asked);
+    m.numbers[when + "outputs"] = overlaps.outputs;
+    m.numbers[when + "written"] = overlaps.written;
+    m.numbers[when + "read"] = overlaps.read;
+    m.numbers[when + "read, random"] = overlaps.random;
+    if (when.empty()) m.curves["spectrum"] = ranks.front().spectrum;
 }
 
 std::string moment(int quarters) { return fmt::format("{}/4 of the steps: ", quarters); }
@@ -78,6 +87,7 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
               generator);
     const AskedModel asked = asked_gpt(model, data, kContext, setting.pick<std::int64_t>(6, 1));
     Measured m;
+    add_ranks(asked, kBefore, m);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
     const auto loss = [&] {
         const Batch batch = data.random_batch(Split::train, 16, kContext, generator);
@@ -95,7 +105,7 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
            .schedule = warmup_cosine_schedule(
                {.rate = 3e-3, .min_rate = 3e-4, .warmup = steps / 10, .steps = steps})},
           {.loss = loss, .evaluate = {}, .report = report});
-    add_ranks(asked.ranks(), m);
+    add_ranks(asked, "", m);
     return m;
 }
 
@@ -109,7 +119,7 @@ Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
     Measured m;
     const Removals removals = remove_each(asked);
     for (const int quarters : {1, 2, 4}) add_removals(moment(quarters), removals, m);
-    add_ranks(asked.ranks(), m);
+    for (const char* when : {kBefore, ""}) add_ranks(asked, when, m);  // it has no "before"
     return m;
 }
 
@@ -194,49 +204,97 @@ Plot removal_plot(const Outcomes& o) {
     for (const char* way : {"zeroed", "averaged"}) {
         Series s{.name = way, .mark = Mark::line_and_points};
         for (const int quarters : {1, 2, 4}) {
-            s.x.push_back(0.25 * quarters);
-            s.y.push_back(o.of(kTrained, moment(quarters) + "to spare, " + way).mean);
+            add_point(s, 0.25 * quarters, o.of(kTrained, moment(quarters) + "to spare, " + way));
         }
         plot.series.push_back(s);
     }
     return plot;
 }
 
+// What the heads of the same model have in common before and after it is trained.
+Table overlap_table(const Outcomes& o) {
+    Table table{
+        "The same model on the same text; the subspaces that heads read are the row spaces "
+        "of W_Q and W_K",
+        {"", "effective rank", "mean |cos| of two heads' outputs", "of what they write to a token",
+         "overlap of what two heads read", "overlap of random subspaces"},
+        {}};
+    for (const auto& [name, when] : {std::pair{"before training", kBefore}, {"trained", ""}}) {
+        const auto of = [&, before = std::string(when)](const char* what) {
+            return o.of(kTrained, before + what);
+        };
+        table.rows.push_back({name, fixed(of("effective"), 1), fixed(of("outputs"), 3),
+                              fixed(of("written"), 3), fixed(of("read"), 3),
+                              fixed(of("read, random"), 3)});
+    }
+    return table;
+}
+
+const Design kNew = Design::drawn("new heads");
+const Design kOne =
+    Design::trained({.untuned = "one that suffices", .control = "new heads cost next to nothing"});
+const Design kBeforeAndAfter = Design::trained(
+    {.untuned = "one that suffices",
+     .control = "the same model on the same text before it is trained, in the table",
+     .unit = "a model, before and after training"});
+
 Report report(const Setting&, const Outcomes& o) {
+    const std::string before = kBefore;
     const auto over_distinct = [&](const char* trial) {
         return student(ratios(o.values(trial, "effective"), o.values("distinct", "effective")));
     };
     return {
-        .tables = {rank_table(o), removal_table(o)},
+        .tables = {rank_table(o), removal_table(o), overlap_table(o)},
         .figures = {{"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(o))},
                     {"removed", "heads to spare while a model learns", svg(removal_plot(o))}},
-        .decided = {{"copies_lower_the_rank", o.of("every second a copy", "numerical")},
-                    {"rank_sees_near_copies", o.of("copies, 10 % off", "numerical")},
-                    {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
-                    {"trained_fill_less", over_distinct(kTrained)},
-                    {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
-                    {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
-                    {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}}};
+        .decided = {
+            {"copies_lower_the_rank", o.of("every second a copy", "numerical")},
+            {"rank_sees_near_copies", o.of("copies, 10 % off", "numerical")},
+            {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
+            {"trained_fill_less", student(ratios(o.values(kTrained, "effective"),
+                                                 o.values(kTrained, before + "effective")))},
+            {"outputs_become_orthogonal",
+             student(differences(o.values(kTrained, "outputs"),
+                                 o.values(kTrained, before + "outputs")))},
+            {"outputs_near_orthogonal", o.of(kTrained, "outputs")},
+            {"writing_near_orthogonal", o.of(kTrained, "written")},
+            {"subspaces_near_orthogonal",
+             student(ratios(o.values(kTrained, "read"), o.values(kTrained, "read, random")))},
+            {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
+            {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
+            {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}}};
 }
 
 std::vector<Claim> claims() {
     return {
         {"copies_lower_the_rank", "Copies of heads lower the numerical rank of all outputs.",
-         "numerical rank, every second of 8 heads a copy", between(31.5, 32.5)},
+         "numerical rank, every second of 8 heads a copy", between(31.5, 32.5), kNew},
         {"rank_sees_near_copies", "The numerical rank sees copies whose weights are 10 % off.",
-         "numerical rank, of 64", below(48)},
+         "numerical rank, of 64", below(48), kNew},
         {"effective_rank_sees_them", "The effective rank sees copies whose weights are 10 % off.",
-         "effective rank over that of distinct heads", below(0.9)},
+         "effective rank over that of distinct heads", below(0.9), kNew},
         {"trained_fill_less", "Trained heads fill fewer dimensions than new ones.",
-         "effective rank over that of new, distinct heads", below(1)},
+         "effective rank over that of the same model before training", below(1), kBeforeAndAfter},
+        {"outputs_become_orthogonal", "Training makes the outputs of heads more orthogonal.",
+         "mean |cos| of two heads' outputs over a text, trained less before", below(0),
+         kBeforeAndAfter},
+        {"outputs_near_orthogonal", "The outputs of trained heads are nearly orthogonal.",
+         "mean |cos| of two heads' outputs over a text", below(0.15), kBeforeAndAfter},
+        {"writing_near_orthogonal",
+         "What two trained heads write to the same token is nearly orthogonal.",
+         "mean |cos| of the two vectors; random ones: 0.10", below(0.15), kBeforeAndAfter},
+        {"subspaces_near_orthogonal",
+         "The subspaces that trained heads read are as orthogonal as random ones.",
+         "overlap of the row spaces of W_Q and of W_K, over that of random subspaces", below(1.1),
+         kBeforeAndAfter},
         {"most_to_spare_zeroed",
          "Most trained heads can be zeroed, one at a time, for less than 1 % more loss.",
-         "share of heads", above(0.5)},
+         "share of heads, a value for each model", above(0.5), kOne},
         {"most_to_spare_averaged",
          "Most trained heads can be replaced by their mean, one at a time, for less than 1 %.",
-         "share of heads", above(0.5)},
+         "share of heads, a value for each model", above(0.5), kOne},
         {"zeroing_overstates", "Zeroing a head overstates what it is worth.",
-         "growth of the loss, zeroed less averaged, mean over heads", above(0)}};
+         "growth of the loss, zeroed less averaged, mean over heads", above(0), kOne}};
 }
 
 }  // namespace
@@ -252,7 +310,9 @@ Experiment experiment() {
         "said to be redundant in another sense: most of them can be removed, one at a time, at "
         "little cost. Zeros in the place of a head also take away what it finds on average, which "
         "a "
-        "bias could give; its mean in its place takes only what it makes of each input. With "
+        "bias could give; its mean in its place takes only what it makes of each input. Are they "
+        "orthogonal? What two heads write to the same token, and "
+        "the subspaces that they read, are two questions. With "
         "--model DIR a GPT in that directory is asked instead.\n\n"
         "Sources: Michel, Levy and Neubig 2019, \"Are Sixteen Heads Really Better than One?\"; "
         "effective rank: Roy and Vetterli 2007.",

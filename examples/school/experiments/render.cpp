@@ -4,9 +4,11 @@
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 namespace tapestry::experiments {
 namespace {
@@ -42,46 +44,80 @@ std::string capital(std::string word) {
     return word;
 }
 
+// The designs of the claims, a list; claims with the same design are named together.
+std::string listed_designs(const Experiment& experiment) {
+    std::vector<std::pair<std::string, std::string>> designs;  // text, names of claims
+    for (const Claim& claim : experiment.claims) {
+        const std::string text = text_of(claim.design);
+        const auto same =
+            std::ranges::find(designs, text, &std::pair<std::string, std::string>::first);
+        if (same == designs.end()) {
+            designs.emplace_back(text, claim.name);
+        } else {
+            same->second += ", " + claim.name;
+        }
+    }
+    std::string result;
+    for (const auto& [text, names] : designs) {
+        result += wrapped(fmt::format("- {}: {}", names, text));
+    }
+    return result;
+}
+
 // "Share of right answers: 0.95 [0.93, 0.97] (10 values). Rule: above 0.9."
-std::string reason(const Claim& claim, const Interval& decided) {
+std::string reason(const Claim& claim, const Judged& decision, const Cell& needed) {
+    const Interval& decided = decision.measured;
     const std::string seeds = decided.count > 1 ? fmt::format(" ({} values)", decided.count) : "";
-    return fmt::format("{}: {} {}{}. Rule: {}.", capital(claim.number), mean_of(decided).text,
-                       width_of(decided), seeds, text_of(claim.rule));
+    const std::string more =
+        std::isnan(needed.value) ? "" : fmt::format(" {} values would decide it.", needed.text);
+    return fmt::format("{}: {} {}{}. Rule: {}.{}", capital(claim.number), mean_of(decided).text,
+                       width_of(decided), seeds, text_of(claim.rule), more);
 }
 
 std::string claims_as_text(const Experiment& experiment, const Report& report) {
-    const std::vector<Verdict> corrected = corrected_verdicts(experiment, report);
+    const std::vector<Judged> claims = judged(experiment, report);
+    const std::vector<Verdict> corrected = judge_together(claims);
+    const auto counted = std::ranges::count_if(claims, &Judged::is_counted);
     std::string result;
-    std::size_t next = 0;
-    for (const Claim& claim : experiment.claims) {
-        const Interval& decided = report.decided.at(claim.name);
-        const Verdict verdict = judge(claim.rule, decided), after = corrected[next++];
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const Claim& claim = experiment.claims[i];
+        const Verdict verdict = claims[i].verdict(), after = corrected[i];
         const std::string correction =
-            after == verdict
-                ? ""
-                : fmt::format(" ({} among {} claims)", text_of(after), experiment.claims.size());
+            after == verdict ? "" : fmt::format(" ({} among {} claims)", text_of(after), counted);
         result +=
             wrapped(fmt::format("{}{}: {}", capital(text_of(verdict)), correction, claim.sentence));
-        result += wrapped(reason(claim, decided)) + "\n";
+        result += wrapped(reason(claim, claims[i], needed_by(claims[i], after, counted)));
+        const auto undecided = report.undecided.find(claim.name);
+        if (undecided != report.undecided.end()) {
+            result += wrapped(fmt::format("Undecided: {}.", undecided->second));
+        }
+        result += "\n";
     }
-    return result.empty() ? result : result.substr(0, result.size() - 1);
+    return result + listed_designs(experiment);
 }
 
 std::string claims_as_markdown(const Experiment& experiment, const Report& report) {
-    Table table{
-        "",
-        {"claim", "what decides", "rule", "measured", "95 %", "values", "verdict", "corrected"},
-        {}};
-    const std::vector<Verdict> corrected = corrected_verdicts(experiment, report);
-    for (const Claim& claim : experiment.claims) {
-        const Interval& decided = report.decided.at(claim.name);
+    Table table{"",
+                {"claim", "what decides", "rule", "measured", "95 %", "values", "verdict",
+                 "corrected", "values needed"},
+                {}};
+    const std::vector<Judged> claims = judged(experiment, report);
+    const std::vector<Verdict> corrected = judge_together(claims);
+    const auto counted = std::ranges::count_if(claims, &Judged::is_counted);
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+        const Claim& claim = experiment.claims[i];
+        const Interval& decided = claims[i].measured;
         table.rows.push_back({claim.sentence, claim.number, text_of(claim.rule), mean_of(decided),
                               width_of(decided),
                               decided.count == 0 ? Cell("-") : Cell(decided.count),
-                              fmt::format("**{}**", text_of(judge(claim.rule, decided))),
-                              text_of(corrected[table.rows.size()])});
+                              fmt::format("**{}**", text_of(claims[i].verdict())),
+                              text_of(corrected[i]), needed_by(claims[i], corrected[i], counted)});
     }
-    return to_markdown(table);
+    std::string result = to_markdown(table) + "\n" + listed_designs(experiment);
+    for (const auto& [name, why] : report.undecided) {
+        result += wrapped(fmt::format("- {} is undecided: {}.", name, why));
+    }
+    return result;
 }
 
 }  // namespace
@@ -105,6 +141,16 @@ std::vector<std::filesystem::path> write_figures(const Experiment& experiment, c
 
 Cell mean_of(const Interval& interval) {
     return std::isnan(interval.mean) ? Cell("-") : Cell(interval.mean, 3);
+}
+
+Cell needed_by(const Judged& claim, Verdict corrected, std::int64_t counted) {
+    if (corrected != Verdict::not_shown) return "-";
+    const std::int64_t needed =
+        claim.undecided
+            ? 0
+            : values_needed(claim.rule, claim.measured,
+                            0.05 / static_cast<double>(std::max<std::int64_t>(counted, 1)));
+    return needed == 0 ? Cell("?") : Cell(needed);
 }
 
 std::string width_of(const Interval& interval) {
@@ -147,19 +193,32 @@ std::string to_page(const Results& results, const std::string& folder) {
         "the number\n"
         "that decides it obeys its rule, *does not hold* if none of it does, and is *not shown* "
         "otherwise; the\n"
-        "rules are in the code and were written before the run. Some of many claims would hold by "
-        "chance: the\n"
-        "column *corrected* has the verdict by Holm's method, among the claims of an experiment "
-        "and, at the end,\n"
-        "among all; claims.md quotes that one. x ± y is a mean over {} seeds and half the width of "
-        "Student's\n"
-        "95 % interval. This page and its numbers as JSON are the output of\n\n"
+        "rules are in the code and were written before the run, [claims.md](claims.md) says where "
+        "not. Some of many\n"
+        "claims would hold by chance: the column *corrected* has the verdict by Holm's method, "
+        "among the claims of\n"
+        "an experiment and, at the end, among all; claims.md quotes that one. Where it is *not "
+        "shown*, *values\n"
+        "needed* is the number of values that would show it if mean and spread stayed the same. "
+        "Under each table\n"
+        "is the design of its claims: what one value is, what compared models had the same of, "
+        "how their\n"
+        "learning rates were chosen, and what an untrained model gives. x ± y is a mean over {} "
+        "seeds and half\n"
+        "the width of Student's 95 % interval. This page and its numbers as JSON are the output "
+        "of\n\n"
         "    {}\n\n"
         "(version {}). The same seed on the same instruction set gives the same numbers; measured "
         "times differ.\n\n",
         results.seeds, results.command, results.version);
     for (const Found& found : results.found) {
         page += to_markdown(find_experiment(found.name), found.report, folder) + "\n";
+        for (const Outcomes::Entry& trial : found.outcomes.entries()) {
+            const auto seeds = static_cast<std::int64_t>(trial.seeds.size());
+            if (seeds == results.seeds) continue;
+            page += fmt::format("This experiment ran with {} seeds.\n\n", seeds);
+            break;
+        }
     }
     return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found));
 }

@@ -19,6 +19,9 @@ std::vector<std::filesystem::path> write_figures(const Experiment& experiment, c
 std::string width_of(const Interval& interval);
 /// The mean, or "-" if there is none.
 Cell mean_of(const Interval& interval);
+/// How many values would decide the claim among `counted` others if their mean and spread stayed
+/// the same (values_needed() at 0.05 / counted): "-" if it is decided, "?" if unknown.
+Cell needed_by(const Judged& claim, Verdict corrected, std::int64_t counted);
 
 /// Question, theory, tables, verdicts and remark in lines of at most 90 columns (tables may be
 /// wider).

@@ -7,6 +7,7 @@
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry::experiments {
@@ -84,19 +85,24 @@ Table table_of(const JsonNode& node) {
 
 void write_claims(JsonWriter& json, const Found& found) {
     const Experiment& experiment = find_experiment(found.name);
-    const std::vector<Verdict> corrected = corrected_verdicts(experiment, found.report);
+    const std::vector<Judged> claims = judged(experiment, found.report);
+    const std::vector<Verdict> corrected = judge_together(claims);
     std::size_t next = 0;
     json.list("claims", experiment.claims, [&](const Claim& claim) {
-        const Interval& decided = found.report.decided.at(claim.name);
         json.object([&] {
             json.member("name", claim.name);
             json.member("sentence", claim.sentence);
             json.member("number", claim.number);
             json.member("rule", text_of(claim.rule));
-            write(json, "measured", decided);
-            json.member("verdict", text_of(judge(claim.rule, decided)));
-            json.member("corrected", text_of(corrected[next++]));
+            json.member("design", text_of(claim.design));
+            write(json, "measured", claims[next].measured);
+            json.member("verdict", text_of(claims[next].verdict()));
+            json.member("corrected", text_of(corrected[next]));
+            if (claims[next].undecided) {
+                json.member("undecided", found.report.undecided.at(claim.name));
+            }
         });
+        ++next;
     });
 }
 
@@ -105,6 +111,14 @@ void write(JsonWriter& json, const Outcomes::Entry& trial) {
         json.member("name", trial.name);
         json.member("timed", trial.timed);
         json.member("seconds", trial.seconds);
+        if (!trial.tried.empty()) {
+            json.list("tried", trial.tried, [&](const Tried& tried) {
+                json.object([&] {
+                    json.member("rate", tried.rate);
+                    write_number(json, "loss", tried.loss);
+                });
+            });
+        }
         json.list("seeds", trial.seeds, [&](const Measured& seed) {
             json.object([&] {
                 for (const auto& [name, value] : seed.numbers) write_number(json, name, value);
@@ -118,6 +132,11 @@ Outcomes outcomes_of(const JsonNode& node) {
     for (const JsonNode& trial : node.elements()) {
         Outcomes::Entry entry{trial.get<std::string>("name"), trial.get<bool>("timed"),
                               trial.get<double>("seconds")};
+        if (const auto tried = trial.find("tried")) {
+            for (const JsonNode& one : tried->elements()) {
+                entry.tried.push_back({one.get<double>("rate"), number_of(one.at("loss"))});
+            }
+        }
         for (const JsonNode& seed : trial.at("seeds").elements()) {
             Measured& measured = entry.seeds.emplace_back();
             for (const auto& [name, value] : seed.members()) {
@@ -157,7 +176,11 @@ Found found_of(const JsonNode& node) {
             {figure.get<std::string>("name"), figure.get<std::string>("caption"), ""});
     }
     for (const JsonNode& claim : node.at("claims").elements()) {
-        found.report.decided[claim.get<std::string>("name")] = interval_of(claim.at("measured"));
+        const auto name = claim.get<std::string>("name");
+        found.report.decided[name] = interval_of(claim.at("measured"));
+        if (const auto reason = claim.find("undecided")) {
+            found.report.undecided[name] = reason->get<std::string>();
+        }
     }
     found.report.remark = node.get<std::string>("remark");
     return found;
@@ -199,15 +222,18 @@ Results results_from_json(std::string_view text) {
     }
 }
 
-std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
-    const std::vector<Found>& found) {
+std::vector<Judged> judged(const std::vector<Found>& found) {
     std::vector<Judged> all;
     for (const Found& f : found) {
-        for (const Claim& claim : find_experiment(f.name).claims) {
-            all.push_back({claim.rule, f.report.decided.at(claim.name)});
-        }
+        const std::vector<Judged> claims = judged(find_experiment(f.name), f.report);
+        all.insert(all.end(), claims.begin(), claims.end());
     }
-    const std::vector<Verdict> verdicts = judge_together(all);
+    return all;
+}
+
+std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
+    const std::vector<Found>& found) {
+    const std::vector<Verdict> verdicts = judge_together(judged(found));
     std::map<std::pair<std::string, std::string>, Verdict> result;
     std::size_t next = 0;
     for (const Found& f : found) {
@@ -219,18 +245,25 @@ std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
 }
 
 Table table_of_claims(const std::vector<Found>& found) {
-    Table table{
-        "",
-        {"experiment", "claim", "verdict", "corrected", "rule", "measured", "95 %", "values"},
-        {}};
-    const auto corrected = corrected_verdicts(found);
+    Table table{"",
+                {"experiment", "claim", "verdict", "in its experiment", "on the page", "rule",
+                 "measured", "95 %", "values", "values needed"},
+                {}};
+    const std::vector<Judged> all = judged(found);
+    const std::vector<Verdict> on_page = judge_together(all);
+    const auto counted = std::ranges::count_if(all, &Judged::is_counted);
     for (const Found& f : found) {
-        for (const Claim& claim : find_experiment(f.name).claims) {
-            const Interval& decided = f.report.decided.at(claim.name);
-            table.rows.push_back({f.name, claim.sentence, text_of(judge(claim.rule, decided)),
-                                  text_of(corrected.at({f.name, claim.name})), text_of(claim.rule),
-                                  mean_of(decided), width_of(decided),
-                                  decided.count == 0 ? Cell("-") : Cell(decided.count)});
+        const Experiment& experiment = find_experiment(f.name);
+        const std::vector<Verdict> in_experiment = corrected_verdicts(experiment, f.report);
+        for (std::size_t i = 0; i < experiment.claims.size(); ++i) {
+            const std::size_t row = table.rows.size();
+            const Interval& decided = all[row].measured;
+            table.rows.push_back({f.name, experiment.claims[i].sentence,
+                                  text_of(all[row].verdict()), text_of(in_experiment[i]),
+                                  text_of(on_page[row]), text_of(all[row].rule), mean_of(decided),
+                                  width_of(decided),
+                                  decided.count == 0 ? Cell("-") : Cell(decided.count),
+                                  needed_by(all[row], on_page[row], counted)});
         }
     }
     return table;

@@ -34,7 +34,11 @@ Results results_from_json(std::string_view json);
 std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
     const std::vector<Found>& found);
 
-/// All claims that were tested: verdict, also corrected for their number, interval, seeds.
+/// All claims with their numbers, in the order of `found`.
+std::vector<Judged> judged(const std::vector<Found>& found);
+
+/// All claims that were tested: verdict, corrected for the number of claims in its experiment and
+/// in all of `found`, interval, seeds, and how many more values would show what these do not.
 Table table_of_claims(const std::vector<Found>& found);
 
 }  // namespace tapestry::experiments

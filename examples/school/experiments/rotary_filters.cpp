@@ -293,6 +293,13 @@ Plot gain_plot(std::int64_t positions) {
     return gains;
 }
 
+const Design kExact = Design::computed();
+const Design kOne =
+    Design::trained({.untuned = "one that suffices", .control = "even weights, 1/64 a position"});
+const Design kTwo = Design::compared({.arms = {kTasks[0].name, kTasks[1].name},
+                                      .untuned = "the same for both",
+                                      .control = "a difference of 0"});
+
 Report report(const Setting& setting, const Outcomes& o) {
     const std::int64_t positions = setting.pick<std::int64_t>(65536, 16384);
     Worst worst;
@@ -313,18 +320,18 @@ Report report(const Setting& setting, const Outcomes& o) {
 
 std::vector<Claim> claims() {
     return {{"half_width", "A head of one pair is as wide as its frequency says.",
-             "largest relative error of the half-width", below(0.05)},
+             "largest relative error of the half-width", below(0.05), kExact},
             {"comb",
              "A head of one pair keeps I_n(s) / I_0(s) of a wave of n times its frequency, and of "
              "no other wave.",
-             "largest error of the share kept", below(0.02)},
+             "largest error of the share kept", below(0.02), kExact},
             {"near_is_learned", "A rotary head learns to look at the token before.", "weight on it",
-             above(0.8)},
+             above(0.8), kOne},
             {"wide_is_learned", "A rotary head learns to look at the last 32 tokens of 64.",
-             "weight on them", above(0.8)},
+             "weight on them", above(0.8), kOne},
             {"near_uses_higher_frequencies",
              "A head trained to look near uses higher frequencies than one trained to look wide.",
-             "mean pair used, the wide one's less the near one's", above(0.5)}};
+             "mean pair used, the wide one's less the near one's", above(0.5), kTwo}};
 }
 
 }  // namespace

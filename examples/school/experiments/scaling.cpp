@@ -113,6 +113,18 @@ Interval bend(const Outcomes& o, const Dimension& axis, std::int64_t seeds) {
     return student(bends);
 }
 
+Design design_of(const std::string& axis) {
+    Comparison comparison{.untuned = "the same for all sizes",
+                          .control = "the loss of guessing for all, an exponent of 0",
+                          .unit = "an exponent fitted to models with the same seed"};
+    for (const Dimension& dimension : axes({})) {
+        for (const std::int64_t value : dimension.values) {
+            if (dimension.name == axis) comparison.arms.push_back(name_of(dimension.name, value));
+        }
+    }
+    return Design::compared(comparison);
+}
+
 Report report(const Setting& s, const Outcomes& o) {
     Report report;
     Table summary{"loss = c x^a", {"x", "a", "of the last two sizes less of the first two"}, {}};
@@ -126,8 +138,7 @@ Report report(const Setting& s, const Outcomes& o) {
             const std::string trial = name_of(axis.name, value);
             const double x = o.of(trial, axis.name).mean;
             table.rows.push_back({Cell(x, 3), fixed(o.of(trial, "loss"), 3)});
-            plot.series[0].x.push_back(x);
-            plot.series[0].y.push_back(o.of(trial, "loss").mean);
+            add_point(plot.series[0], x, o.of(trial, "loss"));
         }
         const Interval a = fitted(s, o, axis), bent = bend(o, axis, s.seeds);
         summary.rows.push_back({axis.name, fixed(a, 3), fixed(bent, 3)});
@@ -147,12 +158,12 @@ Experiment experiment() {
     for (const char* axis : {"parameters", "data", "compute"}) {
         claims.push_back({fmt::format("falls_with_{}", axis),
                           fmt::format("The loss falls with more {}.", axis),
-                          "exponent a of loss = c x^a", below(-0.02)});
+                          "exponent a of loss = c x^a", below(-0.02), design_of(axis)});
         claims.push_back(
             {fmt::format("{}_is_a_power_law", axis),
              "It does so as a power: on two logarithmic axes the line is straight.",
              "exponent between the two largest sizes less that between the two smallest",
-             between(-0.05, 0.05)});
+             between(-0.05, 0.05), design_of(axis)});
     }
     return {
         "scaling",

@@ -1,163 +1,15 @@
 // Why divide by sqrt(d_k)? The scores of random vectors grow with d_k. This measures the effect on
-// the softmax, its gradient, the gradient that reaches q and W_Q, and training: the same model with
-// and without division, from the same initialization and from one that compensates for it.
-#include <tapestry/core/views.h>
+// the softmax, its gradient, the gradient that reaches q and W_Q; sqrt_dk_text.cpp trains language
+// models with and without the division.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/experiments/recall.h>
+#include <tapestry/examples/school/experiments/sqrt_dk.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>
 
 namespace tapestry::experiments::sqrt_dk {
 namespace {
-
-// ---- training runs
-
-// Attention with undivided scores.
-class UnscaledAttention : public AttentionForm {
-public:
-    UnscaledAttention() : AttentionForm("UnscaledAttention") {}
-    Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
-                      const AttentionOptions& options) const override {
-        AttentionOptions unscaled = options;
-        unscaled.scale = 1;
-        return scaled_dot_product_attention(q, k, v, unscaled);
-    }
-};
-
-enum class Way { divided, undivided, rescaled };  // rescaled: undivided, from smaller W_Q and W_K
-
-const char* name_of(Way way) {
-    if (way == Way::divided) return "divided";
-    return way == Way::undivided ? "not divided" : "not divided, W_Q and W_K rescaled";
-}
-
-/// A row of the table.
-struct Recipe {
-    std::int64_t d;
-    Way way = Way::divided;
-    double rate = 3e-3;
-
-    std::string name() const {
-        return fmt::format("d_k = {}, {}{}", d, name_of(way),
-                           rate == 3e-3 ? "" : fmt::format(", rate {:g}", rate));
-    }
-};
-
-std::vector<Recipe> recipes(const Setting& setting) {
-    if (setting.quick) {
-        return {{64},
-                {64, Way::undivided},
-                {256},
-                {256, Way::undivided},
-                {256, Way::rescaled},
-                {256, Way::undivided, 1e-3}};
-    }
-    return {{16},
-            {16, Way::undivided},
-            {64},
-            {64, Way::undivided},
-            {256},
-            {256, Way::undivided},
-            {256, Way::rescaled},
-            {256, Way::undivided, 1e-3},
-            {256, Way::undivided, 3e-4}};
-}
-
-// Scales the rows of W_Q and W_K in the packed matrix by d^(-1/4), so q . k equals the divided
-// score.
-void rescale(RecallModel& model, std::int64_t d) {
-    const Tensor queries_and_keys = views::slice(model.attention.qkv->weight.detach(), 0, 0, 2 * d);
-    Tensor smaller = queries_and_keys;
-    smaller.copy_(queries_and_keys.clone() * std::pow(static_cast<double>(d), -0.25));
-}
-
-// One head of width d; the same initialization and the same batches.
-Measured learned(const Recipe& recipe, std::int64_t steps, std::uint64_t seed) {
-    Generator generator(seed);
-    RecallConfig config{.dim = recipe.d};
-    if (recipe.way != Way::divided) {
-        config.form = [] { return std::make_unique<UnscaledAttention>(); };
-    }
-    RecallModel model(config, generator);
-    if (recipe.way == Way::rescaled) rescale(model, recipe.d);
-    Measured result;
-    const std::vector<double> losses = train_recall(model, steps, recipe.rate, generator);
-    const auto tenth = static_cast<std::ptrdiff_t>(losses.size() / 10);
-    double last = 0;
-    for (auto loss = losses.end() - tenth; loss != losses.end(); ++loss) {
-        last += *loss / static_cast<double>(tenth);
-    }
-    result.numbers = {{"loss", last},
-                      {"right", model.accuracy(recall_batch(config, 1000, generator))[0]}};
-    result.curves = {{"losses", losses}};
-    return result;
-}
-
-Plot plot_of(const Outcomes& o) {
-    Plot plot{.title = "One head of width 256, mean of the seeds",
-              .x = {.label = "step"},
-              .y = {.label = "loss, nats"}};
-    for (const Recipe& recipe : {Recipe{256}, {256, Way::undivided}, {256, Way::rescaled}}) {
-        Series s{.name = name_of(recipe.way),
-                 .y = o.curve(recipe.name(), "losses"),
-                 .dashed = recipe.way == Way::rescaled};
-        for (std::size_t step = 1; step <= s.y.size(); ++step) {
-            s.x.push_back(static_cast<double>(step));
-        }
-        plot.series.push_back(s);
-    }
-    return plot;
-}
-
-// Accuracy with the division minus that of another way, per seed.
-Interval lead(const Outcomes& o, const Recipe& other) {
-    return student(
-        differences(o.values(Recipe{other.d}.name(), "right"), o.values(other.name(), "right")));
-}
-
-std::vector<Trial> scaling_trainings(const Setting& setting) {
-    std::vector<Trial> all;
-    for (const Recipe& recipe : recipes(setting)) {
-        // Narrow heads are cheap and learn slowly; wide ones learn this in forty steps.
-        const std::int64_t steps = setting.pick(300, recipe.d > 64 ? 40 : 200);
-        all.push_back(
-            {recipe.name(), [=](std::uint64_t seed) { return learned(recipe, steps, seed); }});
-    }
-    return all;
-}
-
-std::vector<Claim> training_claims() {
-    const std::string lead = "right answers with the division less those without";
-    return {
-        {"stalls_64", "Without the division training stalls at d_k = 64.", lead, above(0.02)},
-        {"worse_256", "Without the division training ends worse at d_k = 256.", lead, above(0.02)},
-        {"rate_cures", "A smaller rate makes up for the missing division at d_k = 256.",
-         lead + ", rate 0.001", below(0.02)},
-        {"rescaled_is_as_good",
-         "W_Q and W_K begun smaller make up for the missing division at d_k = 256.", lead,
-         below(0.02)}};
-}
-
-// Adds the runs' table, figure and claims.
-void add_trainings(const Setting& setting, const Outcomes& o, Report& report) {
-    Table table{"The same model trained both ways (find the record with the same sign)",
-                {"training", "loss, last tenth", "right"},
-                {}};
-    for (const Recipe& recipe : recipes(setting)) {
-        table.rows.push_back({recipe.name(), significant(o.of(recipe.name(), "loss"), 3),
-                              percent(o.of(recipe.name(), "right"))});
-    }
-    report.tables.push_back(table);
-    report.figures.push_back({"training", "loss with and without the division", svg(plot_of(o))});
-    report.decided["stalls_64"] = lead(o, {64, Way::undivided});
-    report.decided["worse_256"] = lead(o, {256, Way::undivided});
-    report.decided["rate_cures"] = lead(o, {256, Way::undivided, 1e-3});
-    report.decided["rescaled_is_as_good"] = lead(o, {256, Way::rescaled});
-}
-
-// ---- random vectors
 
 constexpr std::int64_t kKeys = 64;
 constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 512, 1024};
@@ -226,7 +78,7 @@ Trial random_trial(std::int64_t d, const Setting& setting) {
 }
 
 std::vector<Trial> trials(const Setting& setting) {
-    std::vector<Trial> all = scaling_trainings(setting);
+    std::vector<Trial> all = text_trials(setting);
     for (const std::int64_t d : kSizes) all.push_back(random_trial(d, setting));
     return all;
 }
@@ -302,29 +154,30 @@ Report report(const Setting& setting, const Outcomes& o) {
         {"q_vanishes", o.of(random_name(64), "ratio, q, median")},
         {"q_explodes", o.of(random_name(512), "ratio, q, variance")},
         {"w_q_explodes", o.of(random_name(512), "ratio, W_Q")}};
-    add_trainings(setting, o, report);
+    add_text(setting, o, report);
     return report;
 }
 
 std::vector<Claim> claims() {
-    std::vector<Claim> all{
-        {"variance", "The variance of q . k is d_k.", "variance over d_k, at 512",
-         between(0.95, 1.05)},
-        {"deviation_8", "At d_k = 64 undivided scores have a standard deviation of 8.",
-         "standard deviation", between(7.6, 8.4)},
-        {"saturated", "At d_k = 64 the softmax of undivided scores has hardened.",
-         "largest of 64 weights", above(0.5)},
-        {"divided_constant", "Divided, softmax is as soft at every d_k.",
-         "largest weight at d_k = 1024 over that at 16", between(0.8, 1.25)},
-        {"scores_vanish", "Undivided, the typical gradient of the scores vanishes.",
-         "median norm at d_k = 1024 over that at 4", below(0.1)},
-        {"q_vanishes", "At d_k = 64 the typical gradient that reaches q vanishes undivided.",
-         "median norm, not divided over divided", below(0.5)},
-        {"q_explodes", "At d_k = 512 the variance of q's gradient explodes undivided.",
-         "mean square, not divided over divided", above(100)},
-        {"w_q_explodes", "At d_k = 512 the gradient of W_Q explodes undivided.",
-         "root mean square, not divided over divided", above(5)}};
-    const std::vector<Claim> trained = training_claims();
+    std::vector<Claim> all = designed(
+        Design::drawn("a draw of queries and keys"),
+        {{"variance", "The variance of q . k is d_k.", "variance over d_k, at 512",
+          between(0.95, 1.05)},
+         {"deviation_8", "At d_k = 64 undivided scores have a standard deviation of 8.",
+          "standard deviation", between(7.6, 8.4)},
+         {"saturated", "At d_k = 64 the softmax of undivided scores has hardened.",
+          "largest of 64 weights", above(0.5)},
+         {"divided_constant", "Divided, softmax is as soft at every d_k.",
+          "largest weight at d_k = 1024 over that at 16", between(0.8, 1.25)},
+         {"scores_vanish", "Undivided, the typical gradient of the scores vanishes.",
+          "median norm at d_k = 1024 over that at 4", below(0.1)},
+         {"q_vanishes", "At d_k = 64 the typical gradient that reaches q vanishes undivided.",
+          "median norm, not divided over divided", below(0.5)},
+         {"q_explodes", "At d_k = 512 the variance of q's gradient explodes undivided.",
+          "mean square, not divided over divided", above(100)},
+         {"w_q_explodes", "At d_k = 512 the gradient of W_Q explodes undivided.",
+          "root mean square, not divided over divided", above(5)}});
+    const std::vector<Claim> trained = text_claims();
     all.insert(all.end(), trained.begin(), trained.end());
     return all;
 }
@@ -346,7 +199,9 @@ Experiment experiment() {
         "between two keys gets very much. Nor is the division needed to express anything: W_Q and "
         "W_K made smaller by d_k^(-1/4) each are the same function without it (so that a "
         "temperature in softmax cannot be told from the size of W_Q W_K^T). It fixes where a "
-        "training begins. The control trains that start, and smaller rates.\n\n"
+        "run begins, and how far a step goes: a step of the same size in W_Q moves undivided "
+        "scores sqrt(d_k) times as far. So language models are trained with it and without, "
+        "each at its best rate, and without it from the smaller start.\n\n"
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", section 3.2.1 with "
         "footnote 4.",
         claims(),

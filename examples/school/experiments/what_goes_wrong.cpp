@@ -196,6 +196,31 @@ std::string best(const Setting& setting, const Outcomes& o, bool warmup) {
     return result;
 }
 
+// Designs of the claims.
+Design against(const std::vector<std::string>& runs, const char* untuned) {
+    return Design::compared({.arms = runs,
+                             .untuned = untuned,
+                             .control = "the loss of guessing for both, a difference of 0"});
+}
+Design mistake(const char* name) {
+    return against({name, "right"}, "the rate is part of the mistake, or the same for both");
+}
+Design cold_start(bool norm_first) {
+    const double high = rates({}).back();
+    return against({sweep_name(deep({}), high, false, norm_first),
+                    sweep_name(deep({}), high, true, norm_first)},
+                   "the claim is about a high one");
+}
+Design cold_start_at_best() {
+    std::vector<std::string> runs;
+    for (const double rate : rates({})) {
+        for (const bool warmup : {false, true}) {
+            runs.push_back(sweep_name(deep({}), rate, warmup));
+        }
+    }
+    return against(runs, "the best of a fixed grid, for each");
+}
+
 Report report(const Setting& setting, const Outcomes& o) {
     // Compared with another run, per seed.
     const auto more = [&](const std::string& name, const std::string& than, const char* what) {
@@ -222,18 +247,22 @@ std::vector<Claim> claims() {
     const std::string more = "loss less that of the right training, nats per word";
     const std::string cold = "loss without warm-up less that with it, nats per word";
     return {
-        {"rate_too_high", "With a rate 100 times as high the loss stays high.", more, above(0.5)},
+        {"rate_too_high", "With a rate 100 times as high the loss stays high.", more, above(0.5),
+         mistake("rate 100 times as high")},
         {"cold_start_high_rate", "A deep model with the norm after needs a warm-up at a high rate.",
-         cold, above(0.3)},
+         cold, above(0.3), cold_start(false)},
         {"cold_start_tuned",
          "A deep model with the norm after also needs a warm-up at its best rate.",
-         cold + ", each at its best rate", above(0.1)},
+         cold + ", each at its best rate", above(0.1), cold_start_at_best()},
         {"norm_before_needs_none", "A deep model with the norm before needs no warm-up.",
-         cold + ", at the high rate", below(0.1)},
-        {"no_mask_cheats", "Without a mask the loss in training is lower.", more, below(-0.3)},
+         cold + ", at the high rate", below(0.1), cold_start(true)},
+        {"no_mask_cheats", "Without a mask the loss in training is lower.", more, below(-0.3),
+         mistake("no mask")},
         {"no_mask_cannot_write", "Without a mask the model cannot write.",
-         "loss where later words are hidden, less the right training's", above(0.5)},
-        {"no_zero_grad", "A forgotten zero_grad spoils the run.", more, above(0.3)}};
+         "loss where later words are hidden, less the right training's", above(0.5),
+         mistake("no mask")},
+        {"no_zero_grad", "A forgotten zero_grad spoils the run.", more, above(0.3),
+         mistake("no zero_grad")}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // "The dog didn't cross the street because it was too tired", or "too wide": what is "it"? A small
 // encoder learns the answer. Which head attends to it, how strongly, and what if that head is
 // removed?
+#include <tapestry/examples/school/experiments/arrivals.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -131,13 +132,22 @@ double accuracy_without(const MaskedLanguageModel& model, const Questions& q,
 /// What one head does at the pronoun, and how the model does without it.
 struct HeadFigures {
     double antecedent = 0, rival = 0;  // mean weights
+    double brought = 0;                // the antecedent's share of what the head brings
     double accuracy_without = 0;
 };
 
+std::vector<std::int64_t> antecedents_of(const std::vector<Riddle>& riddles) {
+    std::vector<std::int64_t> words;
+    for (const Riddle& riddle : riddles) {
+        words.push_back(static_cast<std::int64_t>(riddle.antecedent));
+    }
+    return words;
+}
+
 std::vector<HeadFigures> look_at_heads(const MaskedLanguageModel& model,
-                                       const std::vector<Riddle>& riddles, const Questions& q) {
-    std::vector<AttentionRecord> records;
-    model(q.ids, {.records = &records});
+                                       const std::vector<Riddle>& riddles, const Questions& q,
+                                       const std::vector<AttentionRecord>& records,
+                                       const Arrivals& arrivals) {
     std::vector<HeadFigures> heads(kLayers * kHeads);
     const double share = 1 / static_cast<double>(riddles.size());
     for (std::size_t head = 0; head < heads.size(); ++head) {
@@ -152,6 +162,9 @@ std::vector<HeadFigures> look_at_heads(const MaskedLanguageModel& model,
             heads[head].antecedent += share * at(riddles[i].antecedent);
             heads[head].rival += share * at(riddles[i].rival);
         }
+        const auto h = static_cast<std::int64_t>(head % kHeads);
+        heads[head].brought = mean_share(
+            squeeze(slice(arrivals.heads[head / kHeads], 1, h, h + 1), 1), antecedents_of(riddles));
         heads[head].accuracy_without = accuracy_without(model, q, {head});
     }
     return heads;
@@ -204,7 +217,16 @@ std::string ranked(std::size_t rank, const char* what) { return fmt::format("{} 
 // Ranks heads by their weight on the antecedent, and measures the accuracy without each one and
 // without all ranked up to it.
 Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
-    const std::vector<HeadFigures> heads = look_at_heads(model, corpus.riddles.test, corpus.test);
+    const std::vector<Riddle>& riddles = corpus.riddles.test;
+    std::vector<AttentionRecord> records;
+    model(corpus.test.ids, {.records = &records});
+    std::vector<std::int64_t> pronouns;
+    for (const Riddle& riddle : riddles) {
+        pronouns.push_back(static_cast<std::int64_t>(riddle.pronoun));
+    }
+    const Arrivals arrivals = arrivals_of(model, corpus.test.ids, kPadding, pronouns, records);
+    const std::vector<HeadFigures> heads =
+        look_at_heads(model, riddles, corpus.test, records, arrivals);
     Heads order(heads.size()), removed;
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -217,12 +239,15 @@ Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
         const double left = accuracy_without(model, corpus.test, removed);
         m.numbers[ranked(rank, "antecedent")] = head.antecedent;
         m.numbers[ranked(rank, "rival")] = head.rival;
+        m.numbers[ranked(rank, "brought")] = head.brought;
         m.numbers[ranked(rank, "layer")] = static_cast<double>(order[rank] / kHeads);
         m.numbers[ranked(rank, "without")] = head.accuracy_without;
         m.numbers[ranked(rank, "without all")] = left;
         m.numbers["missed"] += left > corpus.first_noun ? 1 : 0;
     }
     m.numbers["missed"] += 1;  // the number of heads to remove until accuracy drops to guessing
+    m.numbers["brought"] =
+        mean_share(arrivals.together[order[0] / kHeads], antecedents_of(riddles));
     m.numbers["times chance"] = heads[order[0]].antecedent / corpus.chance;
     m.numbers["times the other"] = heads[order[0]].antecedent / heads[order[0]].rival;
     m.numbers["more than guessing"] = m.numbers["right"] - corpus.first_noun;
@@ -244,9 +269,17 @@ Measured trained(const Corpus& corpus, std::int64_t steps, std::uint64_t seed) {
                                .padding_id = kPadding,
                                .deviation = 0.08},
                               generator);
+    const auto asked = [&] {
+        const examples::Answering answering(model);
+        return measure(model, corpus);
+    };
+    const Measured before = asked();
     teach(model, corpus.train, steps, seed);
-    const examples::Answering answering(model);
-    return measure(model, corpus);
+    Measured after = asked();
+    for (const char* what : {"right", "times chance", "brought"}) {
+        after.numbers[std::string("untrained, ") + what] = before.numbers.at(what);
+    }
+    return after;
 }
 
 constexpr const char* kTrial = "encoder";
@@ -267,18 +300,22 @@ std::vector<Table> tables_of(const Outcomes& o) {
     sentences.rows = {
         {"learned from", corpus().riddles.train.size(), "-"},
         {"held out, whole model", corpus().riddles.test.size(), percent(o.of(kTrial, "right"))},
+        {"held out, untrained", corpus().riddles.test.size(),
+         percent(o.of(kTrial, "untrained, right"))},
         {"held out, always the first noun", corpus().riddles.test.size(),
          percent(corpus().first_noun)}};
     Table heads{fmt::format("Heads at the pronoun, most on the antecedent first; chance is {:.3f}",
                             corpus().chance),
-                {"rank", "layer", "on the antecedent", "on the other noun", "right without it",
+                {"rank", "layer", "on the antecedent", "on the other noun",
+                 "of what it brings, the antecedent's", "right without it",
                  "right without it and those above"},
                 {}};
     for (std::size_t rank = 0; rank < kLayers * kHeads; ++rank) {
         const auto of = [&](const char* what) { return o.of(kTrial, ranked(rank, what)); };
         heads.rows.push_back({std::to_string(rank + 1), fixed(of("layer"), 1),
                               fixed(of("antecedent"), 3), fixed(of("rival"), 3),
-                              percent(of("without")), percent(of("without all"))});
+                              percent(of("brought")), percent(of("without")),
+                              percent(of("without all"))});
     }
     return {sentences, heads};
 }
@@ -303,26 +340,38 @@ Report report(const Setting&, const Outcomes& o) {
             .decided = {{"it_is_named", of("more than guessing")},
                         {"a_head_looks", of("times chance")},
                         {"it_is_not_led_astray", of("times the other")},
+                        {"almost_all_arrives", of("brought")},
+                        {"most_arrives", of("brought")},
                         {"one_head_is_missed", of("lost without it")},
                         {"heads_until_guessing", of("missed")}}};
 }
 
 std::vector<Claim> claims() {
-    return {{"it_is_named", "A small encoder learns who \"it\" is.",
-             "right for new pairs of nouns, less that of always saying the first noun", above(0.2)},
-            {"a_head_looks", "Some head looks from the pronoun at its antecedent.",
-             "its weight there, times chance", above(3)},
-            {"it_is_not_led_astray",
-             "The head that looks at the antecedent most looks less at the other noun.",
-             "its weight on the antecedent over that on the other noun", above(2)},
-            {"one_head_is_missed",
-             "Taking away the head that looks at the antecedent most costs "
-             "answers.",
-             "share of the answers lost", above(0.05)},
-            {"heads_until_guessing",
-             "It takes more than one head's removal to be worse than "
-             "guessing.",
-             "heads that must go", above(1.5)}};
+    const Design design =
+        Design::trained({.untuned = "one that suffices",
+                         .control = "in the table; weights are even, 1 times chance"});
+    return designed(
+        design,
+        {{"it_is_named", "A small encoder learns who \"it\" is.",
+          "right for new pairs of nouns, less that of always saying the first noun", above(0.2)},
+         {"a_head_looks", "Some head looks from the pronoun at its antecedent.",
+          "its weight there, times chance", above(3)},
+         {"it_is_not_led_astray",
+          "The head that looks at the antecedent most looks less at the other noun.",
+          "its weight on the antecedent over that on the other noun", above(2)},
+         {"almost_all_arrives", "Almost all that arrives at the pronoun is the antecedent's value.",
+          "its share of |weight x value W_O|, all heads of the layer of the head that looks "
+          "hardest",
+          above(0.9)},
+         {"most_arrives", "Most of it is.", "the same share", above(0.5)},
+         {"one_head_is_missed",
+          "Taking away the head that looks at the antecedent most costs "
+          "answers.",
+          "share of the answers lost", above(0.05)},
+         {"heads_until_guessing",
+          "It takes more than one head's removal to be worse than "
+          "guessing.",
+          "heads that must go", above(1.5)}});
 }
 
 }  // namespace

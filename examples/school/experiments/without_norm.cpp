@@ -105,6 +105,26 @@ std::vector<double> best(const Setting& s, const Outcomes& o, const Way& way, st
     return losses;
 }
 
+constexpr const char* kGuessingLoss = "the loss of guessing for both, a difference of 0";
+// The best of three rates, for each stack and seed.
+Design at_best_rate(std::int64_t depth) {
+    Comparison comparison{.untuned = "the best of three, for each, which may be at the edge",
+                          .control = kGuessingLoss};
+    for (const Way& way : {kWays[0], kWays[2]}) {
+        for (const double rate : rates({})) {
+            comparison.arms.push_back(name_of(way, depth, rate));
+        }
+    }
+    return Design::compared(comparison);
+}
+Design at_high_rate(const Way& way) {
+    const double high = rates({}).back();
+    const std::int64_t deep = depths({}).back();
+    return Design::compared({.arms = {name_of(way, deep, high), name_of(kWays[2], deep, high)},
+                             .untuned = "the claim is about a high one",
+                             .control = kGuessingLoss});
+}
+
 Report report(const Setting& s, const Outcomes& o) {
     Table table{"Loss at the end of the run", {"stack"}, {}};
     for (const double rate : rates(s)) table.columns.push_back(fmt::format("rate {}", rate));
@@ -160,13 +180,17 @@ Experiment experiment() {
         "Initialization\", on training without.",
         {{"helps_at_the_best_rate",
           "A deep stack learns more with norms, each at the best of the rates.",
-          "loss, no norms less norms before, deepest stack", above(0.05)},
+          "loss, no norms less norms before, deepest stack", above(0.05),
+          at_best_rate(depths({}).back())},
          {"helps_shallow", "So does the shallowest.",
-          "loss, no norms less norms before, shallowest stack", above(0.05)},
+          "loss, no norms less norms before, shallowest stack", above(0.05),
+          at_best_rate(depths({}).front())},
          {"bears_high_rates", "With norms it learns at a rate that is too high without.",
-          "loss at the highest rate, no norms less norms before", above(0.5)},
+          "loss at the highest rate, no norms less norms before", above(0.5),
+          at_high_rate(kWays[0])},
          {"before_bears_more_than_after", "Norms before bear it better than norms after.",
-          "loss at the highest rate, norms after less norms before", above(0.5)}},
+          "loss at the highest rate, norms after less norms before", above(0.5),
+          at_high_rate(kWays[1])}},
         trials,
         report};
 }
