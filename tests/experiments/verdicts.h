@@ -71,7 +71,8 @@ inline constexpr Verdicts kVerdicts[] = {
      .holds = "order_is_lost learned_tell sinusoids_tell rotations_tell shift_is_rotation"},
     {.name = "positions_unique",
      .holds = "codes_differ neighbours_are_nearest sum_tells_both narrow_sum_tells_both",
-     .fails = "one_wave_would_do noisy_sum_tells_both narrow_noisy_sum_tells_both"},
+     .fails = "one_wave_would_do narrow_noisy_sum_tells_both",
+     .open = "noisy_sum_tells_both"},  // three seeds are too few
     {.name = "rotary_filters",
      .holds = "half_width comb near_is_learned wide_is_learned near_uses_higher_frequencies"},
     // Not shown: the forms that the short run leaves out.
