@@ -1,70 +1,16 @@
 #include <tapestry/autograd/capi/conventions.h>
 
+#include <tapestry/autograd/capi/buffers.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <optional>
+#include <utility>
 
 namespace tapestry::capi {
 namespace {
 
 using Values = std::vector<double>;
-
-constexpr std::size_t kGuards = 8;         // on either side
-constexpr double kGuard = -7.7357589e123;  // no result is this number
-constexpr double kVisible = 1e-3;  // of the largest result: sums in another order are closer
-
-bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-
-// Numbers between guards.
-class Buffer {
-public:
-    explicit Buffer(const Values& numbers)
-        : numbers_(numbers), memory_(numbers.size() + 2 * kGuards, kGuard) {
-        std::copy(numbers.begin(), numbers.end(), memory_.begin() + kGuards);
-    }
-    Buffer(std::size_t n, double filling) : Buffer(Values(n, filling)) {}
-
-    double* data() { return memory_.data() + kGuards; }
-    Values now() const {
-        return {memory_.begin() + kGuards, memory_.end() - static_cast<std::ptrdiff_t>(kGuards)};
-    }
-
-    bool has_its_guards() const {
-        const auto is_guard = [](double value) { return same(value, kGuard); };
-        const auto end = memory_.end() - static_cast<std::ptrdiff_t>(kGuards);
-        return std::all_of(memory_.begin(), memory_.begin() + kGuards, is_guard) &&
-               std::all_of(end, memory_.end(), is_guard);
-    }
-
-    /// The first number that differs from what was handed over.
-    std::optional<std::size_t> changed() const {
-        for (std::size_t i = 0; i < numbers_.size(); ++i) {
-            if (!same(memory_[kGuards + i], numbers_[i])) return i;
-        }
-        return {};
-    }
-
-    void spoil() { std::fill(memory_.begin(), memory_.end(), std::nan("")); }
-
-private:
-    Values numbers_, memory_;
-};
-
-// The largest difference, as a part of the largest number; 1 if only one of them is a number.
-double apart(const Values& a, const Values& b) {
-    double most = 0, size = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (std::isnan(a[i]) != std::isnan(b[i])) return 1;
-        if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
-        most = std::max(most, std::abs(a[i] - b[i]));
-        size = std::max({size, std::abs(a[i]), std::abs(b[i])});
-    }
-    return size > 0 ? most / size : 0;
-}
 
 class Probe {
 public:
@@ -104,14 +50,11 @@ private:
 
     // `now`: with a buffer that was not full of zeros.
     void ask_again(const char* who, const Values& before, const Values& now) {
-        for (std::size_t i = 0; i < now.size(); ++i) {
-            if (same(now[i], 1) && same(before[i], 0)) {
-                add("{} does not write element {} of its result: a caller's buffer need not be "
-                    "full "
-                    "of zeros",
-                    who, i);
-                return;
-            }
+        if (const auto i = unwritten(before, now)) {
+            add("{} does not write element {} of its result: a caller's buffer need not be full "
+                "of zeros",
+                who, *i);
+            return;
         }
         if (apart(before, now) <= kVisible) return;
         add("{} adds to its result, or reads it, instead of writing it: a caller's buffer need not "

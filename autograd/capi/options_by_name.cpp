@@ -120,7 +120,8 @@ std::vector<Bounds> bounds(const JsonNode& value) {
 struct Option {
     const char* name;
     void (*set)(Request& request, const JsonNode& value);
-    bool compares = false;  // applies to a comparison as well
+    bool compares = false;   // applies to a comparison as well
+    bool of_kernel = false;  // applies only to a kernel
 };
 
 // docs/python.md has the same names in the same order.
@@ -128,6 +129,7 @@ constexpr Option kOptions[] = {
     {"shape", [](Request& r, const JsonNode& v) { r.shape = shape(v); }, true},
     {"inputs", [](Request& r, const JsonNode& v) { r.inputs = shapes(v); }, true},
     {"output", [](Request& r, const JsonNode& v) { r.output = shape(v); }, true},
+    {"outputs", [](Request& r, const JsonNode& v) { r.outputs = shapes(v); }, false, true},
     {"subject", [](Request& r, const JsonNode& v) { r.subject = text(v); }, true},
     {"method", [](Request& r, const JsonNode& v) { r.options.method = method(v); }},
     {"certainty", [](Request& r, const JsonNode& v) { r.options.certainty = number(v); }},
@@ -146,6 +148,7 @@ constexpr Option kOptions[] = {
     {"eps", [](Request& r, const JsonNode& v) { r.options.eps = number(v); }},
     {"atol", [](Request& r, const JsonNode& v) { r.options.atol = number(v); }},
     {"rtol", [](Request& r, const JsonNode& v) { r.options.rtol = number(v); }},
+    {"conventions", [](Request& r, const JsonNode& v) { r.conventions = truth(v); }},
     {"explain", [](Request& r, const JsonNode& v) { r.options.explain = truth(v); }},
     {"seed", [](Request& r, const JsonNode& v) { r.options.seed = whole(v); }, true},
 };
@@ -154,11 +157,12 @@ const Option& option_called(const std::string& name, Purpose purpose) {
     std::vector<std::string_view> known;
     for (const Option& option : kOptions) {
         if (purpose == Purpose::comparison && !option.compares) continue;
+        if (purpose != Purpose::kernel && option.of_kernel) continue;
         if (name == option.name) return option;
         known.emplace_back(option.name);
     }
     fail("{}: unknown option {}; the options are {}",
-         purpose == Purpose::check ? "check_gradient" : "compare_precisions", name,
+         purpose == Purpose::comparison ? "compare_precisions" : "check_gradient", name,
          fmt::join(known, ", "));
 }
 

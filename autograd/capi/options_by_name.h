@@ -13,15 +13,17 @@ namespace tapestry::capi {
 /// What to check, and how.
 struct Request {
     GradcheckOptions options = {};
-    Shape shape = {};                ///< of x; empty: a vector
-    std::vector<Shape> inputs = {};  ///< if x consists of several, concatenated; empty: one
-    Shape output = {};               ///< of f(x); empty: a vector
-    std::string subject = {};        ///< name in the report; empty: the kind of check
+    Shape shape = {};                 ///< of x; empty: a vector
+    std::vector<Shape> inputs = {};   ///< if x consists of several, concatenated; empty: one
+    Shape output = {};                ///< of f(x); empty: a vector
+    std::vector<Shape> outputs = {};  ///< of a kernel, if it has several; empty: one
+    bool conventions = true;          ///< whether to call it in every way as well
+    std::string subject = {};         ///< name in the report; empty: the kind of check
 };
 
-/// Selects the available options: all of them for a check by differences, those that apply for a
-/// comparison of two types.
-enum class Purpose { check, comparison };
+/// Selects the available options: those of a check by differences, of the same for a kernel, which
+/// may have several outputs, or of a comparison of two types.
+enum class Purpose { check, kernel, comparison };
 
 /// Parses `{"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}`; all defaults for "".
 /// Throws ValueError for invalid JSON, for an unknown name, and for a value of the wrong kind.

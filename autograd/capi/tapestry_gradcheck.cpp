@@ -1,6 +1,7 @@
 #include <tapestry/autograd/capi/tapestry_gradcheck.h>
 
 #include <tapestry/autograd/capi/conventions.h>
+#include <tapestry/autograd/capi/kernels.h>
 #include <tapestry/autograd/capi/options_by_name.h>
 #include <tapestry/autograd/check/precision.h>
 #include <tapestry/core/version.h>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace tapestry;
 using capi::read_request;
@@ -168,23 +170,52 @@ PlainPullback on_vectors(RawRule rule) {
     };
 }
 
-GradcheckReport check(const capi::Callbacks& callbacks, std::size_t m, const Values& x,
-                      const Request& request) {
-    const PlainVectorFunction f = on_vectors(callbacks.f, m);
-    const PlainPullback pullback = on_vectors(callbacks.vjp);
-    GradcheckReport report = check_as_asked(f, pullback, x, request);
-    if (report.limit.empty()) {
-        for (std::string& broken : capi::broken_conventions(callbacks, x, m)) {
-            report.verdict = Verdict::fail;
-            report.reason = Reason::none;
-            report.complaints.push_back(std::move(broken));
-        }
+// With the conventions that are broken, and the subject.
+GradcheckReport concluded(GradcheckReport report, std::vector<std::string> broken,
+                          const Request& request) {
+    for (std::string& one : broken) {
+        report.verdict = Verdict::fail;
+        report.reason = Reason::none;
+        report.complaints.push_back(std::move(one));
     }
     if (request.subject.empty()) return report;
     report.subject = request.subject;
     const Format format = request.options.format;
     if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
     return report;
+}
+
+GradcheckReport check(const capi::Callbacks& callbacks, std::size_t m, const Values& x,
+                      const Request& request) {
+    const PlainVectorFunction f = on_vectors(callbacks.f, m);
+    const PlainPullback pullback = on_vectors(callbacks.vjp);
+    GradcheckReport report = check_as_asked(f, pullback, x, request);
+    std::vector<std::string> broken;
+    if (report.limit.empty() && request.conventions) {
+        broken = capi::broken_conventions(callbacks, x, m);
+    }
+    return concluded(std::move(report), std::move(broken), request);
+}
+
+capi::Kernel kernel_of(tapestry_kernel f, tapestry_kernel_vjp vjp, void* user, std::size_t n,
+                       std::size_t m, const Request& request) {
+    const auto shapes = [](const std::vector<Shape>& several, const Shape& one, std::size_t count) {
+        if (!several.empty()) return several;
+        return std::vector{one.empty() ? Shape{static_cast<std::int64_t>(count)} : one};
+    };
+    capi::Kernel kernel{
+        [=](auto inputs, auto strides, auto results) {
+            heed(f(inputs, strides, results, user), "f");
+        },
+        [=](auto inputs, auto strides, auto cotangents, auto theirs, auto gradients) {
+            heed(vjp(inputs, strides, cotangents, theirs, gradients, user), "the vjp");
+        },
+        shapes(request.inputs, request.shape, n), shapes(request.outputs, request.output, m)};
+    std::int64_t results = 0;
+    for (const Shape& shape : kernel.results) results += numel(shape);
+    require<ShapeError>(results == static_cast<std::int64_t>(m),
+                        "check_gradient: {} results for outputs of {}", m, results);
+    return kernel;
 }
 
 DType narrow_dtype(Format format) {
@@ -204,6 +235,27 @@ int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const 
         const Request request = request_of(reinterpret_cast<const void*>(f),
                                            reinterpret_cast<const void*>(vjp), x, n, m, options);
         return check({raw(f, user), raw(vjp, user)}, m, Values(x, x + n), request);
+    });
+}
+
+int tapestry_check_kernel(tapestry_kernel f, tapestry_kernel_vjp vjp, void* user, const double* x,
+                          std::size_t n, std::size_t m, const char* options,
+                          tapestry_report** report) {
+    return guarded(report, [=] {
+        const Request request =
+            request_of(reinterpret_cast<const void*>(f), reinterpret_cast<const void*>(vjp), x, n,
+                       m, options, capi::Purpose::kernel);
+        const capi::Kernel kernel = kernel_of(f, vjp, user, n, m, request);
+        const PlainInputs inputs = split(Values(x, x + n), kernel.inputs);
+        const PlainRule rule = capi::contiguous_rule(kernel);
+        const Shape output = kernel.results.size() == 1 ? kernel.results[0] : Shape();
+        GradcheckReport found =
+            check_pullback(rule.f, rule.pullback, inputs, request.options, kernel.inputs, output);
+        std::vector<std::string> broken;
+        if (found.limit.empty() && request.conventions) {
+            broken = capi::broken_conventions(kernel, inputs);
+        }
+        return concluded(std::move(found), std::move(broken), request);
     });
 }
 

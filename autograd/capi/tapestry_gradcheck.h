@@ -73,6 +73,35 @@ int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const 
                        size_t m, const char* options, tapestry_report** report);
 
 /**
+ * A kernel on arrays in memory of any layout: element (i, j) of input k is
+ * inputs[k][i * strides[k][0] + j * strides[k][1]]. Strides count elements; a stride of 0 repeats
+ * one number. Results are contiguous. Inputs may share memory.
+ */
+typedef int (*tapestry_kernel)(const double* const* inputs, const ptrdiff_t* const* strides,
+                               double* const* results, void* user);
+
+/**
+ * Its vjp. cotangents[k] is NULL if nothing uses result k, which means 0; gradients[k] is NULL if
+ * the gradient of input k is not wanted, otherwise contiguous.
+ */
+typedef int (*tapestry_kernel_vjp)(const double* const* inputs, const ptrdiff_t* const* strides,
+                                   const double* const* cotangents,
+                                   const ptrdiff_t* const* cotangent_strides,
+                                   double* const* gradients, void* user);
+
+/**
+ * tapestry_check_vjp() for a kernel. x has the n numbers of all inputs, one after the other, whose
+ * shapes the options "inputs" or "shape" give; m is the number of all results, whose shapes
+ * "outputs" or "output" give. After the comparison with differences, which uses contiguous arrays,
+ * the kernel is called in every way that the types allow: inputs and cotangents transposed, with
+ * gaps, with a stride of 0, and between other numbers; each cotangent NULL, and all but each; every
+ * combination of wanted gradients (the first 30); one array as two inputs of the same shape; twice.
+ * A kernel may refuse a layout of its inputs with TAPESTRY_NOT_DEFINED.
+ */
+int tapestry_check_kernel(tapestry_kernel f, tapestry_kernel_vjp vjp, void* user, const double* x,
+                          size_t n, size_t m, const char* options, tapestry_report** report);
+
+/**
  * Checks that a gradient computed in bf16 or f16 equals that in f64, except for rounding.
  * `narrow_f` and `narrow_vjp` compute in the type that the option "format" names, f and vjp in f64;
  * all receive numbers of that type, as doubles, and return doubles. This does not check vjp against

@@ -77,7 +77,8 @@ std::optional<Tensor> laid_out(const Tensor& x, Layout layout) {
     const std::vector<double> numbers = x.to_vector<double>();
     const Placement memory = placement_of(shape, layout);
     const std::int64_t last = memory.place(shape, x.numel() - 1);
-    Tensor whole({last + 1 + kOffset}, DType::f64);
+    // At least as long as x: what ignores strides reads NaN, and nothing outside.
+    Tensor whole({std::max(last + 1, x.numel()) + kOffset}, DType::f64);
     double* const to = whole.mutable_data<double>();
     std::fill(to, to + whole.numel(), std::numeric_limits<double>::quiet_NaN());
     for (std::int64_t i = x.numel(); i-- > 0;) {  // so that the first of repeated ones stays

@@ -194,9 +194,10 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_BAD_INPUT, "{\"points\": 4294967296}", "below 2^31");
     refused(TAPESTRY_BAD_INPUT, "{", "not a JSON object: {");
     refused(TAPESTRY_BAD_INPUT, "[]", "not a JSON object: []");
-    static char deep[200001];  /* printing such a tree would overflow the stack */
+    static char deep[200001]; /* printing such a tree would overflow the stack */
     memset(deep, '[', sizeof deep - 1);
     refused(TAPESTRY_BAD_INPUT, deep, "nested deeper than 100 levels");
+    refused(TAPESTRY_BAD_INPUT, "{\"outputs\": [[3]]}", "unknown option outputs");
     refused(TAPESTRY_BAD_INPUT, "{\"epsilon\": 1}",
             "unknown option epsilon; the options are shape,");
     refused(TAPESTRY_BAD_INPUT, "{\"certainty\": \"high\"}",
