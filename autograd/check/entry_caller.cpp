@@ -187,12 +187,18 @@ std::optional<WrongOp> EntryCaller::without_one_output() {
         "an output that nothing uses receives no gradient: its tensor is undefined, and means 0";
     const auto real = std::count_if(incoming_.begin(), incoming_.end(),
                                     [](const Tensor& g) { return g.defined(); });
-    for (std::size_t i = 0; i < incoming_.size() && real > 1; ++i) {
+    for (std::size_t k = 0; k < 2 * incoming_.size() && real > 1; ++k) {
+        const std::size_t i = k / 2;
+        const bool alone = k % 2 == 1;
         if (!incoming_[i].defined()) continue;
         Tensors missing = incoming_, zero = incoming_;
-        missing[i] = Tensor();
-        zero[i] = zeros(incoming_[i].shape(), DType::f64);
-        const std::string how = fmt::format("if no gradient arrives at output {}", i);
+        for (std::size_t other = 0; other < incoming_.size(); ++other) {
+            if ((other == i) == alone || !incoming_[other].defined()) continue;
+            missing[other] = Tensor();
+            zero[other] = zeros(incoming_[other].shape(), DType::f64);
+        }
+        const std::string how = alone ? fmt::format("if a gradient arrives only at output {}", i)
+                                      : fmt::format("if no gradient arrives at output {}", i);
         try {
             const auto found = gap_between(asked(zero), asked(missing));
             if (found) return other_result(how, kNone, *found);

@@ -66,6 +66,8 @@ private:
         Answers answers;
     };
     std::optional<Again> again(Tensors inputs, const std::vector<std::size_t>& needed) const;
+    std::optional<Again> usual_again(const Tensors& inputs,
+                                     const std::vector<std::size_t>& needed) const;
     std::vector<std::size_t> needed() const;
     Tensors separate() const;
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tapestry::checker {
 
@@ -56,11 +57,18 @@ std::optional<EntryCaller::Again> EntryCaller::again(Tensors inputs,
                 for (std::size_t i = 0; i < one.size(); ++i) sum[i] += one[i];
             }
         }
-        if (!followed || !all_finite(found.answers) || !all_finite({{0, found.values}})) return {};
-        return found;
+        return followed ? std::optional(std::move(found)) : std::nullopt;
     } catch (const Error&) {  // an op may refuse operands
         return {};
     }
+}
+
+// The same, to compare others with: what is not finite proves nothing.
+std::optional<EntryCaller::Again> EntryCaller::usual_again(
+    const Tensors& inputs, const std::vector<std::size_t>& needed) const {
+    auto found = again(inputs, needed);
+    if (!found || !all_finite(found->answers) || !all_finite({{0, found->values}})) return {};
+    return found;
 }
 
 std::optional<WrongOp> EntryCaller::operand_layouts() {
@@ -68,7 +76,7 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
         "the op reads an operand, or what it has saved of it, as if it were contiguous: use its "
         "strides and offset, or make it contiguous first";
     const Tensors operands = separate();
-    const auto as_they_are = again(operands, needed());
+    const auto as_they_are = usual_again(operands, needed());
     for (const Layout layout : kLayouts) {
         Tensors views = operands, dense = operands;
         bool any = false;
@@ -80,7 +88,7 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
             if (!keeps_numbers(layout)) dense[i] = view->clone();
         }
         if (!any) continue;
-        const auto usual = keeps_numbers(layout) ? as_they_are : again(dense, needed());
+        const auto usual = keeps_numbers(layout) ? as_they_are : usual_again(dense, needed());
         const auto other = again(views, needed());
         if (!usual || !other) continue;
         const std::string how = fmt::format("if an operand is {}", to_string(layout));
@@ -100,7 +108,7 @@ std::optional<WrongOp> EntryCaller::operand_layouts() {
 std::optional<WrongOp> EntryCaller::some_needed() {
     const std::vector<std::size_t> all = needed();
     const Tensors operands = separate();
-    const auto usual = all.size() > 1 ? again(operands, all) : std::nullopt;
+    const auto usual = all.size() > 1 ? usual_again(operands, all) : std::nullopt;
     if (!usual) return {};
     std::vector<std::vector<std::size_t>> sets;
     for (const std::size_t one : all) {
@@ -137,7 +145,8 @@ std::optional<WrongOp> EntryCaller::one_tensor_twice() {
         Tensors apart_in_memory = inputs_, together = inputs_;
         apart_in_memory[b] = inputs_[a].clone();
         together[b] = inputs_[a];
-        const auto usual = again(apart_in_memory, {a, b}), other = again(together, {a, b});
+        const auto usual = usual_again(apart_in_memory, {a, b});
+        const auto other = again(together, {a, b});
         if (!usual || !other) continue;
         Values sum = usual->answers.at(a);
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += usual->answers.at(b)[i];

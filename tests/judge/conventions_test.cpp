@@ -5,6 +5,7 @@
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/judge/support.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -31,6 +32,11 @@ Tensor by_pointer(const Tensor& x) {
 // From the beginning of its storage
 Tensor without_offset(const Tensor& x) {
     return Tensor(x.storage(), x.shape(), x.strides(), 0, x.dtype()).clone();
+}
+
+bool has_repeats(const Tensor& x) {
+    return std::any_of(x.strides().begin(), x.strides().end(),
+                       [](std::int64_t stride) { return stride == 0; });
 }
 
 void check_broken(const TensorFunction& f, const Tensors& inputs, const std::string& how,
@@ -132,10 +138,7 @@ TEST_CASE("conventions: how the incoming gradient lies in memory") {
                "if the incoming gradient is a view with a storage offset");
     check_sine(  // right for any permutation, but not for a stride of 0
         [](const Tensor& g, const Tensor& x) {
-            for (const std::int64_t stride : g.strides()) {
-                if (stride == 0) return Tensors{g * cos(x) * 2.0};
-            }
-            return Tensors{g * cos(x)};
+            return Tensors{g * cos(x) * (has_repeats(g) ? 2.0 : 1.0)};
         },
         "if the incoming gradient is an expanded view (stride 0)");
     check_sine(
@@ -156,6 +159,11 @@ TEST_CASE("conventions: how an operand lies in memory") {
                 [](const Tensor& g, const Tensor& x) { return Tensors{g * cos(x)}; });
         },
         {random({3, 4})}, "the value is another one if an operand is");
+    check_sine([](const Tensor& g, const Tensor& x) { return Tensors{g * cos(without_offset(x))}; },
+               "if an operand is a view with a storage offset");
+    check_sine([](const Tensor& g,
+                  const Tensor& x) { return Tensors{g * cos(x) * (has_repeats(x) ? 2.0 : 1.0)}; },
+               "if an operand is an expanded view (stride 0)");
 }
 
 TEST_CASE("conventions: an output that nothing uses") {
@@ -165,6 +173,49 @@ TEST_CASE("conventions: an output that nothing uses") {
             return both[0] * both[1];
         },
         {random({3, 4})}, "no gradient arrives at output 0", "powers");
+}
+
+TEST_CASE("conventions: only one of three outputs is used") {
+    struct Three final : Op {
+        explicit Three(const Tensor& x) : Op("three", {x}) {}
+        Tensors forward(const Tensors& x) const override { return of(x[0]); }
+        Tensors backward(const Tensors& grads) override {  // right if at most one is missing
+            const Tensor& x = saved(0);
+            Tensor sum = zeros_like(x);
+            int missing = 0;
+            for (int k = 0; k < 3; ++k) {
+                const Tensor& g = grads[static_cast<std::size_t>(k)];
+                if (g.defined()) sum = sum + g * double(k + 1);
+                missing += g.defined() ? 0 : 1;
+            }
+            return {missing > 1 ? zeros_like(x) : sum};
+        }
+        static Tensors of(const Tensor& x) {
+            Tensors all;
+            {
+                const NoGradGuard no_grad;
+                for (int k = 0; k < 3; ++k) all.push_back(x * double(k + 1));
+            }
+            return record<Three>({x}, all, x);
+        }
+    };
+    check_broken(
+        [](const Tensors& x) {
+            const Tensors all = Three::of(x[0]);
+            return all[0] * all[1] + all[2];
+        },
+        {random({3, 4})}, "a gradient arrives only at output 0", "three");
+}
+
+TEST_CASE("conventions: a rule that is called again") {
+    const auto calls = std::make_shared<int>(0);
+    const GradcheckReport report =
+        gradcheck(test::sine_with([calls](const Tensor& g, const Tensor& x) {
+                      return Tensors{g * cos(x) * (1 + 0.01 * ++*calls)};
+                  }),
+                  {random({3, 4})});
+    CHECK_EQ(verdict_of(report), "FAIL");
+    CHECK(contains(complaints_of(report), "keeps something between calls"));
 }
 
 TEST_CASE("conventions: gradients that are not needed") {
