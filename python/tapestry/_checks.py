@@ -96,7 +96,9 @@ def _json(subject, options):
 
 def _check(subject, options):
     """Runs one check. A subject works on lists of float64: its value and vjp take and return them, x is
-    one; `inputs` and `outputs` are their layouts, `errors` the exceptions for "not defined there"."""
+    one; `inputs` and `outputs` are their layouts, `errors` the exceptions for "not defined there". How a
+    gradient is called in memory is checked on arrays (_conventions.py)."""
+    options = {**options, "conventions": False}
     return Report(*_gradcheck.check(subject.value, subject.vjp, subject.x, subject.outputs.size,
                                     _json(subject, options), (*_NOT_DEFINED, *subject.errors)))  # fmt: skip
 

@@ -4,6 +4,7 @@ checker itself passes contiguous arrays, so a rule that ignores strides would pa
 Each check makes a few calls at x and compares with a call on contiguous copies of the same numbers.
 """
 
+import itertools
 import math
 import time
 
@@ -11,6 +12,8 @@ import numpy as np
 
 _FAR = {"f64": 1e-6, "f32": 1e-3}  # relative to the largest entry; misread arrays differ by about 1
 _TIMES_SPREAD = 1000  # multiple of the deviation between two calls with the same arguments
+_VISIBLE = 1e-3  # relative to the largest entry: a deviation between two calls that is no noise
+_PAIRS = 10  # of inputs that are made one array, at most
 
 
 def transposed(array):
@@ -143,7 +146,7 @@ class Conventions:
     """Calls of a gradient at x, compared. Subclasses make fresh contiguous arrays with `inputs()` and
     `cotangents()`, and call with `gradient(x, g)` and `value(x)`, which return lists of float64."""
 
-    layouts, of_cotangent = (), None
+    layouts, of_cotangent, kind = (), None, "array"
 
     def __init__(self, subject, names=None, fixed=0, bounded=False):
         """The first `fixed` inputs are a module's parameters, whose layout is not varied. `bounded`: inputs
@@ -168,7 +171,34 @@ class Conventions:
         return self.found
 
     def further_calls(self):
-        pass
+        self.one_array_twice()
+
+    def one_array_twice(self):
+        """Two inputs in the same memory, as in f(a, a)."""
+        shapes = self.subject.inputs.arrays
+        pairs = (
+            (i, k) for i, k in itertools.combinations(range(self.fixed, len(shapes)), 2) if shapes[i] == shapes[k]
+        )
+        for i, k in itertools.islice(() if self.bounded else pairs, _PAIRS):
+            apart, together = self.inputs(), self.inputs()
+            apart[k][...] = apart[i]
+            together[k] = together[i]
+            where = f"where {self.same.name(i)} and {self.same.name(k)} are one {self.kind}"
+            try:
+                with np.errstate(all="ignore"):
+                    value, expected = self.value(apart), self.gradient(apart, self.cotangents())
+            except Exception:
+                continue  # not defined there
+            if not (np.isfinite(expected).all() and np.isfinite(value).all()):
+                continue
+            try:
+                found = self.gradient(together, self.cotangents())
+            except Exception as error:
+                self.found.add(f"backward fails {where} ({described(error)})")
+                continue
+            wrong = self.same.contradiction(expected, found)
+            if wrong:
+                self.found.add(f"{where}, {wrong}")
 
     def shaken(self, numbers):
         """With last bits changed."""
@@ -285,12 +315,26 @@ class NumpyConventions(Conventions):
         self.same.learn(expected, self.gradient(self.inputs(), self.cotangents()))
         self.gradient(self.inputs(), subject.outputs.split(-self.g))
         self.own_memory(expected, self.joined(first))
+        self.called_twice()
         try:
             x = [self.shaken_input(a) for a in self.inputs()]
             self.same.learn(expected, self.gradient(x, [self.shaken(d) for d in self.cotangents()]))
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             pass  # x is on the edge of where it is defined
         return expected
+
+
+    def called_twice(self):
+        """After one call of f, whose intermediate results vjp may have kept."""
+        self.value(self.inputs())
+        first = self.gradient(self.inputs(), self.cotangents())
+        second = self.gradient(self.inputs(), self.cotangents())
+        visible = Comparison(self.subject.inputs, _VISIBLE, self.same.names)
+        wrong = None if self.found.wrong else visible.contradiction(first, second)
+        if wrong:
+            how = "in a second call after one of f"
+            why = "it overwrites what f saved, or keeps something between calls"
+            self.found.add(f"backward gives another result {how}: {wrong}; {why}")
 
 
 def findings(conventions, seconds=None):

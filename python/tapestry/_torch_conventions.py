@@ -69,6 +69,7 @@ class TorchConventions(Conventions):
         ("with stride 0", repeated, copied(repeated)),
     )
     of_cotangent = {"with stride 0": (constant, copied(constant))}
+    kind = "tensor"
 
     def __init__(self, subject, names=None, fixed=0, bounded=False, batched=False):
         super().__init__(subject, names, fixed, bounded)
@@ -137,18 +138,21 @@ class TorchConventions(Conventions):
     def further_calls(self):
         self.undefined_cotangents()
         self.needs_input_grad()
+        self.one_array_twice()
         if self.batched:
             self.batched_cotangents()
 
     def undefined_cotangents(self):
         """A result that the loss does not use has the cotangent None, or 0."""
         count = len(self.subject.outputs.arrays)
-        for unused in range(min(count, 8)) if count > 1 else ():
-            g = self.cotangents()
-            g[unused].zero_()
+        few = range(min(count, 8)) if count > 1 else ()
+        all_but_one = [([i for i in range(count) if i != unused], f"result {unused} is") for unused in few]
+        alone = [([used], f"all results but {used} are") for used in few if count > 2]
+        for used, which in all_but_one + alone:
+            g = [d if i in used else torch.zeros_like(d) for i, d in enumerate(self.cotangents())]
             expected = self.gradient(self.inputs(), g)
-            used = [i for i in range(count) if i != unused]
-            where = f"result {unused} is unused and its cotangent None"
+            its = "its cotangent" if which.endswith("is") else "their cotangents"
+            where = f"{which} unused and {its} None"
             try:
                 found = self.gradient(self.inputs(), self.cotangents(), defined=used)
             except Exception as error:

@@ -45,6 +45,12 @@ class Broken(unittest.TestCase):
         self.fails(cube, lambda x, g: 3 * raw(x) ** 2 * g, "backward misreads inputs in transposed memory")
         self.fails(lambda x: raw(x) ** 3, lambda x, g: 3 * x**2 * g, "f misreads inputs in transposed memory")
 
+        # right for any permutation, but not for a stride of 0
+        self.fails(cube, lambda x, g: 3 * x**2 * g * (2 if 0 in x.strides else 1),
+                   "backward misreads inputs with stride 0")  # fmt: skip
+        self.fails(lambda x: (2 if 0 in x.strides else 1) * x**3, lambda x, g: 3 * x**2 * g,
+                   "f misreads inputs with stride 0")  # fmt: skip
+
     def test_offsets(self):
         def from_start(array):
             while isinstance(array.base, np.ndarray):
@@ -52,6 +58,8 @@ class Broken(unittest.TestCase):
             return array.reshape(-1)[: X.size].reshape(X.shape)
 
         self.fails(cube, lambda x, g: 3 * x**2 * from_start(g), "a cotangent at an offset in memory")
+        self.fails(cube, lambda x, g: 3 * from_start(x) ** 2 * g, "backward misreads inputs at an offset in memory")
+        self.fails(lambda x: from_start(x) ** 3, lambda x, g: 3 * x**2 * g, "f misreads inputs at an offset in memory")
 
     def test_overwritten(self):
         def cotangent(x, g):
@@ -72,6 +80,36 @@ class Broken(unittest.TestCase):
 
         report = tapestry.check_vjp(lambda a, b: (a * b, a), vjp, (X, 2 * X))
         self.assertIn("backward overwrites input 1", report.to_dict()["complaints"][0])
+
+    def test_what_f_has_saved(self):
+        kept = {}
+
+        def f(x):
+            kept["twice"] = 2 * x
+            return x**2
+
+        def vjp(x, g):
+            kept["twice"] *= g
+            return kept["twice"].copy()
+
+        self.fails(f, vjp, "backward gives another result in a second call after one of f")
+
+    def test_called_twice(self):
+        calls = []
+
+        def vjp(x, g):  # the first call is right
+            calls.append(0)
+            return 3 * x**2 * g * (1 + 0.01 * len(calls))
+
+        self.fails(cube, vjp, "keeps something between calls")
+
+    def test_one_array_as_two_inputs(self):
+        def vjp(a, b, g):
+            return g * b, g * a * (0 if np.shares_memory(a, b) else 1)
+
+        report = tapestry.check_vjp(lambda a, b: a * b, vjp, (X, 2 * X))
+        self.assertEqual(report.verdict, "FAIL", report)
+        self.assertIn("where input 0 and input 1 are one array, the gradient of input 1", str(report))
 
     def test_the_same_memory(self):
         kept = np.empty_like(X)
@@ -96,6 +134,14 @@ class NotBroken(unittest.TestCase):
         report = tapestry.check_vjp(cube, vjp, X)
         self.assertEqual(report.verdict, "PASS", report)
         self.assertIn("note: backward does not accept a cotangent with stride 0 (TypeError: g must be", str(report))
+
+    def test_one_array_as_two_inputs(self):
+        for f, vjp in (
+            (lambda a, b: a @ b.T, lambda a, b, g: (g @ b, g.T @ a)),
+            (lambda a, b: a / (b - a), lambda a, b, g: (g * b / (b - a) ** 2, -g * a / (b - a) ** 2)),  # a = b: not defined
+        ):
+            report = tapestry.check_vjp(f, vjp, (X, 2 * X))
+            self.assertEqual(report.verdict, "PASS", report)
 
     def test_the_cotangent_may_be_the_gradient(self):
         self.assertTrue(tapestry.check_vjp(lambda a, b: a + b, lambda a, b, g: (g, g), (X, X)))

@@ -60,11 +60,21 @@ class Conventions(WithTorch):
                    "f misreads inputs in transposed memory")  # fmt: skip
         self.fails(saving(torch.sin, lambda x, g: g * raw(x).cos()), self.x,
                    "backward misreads inputs in transposed memory")  # fmt: skip
+        # right for any permutation, but not for a stride of 0
+        doubled = lambda x: 2 if 0 in x.stride() else 1  # noqa: E731
+        self.fails(saving(torch.sin, lambda x, g: g * x.cos() * doubled(x)), self.x,
+                   "backward misreads inputs with stride 0")  # fmt: skip
+        self.fails(saving(lambda x: x.sin() * doubled(x), lambda x, g: g * x.cos()), self.x,
+                   "f misreads inputs with stride 0")  # fmt: skip
 
     def test_offset(self):
         from_start = lambda g: g.as_strided(g.shape, g.stride(), 0)  # noqa: E731
         self.fails(saving(torch.sin, lambda x, g: from_start(g) * x.cos()), self.x,
                    "a cotangent at an offset in memory")  # fmt: skip
+        self.fails(saving(torch.sin, lambda x, g: g * from_start(x).cos()), self.x,
+                   "backward misreads inputs at an offset in memory")  # fmt: skip
+        self.fails(saving(lambda x: from_start(x).sin(), lambda x, g: g * x.cos()), self.x,
+                   "f misreads inputs at an offset in memory")  # fmt: skip
 
     def test_overwritten(self):
         self.fails(saving(torch.square, lambda x, g: g.mul_(2 * x)), self.x, "overwrites the cotangent")
@@ -109,6 +119,40 @@ class Conventions(WithTorch):
 
         self.fails(function_of(forward, needs_both), self.x, "where result 0 is unused and its cotangent None")
         self.fails(function_of(forward, raises), self.x, "backward fails where result 0 is unused")
+
+    def test_all_cotangents_but_one_undefined(self):
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(x)
+            return x.sin(), x.cos(), x * x
+
+        def backward(ctx, g, h, k):  # right if at most one is missing
+            x, = ctx.saved_tensors  # fmt: skip
+            terms = [d * s for d, s in ((g, x.cos()), (h, -x.sin()), (k, 2 * x)) if d is not None]
+            return sum(terms) if len(terms) > 1 else None
+
+        self.fails(function_of(forward, backward), self.x, "where all results but 0 are unused")
+
+    def test_one_tensor_as_two_inputs(self):
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b, g * a * (0 if a.data_ptr() == b.data_ptr() else 1)
+
+        self.fails(function_of(forward, backward), (self.x, self.x + 1),
+                   "where input 0 and input 1 are one tensor, the gradient of input 1")  # fmt: skip
+
+    def test_called_twice(self):
+        calls = []
+
+        def backward(x, g):  # the first call is right
+            calls.append(0)
+            return g * x.cos() * (1 + 0.01 * len(calls))
+
+        self.fails(saving(torch.sin, backward), self.x, "keeps something between calls")
 
     def test_needs_input_grad(self):
         def forward(ctx, a, b):
