@@ -116,9 +116,11 @@ Match looks_partly_right(const Wrong& w) {
     const std::size_t n = found.is_wrong.size();
     if (found.wrong == 0 || found.surely_right == 0) return {};
     if (3 * found.wrong > n) {
-        // That many elements are right by more than chance.
+        // That many elements are right by more than chance; those that are 0 do not count.
         found = split(w, kFarther);
-        const bool some = found.surely_right > 0 && 8 * found.surely_right >= n;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < n; ++i) count += w.right[i] != 0 || w.claimed[i] != 0 ? 1 : 0;
+        const bool some = found.surely_right > 0 && 8 * found.surely_right >= count;
         if (found.wrong == 0 || !some || found.wrong == n) return {};
     }
     if (w.is_narrow() && !is_clear_cut(w, found)) return {};

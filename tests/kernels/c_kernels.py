@@ -78,7 +78,7 @@ KERNELS = [
                 for (int c = 0; c < 5; ++c) dx[5 * r + c] = y[5 * r + c] * (g[5 * r + c] - dot);
             }
         }
-        """, "for (int c = 0; c < 5; ++c) dot += g => for (int c = 1; c < 5; ++c) dot += g", "", (3, 5)),
+        """, "for (int c = 0; c < 5; ++c) dot += g => for (int c = 1; c < 5; ++c) dot += g", "along x or y|a term is missing", (3, 5)),
     K("cross_entropy", "N(4, 6)", """
         static const int target[] = {1, 5, 0, 2};
         void f(const double* z, double* loss) {
@@ -121,7 +121,8 @@ KERNELS = [
                     }
         }
         """, "for (int i = 0; i < 3; ++i)\n        for (int j = 0; j < 5; ++j)\n            for => "
-             "for (int i = 0; i < 2; ++i)\n        for (int j = 0; j < 5; ++j)\n            for", "", (3, 5)),
+             "for (int i = 0; i < 2; ++i)\n        for (int j = 0; j < 5; ++j)\n            for",
+      "some samples", (3, 5)),
     K("linear_in_tiles", "N(4, 6), N(5, 6), N(5)", """
         void f(const double* x, const double* w, const double* b, double* y) {
             for (int r = 0; r < 4; ++r)
@@ -197,7 +198,7 @@ KERNELS = [
                 dx[2 * i + 1] = first ? 0 : g[i];
             }
         }
-        """, "dx[2 * i + 1] = first ? 0 : g[i] => dx[2 * i + 1] = first ? g[i] : 0", "", (3, 4)),
+        """, "dx[2 * i + 1] = first ? 0 : g[i] => dx[2 * i + 1] = first ? g[i] : 0", "some elements", (3, 4)),
     K("average_pool_2d", "N(4, 6)", """
         void f(const double* x, double* y) {
             for (int r = 0; r < 2; ++r)
@@ -209,7 +210,7 @@ KERNELS = [
             for (int r = 0; r < 4; ++r)
                 for (int c = 0; c < 6; ++c) dx[6 * r + c] = g[3 * (r / 2) + c / 2] / 4;
         }
-        """, "g[3 * (r / 2) + c / 2] => g[3 * (r % 2) + c / 2]", "", (2, 3)),
+        """, "g[3 * (r / 2) + c / 2] => g[3 * (r % 2) + c / 2]", "some elements|some rows", (2, 3)),
     K("embedding", "N(5, 3)", """
         static const int tokens[] = {4, 1, 4, 0};
         void f(const double* table, double* y) {
@@ -221,7 +222,7 @@ KERNELS = [
             for (int t = 0; t < 4; ++t)
                 for (int c = 0; c < 3; ++c) d[3 * tokens[t] + c] += g[3 * t + c];
         }
-        """, "for (int c = 0; c < 3; ++c) d[3 => for (int c = 0; c < 2; ++c) d[3", "", (4, 3)),
+        """, "for (int c = 0; c < 3; ++c) d[3 => for (int c = 0; c < 2; ++c) d[3", "some elements|some rows|some samples", (4, 3)),
     K("rotary", "N(4, 6)", """
         void f(const double* x, double* y) {
             for (int t = 0; t < 4; ++t)

@@ -20,7 +20,7 @@ import tapestry
 import torch_kernels
 
 # Causes in the tables that are no mistake in the numbers but in how the gradient is called.
-CONVENTIONS = ("overwrites the cotangent", "overwrites what forward saved", "only", "misreads a cotangent",
+CONVENTIONS = ("overwrites the cotangent", "overwrites what forward saved", "is not linear", "only", "misreads a cotangent",
                "misreads inputs", "offset", "unused", "None")  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def is_named(verdict):
     """Whether the cause is the one of the table; None where the table has none."""
     if not verdict.kernel.cause:
         return None
-    return verdict.kernel.cause in verdict.cause()
+    return any(name in verdict.cause() for name in verdict.kernel.cause.split("|"))
 
 
 def row(kind, verdicts):

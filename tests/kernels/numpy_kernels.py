@@ -28,7 +28,7 @@ KERNELS = [
             s = np.sqrt((d * d).mean(1, keepdims=True) + 1e-12)
             n = x.shape[1]
             return (g - g.sum(1, keepdims=True) / n) / s - d * (g * d).sum(1, keepdims=True) / (n * s**3)
-        """, "(n * s**3) => (n * s**2)", ""),
+        """, "(n * s**3) => (n * s**2)", "along x or y|a term is missing"),
     K("rms_norm", "N(4, 8), N(8)", """
         def f(x, w):
             return x / np.sqrt(np.mean(x**2, -1, keepdims=True) + 1e-6) * w
@@ -38,7 +38,7 @@ KERNELS = [
             gw = g * w
             dx = r * (gw - x * r**2 * np.mean(gw * x, -1, keepdims=True))
             return dx, np.sum(g * x * r, 0)
-        """, "np.mean(gw * x => np.sum(gw * x", ""),
+        """, "np.mean(gw * x => np.sum(gw * x", "along x or y"),
     K("rms_norm_of_one_row", "N(16), N(16)", """
         def f(x, w):
             return w * x * (x.dot(x) / x.size + 1e-5) ** -0.5
@@ -47,7 +47,7 @@ KERNELS = [
             r = (x.dot(x) / x.size + 1e-5) ** -0.5
             gw = g * w
             return gw * r - x * (gw.dot(x)) * r**3 / x.size, g * x * r
-        """, "gw * r - x * (gw.dot(x)) * r**3 / x.size => gw * r", ""),
+        """, "gw * r - x * (gw.dot(x)) * r**3 / x.size => gw * r", "along x or y"),
     K("group_norm", "N(2, 6, 5), N(6)", """
         def normed(x, groups=2):
             y = x.reshape(x.shape[0], groups, -1)
@@ -84,7 +84,7 @@ KERNELS = [
         def vjp(x, w, b, g):
             inv = 1 / np.sqrt(var + 1e-5)
             return g * w * inv, (g * (x - mean) * inv).sum(0), g.sum(0)
-        """, "return g * w * inv, => return (g - g.mean(0)) * w * inv,", ""),
+        """, "return g * w * inv, => return (g - g.mean(0)) * w * inv,", "a term too many"),
     K("softmax_cross_entropy", "N(5, 7)", """
         target = np.array([3, 0, 6, 2, 2])
 
@@ -135,7 +135,7 @@ KERNELS = [
             p[rows, target[rows]] -= 1
             p[~keep] = 0
             return g * p / keep.sum()
-        """, "p[~keep] = 0 => pass", ""),
+        """, "p[~keep] = 0 => pass", "some elements|some rows"),
     K("softmax", "N(3, 6)", """
         def f(x):
             e = np.exp(x - x.max(-1, keepdims=True))
@@ -307,7 +307,7 @@ KERNELS = [
                 dpadded[k : k + 7] += g * w[k]
                 dw[k] = (padded[k : k + 7] * g).sum(0)
             return dpadded[3:], dw
-        """, "return dpadded[3:], dw => return dpadded[:-3], dw", ""),
+        """, "return dpadded[3:], dw => return dpadded[:-3], dw", "shifted"),
     K("cumulative_sum", "N(4, 6)", """
         def f(x):
             return np.cumsum(x, 1)
@@ -356,7 +356,7 @@ KERNELS = [
         def vjp(x, g):
             w = x.reshape(2, 4, 2)
             return (np.where(w == w.max(2, keepdims=True), 1, 0) * g[:, :, None]).reshape(x.shape)
-        """, "np.where(w == w.max(2, keepdims=True), 1, 0) => np.where(w == w.max(), 1, 0)", ""),
+        """, "np.where(w == w.max(2, keepdims=True), 1, 0) => np.where(w == w.max(), 1, 0)", "some elements"),
     K("average_pool_with_overlap", "N(3, 9)", """
         def f(x):
             return sum(x[:, k : k + 7 : 2] for k in range(3)) / 3
@@ -366,7 +366,7 @@ KERNELS = [
             for k in range(3):
                 dx[:, k : k + 7 : 2] += g / 3
             return dx
-        """, "dx[:, k : k + 7 : 2] += g / 3 => dx[:, k : k + 7 : 2] = g / 3", ""),
+        """, "dx[:, k : k + 7 : 2] += g / 3 => dx[:, k : k + 7 : 2] = g / 3", "some elements"),
     K("embedding", "N(6, 3)", """
         tokens = np.array([2, 0, 2, 5, 2])
 
@@ -377,7 +377,7 @@ KERNELS = [
             d = np.zeros_like(table)
             np.add.at(d, tokens, g)
             return d
-        """, "np.add.at(d, tokens, g) => d[tokens] += g", ""),
+        """, "np.add.at(d, tokens, g) => d[tokens] += g", "some elements|some rows|some samples"),
     K("embedding_and_positions", "N(5, 4), N(3, 4)", """
         tokens = np.array([[1, 4, 1], [0, 1, 3]])
 
@@ -400,7 +400,7 @@ KERNELS = [
             rows = np.arange(4)[:, None] + 0 * index
             np.add.at(d, (rows, index), g)
             return d
-        """, "np.add.at(d, (rows, index), g) => np.put_along_axis(d, index, g, 1)", ""),
+        """, "np.add.at(d, (rows, index), g) => np.put_along_axis(d, index, g, 1)", "some elements|some samples"),
     K("inverse", "N(4, 4) + 3 * np.eye(4)", """
         def f(a):
             return np.linalg.inv(a)

@@ -26,7 +26,7 @@ KERNELS = [
             x, w, r = ctx.saved_tensors
             gw = g * w
             return r * gw - x * r.pow(3) * (gw * x).mean(-1, keepdim=True), (g * x * r).sum(0)
-        """, "r.pow(3) => r.pow(2)", ""),
+        """, "r.pow(3) => r.pow(2)", "along x or y"),
     K("rms_norm_that_saves_its_output", "N(4, 8)", """
         def forward(ctx, x):
             r = (x.pow(2).mean(-1, keepdim=True) + 1e-6).rsqrt()
@@ -36,7 +36,7 @@ KERNELS = [
         def backward(ctx, g):
             y, r = ctx.saved_tensors
             return r * (g - y * (g * y).mean(-1, keepdim=True))
-        """, "return r * (g - y * => return r * (g - y.mul_(1) * 2 *", ""),
+        """, "return r * (g - y * => return r * (g - y.mul_(1) * 2 *", "overwrites what forward saved"),
     K("softmax", "N(3, 6)", """
         def forward(ctx, x):
             y = torch.exp(x - x.amax(-1, keepdim=True))
@@ -76,7 +76,7 @@ KERNELS = [
             d = torch.softmax(z, 1)
             d[torch.arange(5), target] -= 1
             return g * d / 5
-        """, "return g * d / 5 => return d / 5", "cotangent"),
+        """, "return g * d / 5 => return d / 5", "is not linear"),
     K("cross_entropy_precomputed", "N(4, 6)", """
         def forward(ctx, z):
             target = torch.tensor([1, 5, 0, 3])
@@ -180,7 +180,7 @@ KERNELS = [
             a, b = ctx.saved_tensors[0].chunk(2, 1)
             s = torch.sigmoid(a)
             return torch.cat([g * b * (s + a * s * (1 - s)), g * a * s], 1)
-        """, "[g * b * (s + a * s * (1 - s)), g * a * s] => [g * a * s, g * b * (s + a * s * (1 - s))]", ""),
+        """, "[g * b * (s + a * s * (1 - s)), g * a * s] => [g * a * s, g * b * (s + a * s * (1 - s))]", "shifted"),
     K("geglu", "N(2, 6), N(2, 6)", """
         def forward(ctx, a, b):
             ctx.save_for_backward(a, b)
@@ -300,7 +300,7 @@ KERNELS = [
         def backward(ctx, g, _):
             index, = ctx.saved_tensors
             return torch.zeros(4, 5, dtype=g.dtype).scatter_add(1, index, g)
-        """, "scatter_add(1, index, g) => scatter_add(1, index.flip(1), g)", ""),
+        """, "scatter_add(1, index, g) => scatter_add(1, index.flip(1), g)", "some elements"),
     K("conv1d", "N(2, 3, 8), N(4, 3, 3)", """
         def forward(ctx, x, w):
             ctx.save_for_backward(x, w)
@@ -342,7 +342,7 @@ KERNELS = [
                     da[t] = carry * h[t - 1]
                 carry = carry * a[t]
             return da, db
-        """, "if t > 0: => if t > 1:", ""),
+        """, "if t > 0: => if t > 1:", "some elements|some rows"),
     K("cumprod", "U(0.5, 2, 3, 5)", """
         def forward(ctx, x):
             y = x.cumprod(1)
@@ -375,7 +375,7 @@ KERNELS = [
             return table[tokens]
         def backward(ctx, g):
             return torch.zeros(6, 3, dtype=g.dtype).index_add(0, tokens, g)
-        """, ".index_add(0, tokens, g) => .index_copy(0, tokens, g)", ""),
+        """, ".index_add(0, tokens, g) => .index_copy(0, tokens, g)", "some elements|some rows|some samples"),
     K("embedding_with_padding", "N(5, 4)", """
         tokens = torch.tensor([[1, 4, 1], [3, 0, 0]])
         def forward(ctx, table):
@@ -383,14 +383,14 @@ KERNELS = [
         def backward(ctx, g):
             g = g * (tokens > 0)[..., None]
             return torch.zeros(5, 4, dtype=g.dtype).index_add(0, tokens.reshape(-1), g.reshape(-1, 4))
-        """, "g = g * (tokens > 0)[..., None] => pass", ""),
+        """, "g = g * (tokens > 0)[..., None] => pass", "some elements|some rows"),
     K("gather", "N(4, 5)", """
         index = torch.tensor([[0, 2, 2], [4, 1, 1], [3, 3, 3], [0, 1, 2]])
         def forward(ctx, x):
             return x.gather(1, index)
         def backward(ctx, g):
             return torch.zeros(4, 5, dtype=g.dtype).scatter_add(1, index, g)
-        """, ".scatter_add(1, index, g) => .scatter(1, index, g)", ""),
+        """, ".scatter_add(1, index, g) => .scatter(1, index, g)", "some elements|some samples"),
     K("matrix_exponential", "N(3, 3)", """
         def forward(ctx, a):
             ctx.save_for_backward(a)
@@ -417,7 +417,7 @@ KERNELS = [
         def backward(ctx, g):
             a, = ctx.saved_tensors
             return g * torch.linalg.inv(a).T
-        """, "g * torch.linalg.inv(a).T => g * torch.linalg.inv(a).T.tril()", ""),
+        """, "g * torch.linalg.inv(a).T => g * torch.linalg.inv(a).T.tril()", "some elements"),
     K("cholesky", "SPD(3)", """
         def forward(ctx, a):
             l = torch.linalg.cholesky((a + a.T) / 2)
@@ -449,7 +449,7 @@ KERNELS = [
         def backward(ctx, g):
             y, n = ctx.saved_tensors
             return (g - y * (g * y).sum(1, keepdim=True)) / n
-        """, "(g - y * (g * y).sum(1, keepdim=True)) / n => g / n", ""),
+        """, "(g - y * (g * y).sum(1, keepdim=True)) / n => g / n", "along x or y|a term is missing"),
     K("cosine_similarity", "N(4, 3), N(4, 3)", """
         def forward(ctx, a, b):
             ctx.save_for_backward(a, b)
@@ -459,7 +459,7 @@ KERNELS = [
             na, nb = a.norm(dim=1, keepdim=True), b.norm(dim=1, keepdim=True)
             c, g = (a * b).sum(1, keepdim=True) / (na * nb), g[:, None]
             return g * (b / (na * nb) - c * a / na**2), g * (a / (na * nb) - c * b / nb**2)
-        """, "- c * b / nb**2 => - c * b / na**2", ""),
+        """, "- c * b / nb**2 => - c * b / na**2", "along x or y"),
     K("quantized_linear", "N(3, 4), N(4, 2)", """
         codes = torch.tensor([[1, -2], [3, 0], [-1, 2], [2, 1]]).double()
         def forward(ctx, x, scale):
@@ -497,7 +497,7 @@ KERNELS = [
             v, s, n = ctx.saved_tensors
             ds = (g * v).sum(1, keepdim=True) / n
             return s / n * (g - v * ds / n), ds
-        """, "s / n * (g - v * ds / n) => s / n * g", ""),
+        """, "s / n * (g - v * ds / n) => s / n * g", "along x or y|a term is missing"),
     K("router", "N(5, 3), N(5, 3)", """
         def forward(ctx, x, scores):
             p, chosen = torch.softmax(scores, 1).max(1)
@@ -519,5 +519,5 @@ KERNELS = [
             x, = ctx.saved_tensors
             calls[0] += 1
             return g * (1 - x.tanh() ** 2)
-        """, "return g * (1 - x.tanh() ** 2) => return g * (1 - x.tanh() ** 2) * (1 + 0.01 * (calls[0] > 1))", ""),
+        """, "return g * (1 - x.tanh() ** 2) => return g * (1 - x.tanh() ** 2) * (1 + 0.01 * (calls[0] > 1))", "keeps something between calls"),
 ]  # fmt: skip
