@@ -25,6 +25,7 @@ public:
     void collect(bool each, bool classes, const std::function<void(const Complaint&)>& complain);
 
     const ClaimedGradient& of_all_outputs(std::size_t leaf) const { return claims_[leaf][0]; }
+    bool has_classes() const { return first_class_ > 0; }
     /// Of all outputs; by classes, if there are any.
     std::span<const ClaimedGradient> together(std::size_t leaf) const;
     /// Of all outputs, and of each.

@@ -29,16 +29,40 @@ double largest_change(const ClaimedGradient& claim) {
     return moved;
 }
 
+// The same of an entry's contribution if x moves by its own size: rounding in backward that reaches
+// other entries is of that size if these have other units.
+double largest_contribution_change(const ClaimedGradient& claim, const std::vector<double>& steps) {
+    double moved = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        double change = kEps * or_zero(std::abs(claim.gradient[i]));
+        for (const auto& shaken : claim.shaken) {
+            change = std::max(change, or_zero(std::abs(shaken[i] - claim.gradient[i])));
+        }
+        moved = std::max(moved, or_zero(change * steps[i]));
+    }
+    return moved;
+}
+
+// How far each number of x moves: by its own size.
+std::vector<double> steps_of(const std::vector<double>& x) {
+    const double typical = typical_size(x);
+    std::vector<double> steps;
+    for (const double value : x) steps.push_back(std::max(std::abs(value), typical));
+    return steps;
+}
+
 // Scale and uncertainty of the claims about every entry, for each of the weights. Rounding in
 // backward is about the same for all outputs, and may by chance not show in one of them: that is
 // the uncertainty shared.
-std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims) {
-    double rounding = 0, scale = 0;  // for weights of norm 1
+std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims,
+                            const std::vector<double>& steps) {
+    double rounding = 0, scale = 0, contribution = 0;  // for weights of norm 1
     for (const auto& claim : claims) {
         const double size = claim.evened || claim.alone ? 0 : norm(claim.weights);
         if (!(size > 0)) continue;
         rounding = std::max(rounding, largest_change(claim) / size);
         scale = std::max(scale, largest(claim.gradient) / size);
+        contribution = std::max(contribution, largest_contribution_change(claim, steps) / size);
     }
     std::vector<Claim> sizes;
     for (const auto& claim : claims) {
@@ -47,6 +71,8 @@ std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims) {
         const bool own = claim.evened || claim.alone;
         const double moved = own ? largest_change(claim) : rounding * norm(claim.weights);
         size.shared = std::max(moved, kEps * size.scale);
+        size.nothing =
+            own ? largest_contribution_change(claim, steps) : contribution * norm(claim.weights);
         size.uncertainty = size.shared;
         size.shared_scale = claim.alone ? size.scale : scale * norm(claim.weights);
         size.evened = claim.evened;
@@ -59,10 +85,11 @@ std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims) {
 
 // The claim about one entry. That of a plain function is at first as uncertain as it is itself;
 // examine() comes back to what all claims share.
-Claim of_entry(const Claim& all, const ClaimedGradient& claim, std::size_t entry,
+Claim of_entry(const Claim& all, const ClaimedGradient& claim, std::size_t entry, double step,
                const GradcheckLimits& limits) {
     Claim one = all;
     one.slope = claim.gradient[entry];
+    one.nothing = std::min(all.shared, all.nothing / step);
     if (limits.lost_may_pass) return one;
     one.alone = true;
     one.uncertainty = kEps * std::abs(one.slope);
@@ -166,12 +193,14 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
     const auto x = leaf.to_vector<double>();
     const std::span one(&claim, 1);
     NoiseOfClaims noise(subject, which, one);
-    const Claim size = of_entry(sizes_of(one)[0], claim, entry, examination.limits);
+    const std::vector<double> steps = steps_of(x);
+    const Claim size =
+        of_entry(sizes_of(one, steps)[0], claim, entry, steps[entry], examination.limits);
     SlopeReport slope{.where = "at " + index_text(leaf.shape(), static_cast<std::int64_t>(entry)),
                       .claimed = size.slope};
     std::vector<double> u(x.size(), 0.0);
     u[entry] = 1;
-    Line line = subject.along(which, std::move(u), std::max(std::abs(x[entry]), typical_size(x)));
+    Line line = subject.along(which, std::move(u), steps[entry]);
     const HiddenNoise own = [&](Jumps jumps) { return noise.of(0, jumps); };
     slope.judgement =
         examine(line, claim.weights, around, size, examination, true, hidden ? hidden : own);
@@ -211,7 +240,7 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);
     // A claim that is not right by its own size: it may be what others' rounding leaves of it.
     const double apart = std::abs(claim.slope - first.numeric);
-    const bool is_nothing = std::max(std::abs(claim.slope), apart) <= known.shared;
+    const bool is_nothing = std::max(std::abs(claim.slope), apart) <= known.nothing;
     if (first.verdict == Verdict::fail && again.verdict == Verdict::pass && !is_nothing) {
         again.verdict = Verdict::inconclusive;
         again.reason = Reason::roundoff;
@@ -295,8 +324,7 @@ Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     along.scale = size_of(claim.gradient, u);  // of <gradient, u> over random signs of u
     along.share = along.scale / std::sqrt(static_cast<double>(u.size()));
     double moved = 0, moved_at_all = 0;
-    for (const auto& shaken : claim.shaken) {
-        const Shaken one = shaken_along(claim.gradient, shaken, u);
+    for (const Shaken& one : shaken_along(claim.gradient, claim.shaken, u)) {
         moved = std::max(moved, std::abs(one.change));
         moved_at_all = std::max(moved_at_all, std::sqrt(one.squares));
     }
@@ -325,8 +353,8 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
                      InputReport& report) {
     const Tensor& leaf = subject.leaves()[which].second;
     const auto x = leaf.to_vector<double>();
-    const double typical = typical_size(x);
-    const std::vector<Claim> sizes = sizes_of(claims);
+    const std::vector<double> steps = steps_of(x);
+    const std::vector<Claim> sizes = sizes_of(claims, steps);
     NoiseOfClaims noise(subject, which, claims);
     std::vector<NearMiss> misses(claims.size());
     ShownEntries shown;
@@ -334,12 +362,12 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
     for (std::size_t i = 0; i < x.size(); ++i) {
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
-        Line line = subject.along(which, u, std::max(std::abs(x[i]), typical));
+        Line line = subject.along(which, u, steps[i]);
         line.stay_in(examination.limits.format, x[i]);
         bool is_wrong = false;
         for (std::size_t k = 0; k < claims.size(); ++k) {
             const auto& claim = claims[k];
-            const Claim entry = of_entry(sizes[k], claim, i, examination.limits);
+            const Claim entry = of_entry(sizes[k], claim, i, steps[i], examination.limits);
             const std::string index = index_text(leaf.shape(), static_cast<std::int64_t>(i));
             SlopeReport slope{.where = "at " + index, .claimed = entry.slope};
             slope.judgement = examine(line, claim.weights, around, entry, examination, true,

@@ -7,6 +7,8 @@ namespace tapestry::checker {
 
 Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimits& limits)
     : quotients_(quotients), claim_(claim), limits_(limits) {
+    // Of a claim next to the right number of a narrow format.
+    if (limits.format != Format::f64) least_ = smallest(limits.format);
     note_size(quotients_.around().base.values);
     // A definite number is compared with f as it is here, however large f is elsewhere.
     if (claim_.steady) return;
@@ -29,7 +31,7 @@ void Evidence::note_size(const std::vector<double>& values) {
 
 double Evidence::tolerance(const Attempt& attempt) const {
     return limits_.safety * (attempt.error + claim_.uncertainty) +
-           limits_.agreement * std::min(std::abs(claim_.slope), std::abs(attempt.value));
+           limits_.agreement * std::min(std::abs(claim_.slope), std::abs(attempt.value)) + least_;
 }
 
 // The claim is significant and differs from the estimate, but is lost in the estimate's error.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -37,6 +38,11 @@ std::array<double, kSums> sums(std::size_t n, const Term& term) {
     return all;
 }
 
+// For sums that tell sets of indices apart: additions of integers below 2^53 are exact.
+double hash_of(std::size_t i) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(i + 1) * 0x9e3779b9U);
+}
+
 double if_finite(double x) { return std::abs(x) <= kLargest ? x : 0.0; }
 
 }  // namespace
@@ -58,12 +64,15 @@ void multiply(Values& a, const Values& b) {
 
 Values drawn_signs(std::size_t n, Generator& generator) {
     constexpr std::size_t kBits = 64;
+    constexpr auto kMinusOne = std::bit_cast<std::uint64_t>(-1.0);
     Values signs(n);
     double* const to = signs.data();
     for (std::size_t from = 0; from < n; from += kBits) {
-        std::uint64_t bits = generator.next();
-        const std::size_t end = std::min(n, from + kBits);
-        for (std::size_t i = from; i < end; ++i, bits >>= 1U) to[i] = (bits & 1U) != 0 ? 1 : -1;
+        const std::uint64_t bits = generator.next();
+        const std::size_t count = std::min(n - from, kBits);
+        for (std::size_t i = 0; i < count; ++i) {
+            to[from + i] = std::bit_cast<double>(kMinusOne ^ (bits >> i << 63U));
+        }
     }
     return signs;
 }
@@ -118,16 +127,18 @@ Difference difference_of(const Values& w, const Values& above, const Values& bel
         add(2, changed ? 1.0 : 0.0);
         add(3, counts ? moved : 0.0);
         add(4, counts ? bad : 0.0);
+        add(5, changed ? hash_of(i) : 0.0);
     };
     const std::size_t* const few = of.data();
     const auto found =
-        of.empty() ? sums<5>(w.size(), at)
-                   : sums<5>(of.size(), [=](std::size_t i, const auto& add) { at(few[i], add); });
+        of.empty() ? sums<6>(w.size(), at)
+                   : sums<6>(of.size(), [=](std::size_t i, const auto& add) { at(few[i], add); });
     return {.is_finite = found[4] == 0,
             .moved = found[3] > 0,
             .slope = found[0],
             .squares = found[1],
-            .changed = static_cast<std::size_t>(found[2])};
+            .changed = static_cast<std::size_t>(found[2]),
+            .which = found[5]};
 }
 
 std::vector<std::size_t> few_weighted(const Values& w) {
@@ -142,14 +153,26 @@ std::vector<std::size_t> few_weighted(const Values& w) {
     return few;
 }
 
-Shaken shaken_along(const Values& gradient, const Values& shaken, const Values& u) {
-    const double *slope = gradient.data(), *other = shaken.data(), *by = u.data();
-    const auto found = sums<2>(u.size(), [=](std::size_t i, const auto& add) {
-        const double term = if_finite(other[i] - slope[i]) * by[i];
-        add(0, term);
-        add(1, term * term);
-    });
-    return {found[0], found[1]};
+// In blocks that stay in the cache while all shaken ones are read.
+std::vector<Shaken> shaken_along(const Values& gradient, const std::vector<Values>& shaken,
+                                 const Values& u) {
+    constexpr std::size_t kBlock = 2048;
+    std::vector<Shaken> all(shaken.size());
+    for (std::size_t from = 0; from < u.size(); from += kBlock) {
+        const std::size_t count = std::min(kBlock, u.size() - from);
+        const double *slope = gradient.data() + from, *by = u.data() + from;
+        for (std::size_t k = 0; k < shaken.size(); ++k) {
+            const double* const other = shaken[k].data() + from;
+            const auto found = sums<2>(count, [=](std::size_t i, const auto& add) {
+                const double term = if_finite(other[i] - slope[i]) * by[i];
+                add(0, term);
+                add(1, term * term);
+            });
+            all[k].change += found[0];
+            all[k].squares += found[1];
+        }
+    }
+    return all;
 }
 
 double squares_along(const Values& gradient, const Values& u) {

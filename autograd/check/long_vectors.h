@@ -43,6 +43,7 @@ struct Difference {
     double slope = 0;         ///< <w, above - below>
     double squares = 0;       ///< of w * above
     std::size_t changed = 0;  ///< outputs that differ from `base` in one of the two
+    double which = 0;         ///< a hash of their indices: the same outputs, the same number
 };
 /// Of the outputs `of`; of all if these are empty.
 Difference difference_of(const std::vector<double>& w, const std::vector<double>& above,
@@ -53,14 +54,15 @@ Difference difference_of(const std::vector<double>& w, const std::vector<double>
 /// their indices is not vectorised.)
 std::vector<std::size_t> few_weighted(const std::vector<double>& w);
 
-/// The difference along u between a claim and the same with bits shaken, without entries that are
-/// not finite.
+/// The difference along u between a claim and each of the same with bits shaken, without entries
+/// that are not finite.
 struct Shaken {
     double change = 0;   ///< <shaken - gradient, u>
     double squares = 0;  ///< of the terms of this sum
 };
-Shaken shaken_along(const std::vector<double>& gradient, const std::vector<double>& shaken,
-                    const std::vector<double>& u);
+std::vector<Shaken> shaken_along(const std::vector<double>& gradient,
+                                 const std::vector<std::vector<double>>& shaken,
+                                 const std::vector<double>& u);
 
 /// The sum of the squares of gradient * u, without entries that are not finite.
 double squares_along(const std::vector<double>& gradient, const std::vector<double>& u);

@@ -223,8 +223,7 @@ Values slopes_along(Line& line, std::uint64_t branch, Values& doubts) {
 // fits to several.
 Values fitted_along(Line& line, const Sample& base, Format format, Values& doubts) {
     for (const int power : {-1, -3, -5}) {
-        const auto fits =
-            fitted_slopes_of_outputs(line, std::ldexp(line.scale(), power), epsilon(format));
+        const auto fits = fitted_slopes_of_outputs(line, std::ldexp(line.scale(), power), format);
         if (fits.empty()) continue;
         Values slopes;
         for (const Attempt& fit : fits) {

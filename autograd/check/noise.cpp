@@ -164,16 +164,21 @@ struct Sampled {
     Values steps = {};  // at times h
 };
 
-void note_rounding(const std::vector<const Sample*>& samples, const Values& w, double epsilon,
+// How far numbers of a format are apart at y.
+double spacing(Format format, double y) {
+    return std::max(epsilon(format) * std::abs(y), smallest(format));
+}
+
+void note_rounding(const std::vector<const Sample*>& samples, const Values& w, Format format,
                    Sampled& found) {
-    if (epsilon == 0) return;
+    if (format == Format::f64) return;
     constexpr std::size_t kFewValues = 8;
     Values all(w.size(), 0.0), few(w.size(), 0.0);
     for (std::size_t i = 0; i < w.size(); ++i) {
         Values seen;
         for (const Sample* sample : samples) {
             const double y = sample->values[i];
-            all[i] = std::max(all[i], epsilon * std::abs(y));
+            all[i] = std::max(all[i], spacing(format, y));
             const bool is_new = std::find(seen.begin(), seen.end(), y) == seen.end();
             if (is_new && seen.size() < kFewValues) seen.push_back(y);
         }
@@ -195,7 +200,7 @@ double hidden_by_rounding(const Sampled& sampled, double noise) {
 // At irregular distances: a function that moves in regular jumps would always be sampled at the
 // same point of a jump otherwise. If x is a number of a narrow format, steps lead to other such
 // numbers.
-std::optional<Sampled> sampled(Line& line, const Values& w, double h, double epsilon, int pairs) {
+std::optional<Sampled> sampled(Line& line, const Values& w, double h, Format format, int pairs) {
     constexpr double kGolden = 0.6180339887498949;
     Values at;
     for (int j = 0; j < pairs; ++j) {
@@ -216,7 +221,7 @@ std::optional<Sampled> sampled(Line& line, const Values& w, double h, double eps
         found.steps.push_back(t);
         found.values.push_back(weighted_difference(w, there.values, base.values));
     }
-    note_rounding(samples, w, epsilon, found);
+    note_rounding(samples, w, format, found);
     return found;
 }
 
@@ -294,18 +299,20 @@ Attempt fitted(const Sampled& sampled, const std::vector<Term>& terms, double h)
 }  // namespace
 
 std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
-                                            double h, double epsilon) {
+                                            double h, Format format) {
     constexpr int kPairs = 12, kPairsInFormat = 24;
     if (h > line.reach()) return {};
-    const auto found = sampled(line, weights, h, epsilon, epsilon > 0 ? kPairsInFormat : kPairs);
+    const int pairs = format == Format::f64 ? kPairs : kPairsInFormat;
+    const auto found = sampled(line, weights, h, format, pairs);
     return found ? std::optional(fitted(*found, terms_at(found->at), h)) : std::nullopt;
 }
 
-std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsilon) {
+std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, Format format) {
     constexpr int kPairs = 24;
     const std::size_t outputs = line.at(0).values.size();
-    const auto whole =
-        h > line.reach() ? std::nullopt : sampled(line, Values(outputs, 1.0), h, 0, kPairs);
+    const auto whole = h > line.reach()
+                           ? std::nullopt
+                           : sampled(line, Values(outputs, 1.0), h, Format::f64, kPairs);
     if (!whole) return {};
     const std::vector<Term> terms = terms_at(whole->at);
     std::vector<Attempt> fits;
@@ -315,7 +322,7 @@ std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsil
         for (const double t : whole->steps) {
             const double y = line.at(t).values[i];
             one.values.push_back(y - base);
-            one.rounding = std::max(one.rounding, epsilon * std::abs(y));
+            if (format != Format::f64) one.rounding = std::max(one.rounding, spacing(format, y));
         }
         fits.push_back(fitted(one, terms, h));
     }
@@ -334,14 +341,14 @@ bool is_only_noise(const std::vector<Attempt>& fits) {
 
 }  // namespace
 
-std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, double epsilon,
+std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, Format format,
                                    const std::function<bool(const Attempt&)>& is_enough) {
     constexpr int kPairs = 64;
     std::vector<Attempt> fits;
     for (const int power : {-1, -3, -5, -8}) {
         const double h = std::ldexp(line.scale(), power);
         if (h > line.reach()) continue;
-        if (const auto found = sampled(line, weights, h, epsilon, kPairs)) {
+        if (const auto found = sampled(line, weights, h, format, kPairs)) {
             fits.push_back(fitted(*found, terms_at(found->at), h));
             if (is_enough && is_enough(fits.back())) return {fits.back()};
         }

@@ -37,17 +37,16 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double h);
 
 /// c1 with its error from several step sizes, the smallest error first; none where f takes other
-/// branches or is not finite. About 500 values. `epsilon`: that of the format to which outputs are
-/// rounded; 0 for f64. `is_enough`: a fit after which no smaller steps are tried; it is the only
-/// one then.
+/// branches or is not finite. About 500 values. `format`: that to which outputs are rounded.
+/// `is_enough`: a fit after which no smaller steps are tried; it is the only one then.
 std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights,
-                                   double epsilon = 0,
+                                   Format format = Format::f64,
                                    const std::function<bool(const Attempt&)>& is_enough = {});
 /// The same from 24 values up to a distance h (in a narrow format 48); nullopt beyond the line's
 /// reach.
 std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
-                                            double h, double epsilon = 0);
+                                            double h, Format format = Format::f64);
 /// The same for every output by itself; none beyond the line's reach.
-std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, double epsilon);
+std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, Format format);
 
 }  // namespace tapestry::checker

@@ -152,17 +152,19 @@ namespace {
 // the size below which a gradient is nothing.
 class Apart {
 public:
-    explicit Apart(std::vector<double> nothing) : nothing_(std::move(nothing)) {}
+    Apart(std::vector<double> nothing, double least)
+        : nothing_(std::move(nothing)), least_(least) {}
 
     /// Of a / by and b / by_b.
     double of(const std::vector<Values>& a, double by, const std::vector<Values>& b,
               double by_b) const {
         constexpr double kHuge = 1e300;
+        const double rounding = least_ / std::abs(by) + least_ / std::abs(by_b);
         double most = 0;
         for (std::size_t leaf = 0; leaf < a.size(); ++leaf) {
             double apart = 0;
             for (std::size_t i = 0; i < a[leaf].size(); ++i) {
-                const double difference = std::abs(a[leaf][i] / by - b[leaf][i] / by_b);
+                const double difference = std::abs(a[leaf][i] / by - b[leaf][i] / by_b) - rounding;
                 const bool overflows = std::abs(a[leaf][i]) > kHuge / std::abs(by_b / by);
                 if (!std::isnan(difference) && !overflows) apart = std::max(apart, difference);
             }
@@ -175,16 +177,18 @@ public:
 
 private:
     std::vector<double> nothing_;  // by leaf
+    double least_;                 // the distance of a narrow format's numbers next to 0
 };
 
 // Slopes that may be rounding for an f of this size.
-Apart apart_for(Subject& subject, const Values& weights, const Values& values) {
+Apart apart_for(Subject& subject, const Values& weights, const Values& values,
+                Format format = Format::f64) {
     std::vector<double> nothing;
     for (const auto& [name, leaf] : subject.leaves()) {
         nothing.push_back(0x1p-40 * usual_size(weights, values) /
                           typical_size(leaf.to_vector<double>()));
     }
-    return Apart(std::move(nothing));
+    return {std::move(nothing), format == Format::f64 ? 0 : smallest(format)};
 }
 
 constexpr double kFar = 1e-3;  // an error that a check must see
@@ -228,7 +232,7 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
         for (double& w : scaled.back()) w *= factor;
     }
     const auto found = subject.gradients(scaled);
-    const Apart apart = apart_for(subject, weights, values);
+    const Apart apart = apart_for(subject, weights, values, format);
     const auto complaint = [](Verdict verdict, double factor, double by) {
         return Complaint{
             verdict,

@@ -78,8 +78,9 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
 // How much bits shaken change <w, f>, of the outputs that change between the two and x. Usually
 // these are few, or almost all.
 double Quotients::shake_of_changed(const Sample& above, const Sample& below,
-                                   std::size_t changed) const {
-    if (changed == changed_) return shake_;
+                                   const Difference& difference) const {
+    const std::size_t changed = difference.changed;
+    if (changed == changed_ && difference.which == which_changed_) return shake_;
     const auto& base = around_.base.values;
     const bool most_change = 2 * changed > base.size();
     std::vector<std::size_t> few;
@@ -97,6 +98,7 @@ double Quotients::shake_of_changed(const Sample& above, const Sample& below,
         most = std::max(most, std::isnan(shake) ? std::abs(of_all_->shakes[k]) : shake);
     }
     changed_ = changed;
+    which_changed_ = difference.which;
     return shake_ = most;
 }
 
@@ -135,8 +137,7 @@ double Quotients::noise(const Sample& above, const Sample& below,
         std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * above_size});
     const std::size_t count = weighted_.empty() ? base.size() : weighted_.size();
     const bool all = difference.changed == 0 || difference.changed == count;
-    return std::max(size,
-                    all ? of_all_->shake : shake_of_changed(above, below, difference.changed));
+    return std::max(size, all ? of_all_->shake : shake_of_changed(above, below, difference));
 }
 
 // Whether any output with a nonzero weight differs.
@@ -177,7 +178,23 @@ Attempt Quotients::central(double h) {
     }
     attempt.rounding = one;
     extrapolate({one / h, 2 * one / h, 4 * one / h}, 4, attempt);
+    if (attempt.settled && line_.is_even()) attempt.settled = goes_on_between(attempt);
     return attempt;
+}
+
+// Whether a step between those of the attempt finds about the same slope.
+bool Quotients::goes_on_between(const Attempt& attempt) {
+    constexpr double kBetween = 0.7236067977499790, kClearly = 1e-4, kTimesNoise = 16;
+    const double t = kBetween * attempt.step;
+    const Sample &above = line_.at(t), &below = line_.at(-t);
+    const bool same = above.branch == around_.base.branch && below.branch == around_.base.branch;
+    if (!same || !finite(w_, above) || !finite(w_, below)) return true;
+    const double slope = weighted_difference(w_, above.values, below.values) / (2 * t);
+    const auto& [coarse, middle, fine] = attempt.slopes;
+    const double spread = std::abs(coarse - middle) + std::abs(middle - fine);
+    const double noise = kTimesNoise * attempt.rounding / t;
+    const double size = std::max(std::abs(slope), std::abs(middle));
+    return std::abs(slope - middle) <= 2 * spread + noise + kClearly * size;
 }
 
 std::optional<Attempt> Quotients::one_sided_step(double side, double h) {

@@ -46,6 +46,10 @@ public:
 
     const Sample& at(double t);
     double scale() const { return scale_; }
+    /// Whether all numbers move by numbers of few digits at t = `scale`, as from 1 and 0.5: then
+    /// the steps h, h/2 and h/4 may all be whole periods of a function (sin(2^9 pi x)).
+    void set_even(bool even) { even_ = even; }
+    bool is_even() const { return even_; }
     /// The reach of central steps, and of steps to one side (+1 or -1).
     double reach() const { return std::min(reach_.below, reach_.above); }
     double reach(double side) const { return side > 0 ? reach_.above : reach_.below; }
@@ -68,6 +72,7 @@ private:
     Reach reach_;
     Format format_ = Format::f64;
     double at_ = 0;
+    bool even_ = false;
     std::map<double, Sample> known_;
 };
 
@@ -181,10 +186,12 @@ public:
 
 private:
     double bend(int power, double slope, double scale);
+    bool goes_on_between(const Attempt& attempt);
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
     double noise(const Sample& above, const Sample& below, const Difference& difference) const;
-    double shake_of_changed(const Sample& above, const Sample& below, std::size_t changed) const;
+    double shake_of_changed(const Sample& above, const Sample& below,
+                            const Difference& difference) const;
     double weighted_change(const std::vector<double>& a, const std::vector<double>& b) const;
     bool moves(const Sample& above, const Sample& below) const;
 
@@ -200,9 +207,9 @@ private:
         std::vector<double> shakes = {};  // one for each time
     };
     mutable std::optional<OfAll> of_all_ = {};
-    // The last shake_of_changed(): smaller steps along a line change the same outputs.
+    // The last shake_of_changed(): smaller steps along a line usually change the same outputs.
     mutable std::size_t changed_ = 0;
-    mutable double shake_ = 0;
+    mutable double which_changed_ = 0, shake_ = 0;
     // The outputs with a weight, if these are few.
     std::vector<std::size_t> weighted_ = {};
 };

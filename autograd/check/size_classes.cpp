@@ -59,8 +59,10 @@ std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around, 
     const double shown = narrow ? kNumbers * epsilon(format) : kEps;
     const double step = narrow ? std::max(kUsual, shown) : kUsual;
     std::vector<double> sizes(subject.outputs());
+    // Near 0 a format's numbers do not become finer with their size.
+    const double least = narrow ? kNumbers * smallest(format) : 0;
     for (std::size_t i = 0; i < sizes.size(); ++i)
-        sizes[i] = shown * std::abs(around.base.values[i]);
+        sizes[i] = shown * std::abs(around.base.values[i]) + least;
     for (std::size_t leaf = 0; leaf < subject.leaves().size(); ++leaf) {
         if (subject.leaves()[leaf].second.numel() == 0) continue;
         Line line = subject.along(leaf, subject.direction(leaf, seed + leaf), 1);

@@ -86,13 +86,13 @@ public:
         // Most right claims need a tenth of the values.
         for (const int power : {-1, -3}) {
             const auto quick = quickly_fitted_slope(line_, quotients_.weights(),
-                                                    std::ldexp(scale_, power), epsilon(format));
+                                                    std::ldexp(scale_, power), format);
             if (!quick) continue;
             const Judgement j = evidence_.by_fit({*quick});
             if (j.verdict == Verdict::pass) return j;
             break;
         }
-        const auto fits = fitted_slopes(line_, quotients_.weights(), epsilon(format));
+        const auto fits = fitted_slopes(line_, quotients_.weights(), format);
         return fits.empty() ? Evidence::no_number() : evidence_.by_fit(fits);
     }
 
@@ -102,11 +102,13 @@ public:
             return j;
         if (const auto done = evidence_.agreement(false)) return *done;
         if (is_hopeless_) return j;
-        // As in_noise(), from more values.
+        // As in_noise(), from more values. Smaller steps would only add noise.
         const auto is_enough = [this](const Attempt& fit) {
-            return only_rounds_here() && evidence_.by_fit({fit}).verdict == Verdict::pass;
+            if (!only_rounds_here()) return false;
+            const bool is_noise = 2 * fit.noise > fit.error && !evidence_.fit_is_clear(fit);
+            return is_noise || evidence_.by_fit({fit}).verdict == Verdict::pass;
         };
-        const auto fits = fitted_slopes(line_, quotients_.weights(), 0, is_enough);
+        const auto fits = fitted_slopes(line_, quotients_.weights(), Format::f64, is_enough);
         if (fits.empty()) return j;
         const Judgement fitted = evidence_.by_fit(fits);
         return fitted.verdict == Verdict::inconclusive ? j : fitted;

@@ -28,9 +28,10 @@ namespace tapestry::checker {
 /// A claim about the slope of <weights, f>.
 struct Claim {
     double slope = 0;
-    double uncertainty = 0;   ///< how far it is from itself: asked again, scaled, bits changed
-    double shared = 0;        ///< the same of the least certain of all claims of its kind
-    double scale = 0;         ///< the size of slopes next to which an error would matter
+    double uncertainty = 0;  ///< how far it is from itself: asked again, scaled, bits changed
+    double shared = 0;       ///< the same of the least certain of all claims of its kind
+    double nothing = 0;  ///< the same, if what rounds are contributions: slopes times sizes of x
+    double scale = 0;    ///< the size of slopes next to which an error would matter
     double shared_scale = 0;  ///< the largest of all claims of its kind
     double noise = 0;         ///< error of values of <weights, f>, as declared
     double share = 0;         ///< along a direction: contribution of an entry of the usual size
@@ -107,6 +108,9 @@ public:
     /// must confirm a failure.
     Judgement by_fit(const std::vector<Attempt>& fits) const;
 
+    /// Whether a fit speaks against the claim beyond the band of the noise.
+    bool fit_is_clear(const Attempt& fit) const;
+
     /// The reason why the slope cannot be judged.
     Judgement undecided() const;
 
@@ -129,7 +133,6 @@ private:
     bool contradicted(const Attempt& attempt) const;
     bool confirms(const Attempt& other, const Attempt& attempt) const;
     bool confirmed(const Attempt& attempt);
-    bool fit_is_clear(const Attempt& fit) const;
     const Attempt* sharpest(bool beyond) const;
     const Attempt* strongest_against(bool beyond) const;
 
@@ -137,6 +140,7 @@ private:
     Claim claim_;
     GradcheckLimits limits_;
     double natural_ = 0;
+    double least_ = 0;      // the smallest number of a narrow format
     double invisible_ = 0;  // slopes that may be pure rounding for a function of this size
     bool doubted_ = false;  // an attempt spoke against the claim
     std::vector<Attempt> attempts_;

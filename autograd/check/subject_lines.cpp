@@ -8,6 +8,7 @@
 #include <tapestry/core/generator_log.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -60,6 +61,20 @@ std::shared_ptr<const Values> Subject::beginning(std::size_t which) {
     return known;
 }
 
+namespace {
+
+// Whether every number of scale * u has few digits.
+bool has_few_digits(const Values& u, double scale) {
+    constexpr double kFew = 0x1p12;
+    return std::all_of(u.begin(), u.end(), [scale](double by) {
+        int exponent = 0;
+        const double digits = kFew * std::frexp(scale * by, &exponent);
+        return digits == std::trunc(digits);
+    });
+}
+
+}  // namespace
+
 Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
     return along(which, std::make_shared<const Values>(std::move(u)), scale);
 }
@@ -70,10 +85,13 @@ Line Subject::along(std::size_t which, std::shared_ptr<const std::vector<double>
     if (stays_near_) {
         reach = {std::min(reach.below, scale / 2), std::min(reach.above, scale / 2)};
     }
+    const bool even = has_few_digits(*u, scale);
     auto at = [this, which, x = std::move(x), u = std::move(u)](double t) {
         return values_along(which, *x, *u, t);
     };
-    return Line(std::move(at), scale, reach);
+    Line line(std::move(at), scale, reach);
+    line.set_even(even);
+    return line;
 }
 
 Sample Subject::values_along(std::size_t which, const Values& x, const Values& u, double t) {

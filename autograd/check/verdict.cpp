@@ -87,4 +87,14 @@ double epsilon(Format format) {
     return 0;
 }
 
+double smallest(Format format) {
+    switch (format) {
+        case Format::f64: return std::numeric_limits<double>::denorm_min();
+        case Format::f32: return 0x1p-149;
+        case Format::bf16: return 0x1p-133;
+        case Format::f16: return 0x1p-24;
+    }
+    return 0;
+}
+
 }  // namespace tapestry

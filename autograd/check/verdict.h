@@ -109,6 +109,8 @@ double rounded(Format format, double x);
 
 /// The distance from 1 to the next number.
 double epsilon(Format format);
+/// The smallest number above 0.
+double smallest(Format format);
 
 /// The range of a number.
 struct Bounds {

@@ -246,7 +246,6 @@ TEST_CASE("format: a rule that clips is not linear, in f16 as in the others") {
 
 // An output with few distinct values, or one whose rounding follows x, shows the format's rounding
 // as a slope.
-// rounding of its format as a slope.
 TEST_CASE("format: what rounding may hide refutes nothing, and what rounds nothing hides nothing") {
     for (const std::uint64_t number : {538U, 919U, 1437U, 239U, 419U, 549U, 1139U}) {
         const GradcheckReport report = drawn_rule(number).check(Format::bf16);

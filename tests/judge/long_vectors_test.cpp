@@ -38,7 +38,8 @@ TEST_CASE("long vectors: sums of any length") {
         CHECK_EQ(found.changed, n);
         CHECK_EQ(found.moved, n > 0);
         CHECK(found.is_finite);
-        CHECK_EQ(shaken_along(b, a, w).change, doctest::Approx(difference));
+        CHECK_EQ(shaken_along(b, {b, a}, w)[0].change, 0);
+        CHECK_EQ(shaken_along(b, {b, a}, w)[1].change, doctest::Approx(difference));
         Values to;
         move_along(a, b, 0.5, to);
         for (std::size_t i = 0; i < n; ++i) CHECK_EQ(to[i], a[i] + 0.5 * b[i]);
@@ -69,7 +70,7 @@ TEST_CASE("long vectors: entries that are not finite are left out") {
     const Values gradient{1, kInfinity, 3, std::nan(""), 5}, u{1, 1, 2, 1, 1};
     CHECK_EQ(squares_along(gradient, u), 1 + 36 + 25);
     const Values shaken{2, kInfinity, 3, 4, 4};
-    const Shaken found = shaken_along(gradient, shaken, u);
+    const Shaken found = shaken_along(gradient, {shaken}, u)[0];
     CHECK_EQ(found.change, 0);
     CHECK_EQ(found.squares, 2);
 }
