@@ -38,11 +38,6 @@ std::array<double, kSums> sums(std::size_t n, const Term& term) {
     return all;
 }
 
-// For sums that tell sets of indices apart: additions of integers below 2^53 are exact.
-double hash_of(std::size_t i) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(i + 1) * 0x9e3779b9U);
-}
-
 double if_finite(double x) { return std::abs(x) <= kLargest ? x : 0.0; }
 
 }  // namespace
@@ -127,18 +122,28 @@ Difference difference_of(const Values& w, const Values& above, const Values& bel
         add(2, changed ? 1.0 : 0.0);
         add(3, counts ? moved : 0.0);
         add(4, counts ? bad : 0.0);
-        add(5, changed ? hash_of(i) : 0.0);
     };
     const std::size_t* const few = of.data();
     const auto found =
-        of.empty() ? sums<6>(w.size(), at)
-                   : sums<6>(of.size(), [=](std::size_t i, const auto& add) { at(few[i], add); });
+        of.empty() ? sums<5>(w.size(), at)
+                   : sums<5>(of.size(), [=](std::size_t i, const auto& add) { at(few[i], add); });
     return {.is_finite = found[4] == 0,
             .moved = found[3] > 0,
             .slope = found[0],
             .squares = found[1],
-            .changed = static_cast<std::size_t>(found[2]),
-            .which = found[5]};
+            .changed = static_cast<std::size_t>(found[2])};
+}
+
+std::uint64_t which_changed(const Values& above, const Values& below, const Values& base) {
+    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
+    const double *a = above.data(), *b = below.data(), *here = base.data();
+    std::uint64_t hash = 0, place = 0;
+    for (std::size_t i = 0, n = base.size(); i < n; ++i) {
+        place += kGolden;
+        const bool changed = (a[i] != here[i]) | (b[i] != here[i]);
+        hash += changed ? place ^ (place >> 29U) : 0;
+    }
+    return hash;
 }
 
 std::vector<std::size_t> few_weighted(const Values& w) {

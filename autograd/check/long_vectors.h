@@ -6,6 +6,7 @@
 #include <tapestry/core/random.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace tapestry::checker {
@@ -43,12 +44,15 @@ struct Difference {
     double slope = 0;         ///< <w, above - below>
     double squares = 0;       ///< of w * above
     std::size_t changed = 0;  ///< outputs that differ from `base` in one of the two
-    double which = 0;         ///< a hash of their indices: the same outputs, the same number
 };
 /// Of the outputs `of`; of all if these are empty.
 Difference difference_of(const std::vector<double>& w, const std::vector<double>& above,
                          const std::vector<double>& below, const std::vector<double>& base,
                          const std::vector<std::size_t>& of = {});
+
+/// A hash of the indices of those outputs.
+std::uint64_t which_changed(const std::vector<double>& above, const std::vector<double>& below,
+                            const std::vector<double>& base);
 
 /// The outputs with a weight, if they are less than an eighth of them; otherwise none. (A loop over
 /// their indices is not vectorised.)

@@ -35,7 +35,8 @@ struct Row {
 
 std::map<std::int64_t, Row> rows_along(const Wrong& w, int axis) {
     const std::int64_t inner = numel(w.symptoms.shape.sub(axis + 1, w.symptoms.shape.rank()));
-    const double most = largest(w.right);
+    // In a narrow format small numbers fit any factor.
+    const double least = (w.is_narrow() ? 2 * w.same : 1e-4) * largest(w.right);
     std::map<std::int64_t, Row> rows;
     for (std::size_t k = 0; k < w.right.size(); ++k) {
         const auto place = static_cast<std::int64_t>(w.symptoms.places[k]);
@@ -43,7 +44,7 @@ std::map<std::int64_t, Row> rows_along(const Wrong& w, int axis) {
         row.both += w.claimed[k] * w.right[k];
         row.squares += w.right[k] * w.right[k];
         const double size = std::abs(w.right[k]);
-        if (!(size > 1e-4 * most)) continue;
+        if (!(size > least)) continue;
         ++row.large;
         row.least = std::min(row.least, size);
         row.most = std::max(row.most, size);

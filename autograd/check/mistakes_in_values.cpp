@@ -20,9 +20,11 @@ std::optional<double> fitted(const Wrong& w) {
 
 // Whether there are at least two numbers that confirm a factor: a single one fits any.
 bool shows_a_factor(const Wrong& w, double c) {
-    const double most = largest(w.right);
-    const auto counts = [most](double value) { return std::abs(value) > 1e-4 * most; };
-    if (std::count_if(w.right.begin(), w.right.end(), counts) >= 2) return true;
+    // In a narrow format, small numbers fit any, and three may be multiples of others by chance.
+    const double least = (w.is_narrow() ? 2 * w.same : 1e-4) * largest(w.right);
+    const auto counts = [least](double value) { return std::abs(value) > least; };
+    const std::ptrdiff_t enough = w.is_narrow() ? 4 : 2;
+    if (std::count_if(w.right.begin(), w.right.end(), counts) >= enough) return true;
     if (w.symptoms.cotangent.size() < 2 || w.symptoms.other_cotangent.empty()) return false;
     Values other = gradient_for(w.symptoms, w.symptoms.other_cotangent);
     for (double& value : other) value *= c;

@@ -78,10 +78,10 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
 // How much bits shaken change <w, f>, of the outputs that change between the two and x. Usually
 // these are few, or almost all.
 double Quotients::shake_of_changed(const Sample& above, const Sample& below,
-                                   const Difference& difference) const {
-    const std::size_t changed = difference.changed;
-    if (changed == changed_ && difference.which == which_changed_) return shake_;
+                                   std::size_t changed) const {
     const auto& base = around_.base.values;
+    const std::uint64_t which = which_changed(above.values, below.values, base);
+    if (changed == changed_ && which == which_changed_) return shake_;
     const bool most_change = 2 * changed > base.size();
     std::vector<std::size_t> few;
     for (std::size_t i = 0; i < base.size(); ++i) {
@@ -98,7 +98,7 @@ double Quotients::shake_of_changed(const Sample& above, const Sample& below,
         most = std::max(most, std::isnan(shake) ? std::abs(of_all_->shakes[k]) : shake);
     }
     changed_ = changed;
-    which_changed_ = difference.which;
+    which_changed_ = which;
     return shake_ = most;
 }
 
@@ -137,7 +137,8 @@ double Quotients::noise(const Sample& above, const Sample& below,
         std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * above_size});
     const std::size_t count = weighted_.empty() ? base.size() : weighted_.size();
     const bool all = difference.changed == 0 || difference.changed == count;
-    return std::max(size, all ? of_all_->shake : shake_of_changed(above, below, difference));
+    return std::max(size,
+                    all ? of_all_->shake : shake_of_changed(above, below, difference.changed));
 }
 
 // Whether any output with a nonzero weight differs.

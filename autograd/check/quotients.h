@@ -190,8 +190,7 @@ private:
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
     double noise(const Sample& above, const Sample& below, const Difference& difference) const;
-    double shake_of_changed(const Sample& above, const Sample& below,
-                            const Difference& difference) const;
+    double shake_of_changed(const Sample& above, const Sample& below, std::size_t changed) const;
     double weighted_change(const std::vector<double>& a, const std::vector<double>& b) const;
     bool moves(const Sample& above, const Sample& below) const;
 
@@ -209,7 +208,8 @@ private:
     mutable std::optional<OfAll> of_all_ = {};
     // The last shake_of_changed(): smaller steps along a line usually change the same outputs.
     mutable std::size_t changed_ = 0;
-    mutable double which_changed_ = 0, shake_ = 0;
+    mutable std::uint64_t which_changed_ = 0;
+    mutable double shake_ = 0;
     // The outputs with a weight, if these are few.
     std::vector<std::size_t> weighted_ = {};
 };

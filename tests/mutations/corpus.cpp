@@ -103,10 +103,10 @@ bool fits(Format format, PlainCase& one) {
     const auto is_inside = [most](double value) {
         return value == 0 || (std::abs(value) < most && std::abs(value) > 1 / most);
     };
+    if (!std::all_of(one.x.begin(), one.x.end(), is_inside)) return false;
     for (double& value : one.x) value = rounded(format, value);
     const Values y = one.f(one.x);
-    return std::all_of(one.x.begin(), one.x.end(), is_inside) &&
-           std::all_of(y.begin(), y.end(), is_inside);
+    return std::all_of(y.begin(), y.end(), is_inside);
 }
 
 }  // namespace
