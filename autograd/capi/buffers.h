@@ -20,7 +20,7 @@ public:
     double* data();
     std::vector<double> now() const;
     bool has_its_guards() const;
-    /// The first number that differs from what was handed over.
+    /// The first number that a callback has changed.
     std::optional<std::size_t> changed() const;
     /// Makes everything NaN.
     void spoil();

@@ -121,7 +121,8 @@ void Claims::collect(bool each, bool classes,
 
 // `scales`: the incoming gradient may be scaled; `in_f32`: its last bits are those of f32.
 void Claims::shake(const std::vector<Values>& all, bool scales, bool in_f32) {
-    const int power = scales && in_f32 ? -22 : -51;
+    const bool rounds = scales || options_.limits.format == Format::f32;
+    const int power = rounds && in_f32 ? -22 : -51;
     for (std::uint64_t k = 0; k < std::size(kShakenGradients); ++k) {
         const double factor = scales ? kShakenGradients[k] : 1;
         Gradients shaken = shaken_gradients(all, options_.seed + 10 + k, factor, power);

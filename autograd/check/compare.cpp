@@ -109,8 +109,8 @@ double badness(const SlopeReport& slope) {
     return std::isfinite(ratio) ? ratio : 1e300;
 }
 
-// Possible reasons for a claim that f does not confirm where f is coarse: they cannot be told
-// apart, so both are named.
+// Possible reasons for a claim that f does not confirm where f is coarse. Nothing distinguishes
+// them, so both are named.
 std::string noise_note(const SlopeReport& slope) {
     const Judgement& j = slope.judgement;
     if (j.constant) {
@@ -259,7 +259,7 @@ void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights,
         const double far = std::min(times * judgement.step, line.reach());
         const Sample &above = line.at(far), &below = line.at(-far);
         const double there = weighted_difference(weights, above.values, below.values) / (2 * far);
-        // The slope that was found goes on: there are no jumps.
+        // The slope that was found continues: there are no jumps.
         if (!(std::abs(there - judgement.numeric) > 0.25 * apart)) return;
         const double jump = jump_within(line, weights, judgement.noise, far / kPointsToASide);
         if (!(jump > 0) || apart * 2 * far > kFew * jump) continue;

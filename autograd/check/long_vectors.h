@@ -1,6 +1,6 @@
 // Loops over vectors that may have a million numbers, each in one pass: where f itself is a few
-// passes, they decide what a check costs. Their sums have four running totals, so that additions
-// need not wait for one another. Internal to autograd/check.
+// passes, they decide what a check costs. Their sums have four running totals: additions need not
+// wait for one another. Internal to autograd/check.
 #pragma once
 
 #include <tapestry/core/random.h>

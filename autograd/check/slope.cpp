@@ -138,7 +138,7 @@ private:
     double largest_step() const { return std::ldexp(scale_, -1); }
 
     // Where rounding is the only error: the largest step, or a fit to values up to it. Sums of very
-    // many terms round more coarsely than their last bit shows, so that quotients may not settle.
+    // many terms round more coarsely than their last bit shows: quotients may not settle.
     std::optional<Judgement> in_noise() {
         if (const auto done = evidence_.consider(quotients_.central(largest_step()))) return done;
         if (evidence_.is_doubted()) return {};
