@@ -85,8 +85,8 @@ void add_classify(Options& app) {
         .required();
     Option text = o.text("--text", s->text, "UTF-8 file with a text per line; -: standard input");
     o.text("--images", s->images,
-           "For an image classifier: a PNG, JPEG, PGM or PPM file, a directory of them, a .csv or .tsv "
-           "of pixels, or an IDX file")
+           "For an image classifier: a PNG, JPEG, PGM or PPM file, a directory of them, a .csv or "
+           ".tsv of pixels, or an IDX file")
         .excludes(text);
     o.count("--top-k", s->top_k, "Labels to print for each, with their probabilities");
     o.threads(s->threads);

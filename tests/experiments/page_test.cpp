@@ -91,7 +91,7 @@ TEST_CASE("the page of experiments is what its JSON says") {
     CHECK(names == expected);
     std::set<fs::path> figures, drawn;
     for (const Found& found : results->found) {
-        for (const Table& table : found.report.tables) {  // "4 layers: ..."
+        for (const experiments::Table& table : found.report.tables) {  // "4 layers: ..."
             if (found.name != "layers_roles") continue;
             CHECK_EQ(table.rows.size(), std::stoul(table.title));
         }
