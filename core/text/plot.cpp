@@ -268,6 +268,7 @@ std::string intervals(const Series& s, double shift, const std::string& attribut
         const double x = p.x(s.x[i]) + shift, low = s.y[i] - s.error[i];
         const double top = p.y(s.y[i] + s.error[i]);
         const double bottom = p.y.log && low <= 0 ? p.bottom : p.y(low);
+        if (bottom - top < 1) continue;  // thinner than a line
         out += svg_path({{x - 3, top}, {x + 3, top}}, attributes) +
                svg_path({{x, top}, {x, bottom}}, attributes) +
                svg_path({{x - 3, bottom}, {x + 3, bottom}}, attributes);
@@ -295,6 +296,12 @@ std::string marks(const Plot& plot, const Paper& p) {
     const auto slots = std::count_if(plot.series.begin(), plot.series.end(),
                                      [](const Series& s) { return s.mark == Mark::bars; });
     std::string out;
+    // Below all marks, which a short interval would hide.
+    for (std::size_t i = 0; i < plot.series.size(); ++i) {
+        const Series& s = plot.series[i];
+        if (s.mark == Mark::bars) continue;
+        out += intervals(s, 0, fmt::format("class=\"c{}\"", colour_of(s, i)), p);
+    }
     std::size_t slot = 0;
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
         const Series& s = plot.series[i];
@@ -303,9 +310,6 @@ std::string marks(const Plot& plot, const Paper& p) {
             out += svg_path(places(s, p), stroke(plot, i));
         }
         if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += points(s, i, p);
-        if (s.mark != Mark::bars) {
-            out += intervals(s, 0, fmt::format("class=\"c{}\"", colour_of(s, i)), p);
-        }
     }
     return fmt::format(
         "<clipPath id=\"area\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "

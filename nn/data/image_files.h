@@ -37,7 +37,8 @@ DecodedImage decode_netpbm(std::string_view bytes, const std::string& name);
 DecodedImage decode_png(std::string_view bytes, const std::string& name);
 
 /// Decodes a JPEG, grey or coloured, turned upright by its EXIF; CMYK is refused. Throws IoError,
-/// also for missing and damaged parts, which libjpeg would fill with grey, and in a build without
+/// also for missing parts, which libjpeg would fill with grey, for damage that libjpeg notices (a
+/// JPEG has no checksum), for arithmetic coding, where it notices none, and in a build without
 /// libjpeg.
 DecodedImage decode_jpeg(std::string_view bytes, const std::string& name);
 

@@ -56,6 +56,12 @@ public:
             jpeg_save_markers(&info_, JPEG_APP0 + 1, kMostInMarker);
             jpeg_read_header(&info_, TRUE);
         });
+        if (info_.arith_code) {
+            fail<IoError>(
+                "{}: arithmetic coding, whose damage goes unnoticed; jpegtran {} > OUT "
+                "makes it an ordinary JPEG",
+                name_, name_);
+        }
         check_image_size(info_.image_height, info_.image_width, name_);
         const bool is_grey = info_.jpeg_color_space == JCS_GRAYSCALE;
         if (!is_grey && info_.num_components != 3) {

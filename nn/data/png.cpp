@@ -65,10 +65,14 @@ public:
     // Reads up to the pixels, and asks for 8 bits per channel: grey or colours, with or without
     // alpha.
     void read_header() {
-        constexpr png_alloc_size_t kMostInChunk = 8 << 20;  // texts and profiles may be compressed
+        constexpr png_alloc_size_t kMostInChunk = 8 << 20;  // what is compressed may be long
+        // Texts, profiles and palettes that are suggested: a file may hold hundreds.
+        static constexpr png_byte kUnused[] = "tEXt\0zTXt\0iTXt\0iCCP\0sPLT";
+        constexpr int kUnusedCount = sizeof(kUnused) / 5;
         guarded([&] {
             png_set_read_fn(png_, this, on_read);
             png_set_chunk_malloc_max(png_, kMostInChunk);
+            png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, kUnused, kUnusedCount);
             png_read_info(png_, info_);
             png_set_expand(png_);  // palettes, 1 to 4 bits, a transparent colour
             png_set_scale_16(png_);

@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tapestry {
@@ -36,9 +38,14 @@ std::optional<int> take_part(std::string_view& from, std::string_view separators
     return value && *value < limit ? value : std::nullopt;
 }
 
+bool has_blank_end(const std::string& field) {
+    constexpr std::string_view kBlanks = " \t\r\n";
+    return kBlanks.find(field.front()) != kBlanks.npos ||
+           kBlanks.find(field.back()) != kBlanks.npos;
+}
+
 std::string quoted_if_needed(const std::string& field) {
-    const bool has_blank_end = !field.empty() && (field.front() == ' ' || field.back() == ' ');
-    if (field.find_first_of(",;\t\"\r\n") == field.npos && !has_blank_end) return field;
+    if (field.find_first_of(",;\t\"\r\n") == field.npos) return field;
     std::string quoted = "\"";
     for (const char c : field) {
         if (c == '"') quoted += '"';
@@ -48,9 +55,19 @@ std::string quoted_if_needed(const std::string& field) {
 }
 
 std::string field_of(const TableColumn& column, std::size_t row) {
-    if (!column.is_number) return quoted_if_needed(column.texts[row]);
+    if (!column.is_number) {
+        const std::string& field = column.texts[row];
+        require(field.empty() || (!has_blank_end(field) && !is_missing_value(field)),
+                "write_table: read_table would read {} in column {} as another value",
+                utf8::quoted(field, 40), utf8::quoted(column.name, 40));
+        return quoted_if_needed(field);
+    }
     const double x = column.numbers[row];
     if (std::isnan(x)) return "";
+    require(std::abs(x) <= 1e150,
+            "write_table: {} in column {} is above 1e150 in size, which "
+            "read_table refuses",
+            x, utf8::quoted(column.name, 40));
     return column.is_date ? date_of_days(x) : fmt::format("{}", x);
 }
 
@@ -75,9 +92,10 @@ std::optional<double> days_of_date(std::string_view date) {
 }
 
 std::string date_of_days(double days) {
-    constexpr double kLast = 2932896;  // 9999-12-31
-    require(days > -719528 && days < kLast + 1, "date_of_days: {} is outside the years 0 to 9999",
-            days);
+    constexpr double kLast = 2932896;   // 9999-12-31
+    constexpr double kFirst = -719528;  // 0000-01-01
+    require(days >= kFirst && days < kLast + 1 - 0.5 / kSecondsOfDay,
+            "date_of_days: {} is outside the years 0 to 9999", days);
     const auto seconds = static_cast<std::int64_t>(std::round(days * kSecondsOfDay));
     const auto whole =
         static_cast<std::int64_t>(std::floor(static_cast<double>(seconds) / kSecondsOfDay));
@@ -92,15 +110,22 @@ std::string date_of_days(double days) {
 }
 
 void write_table(const std::filesystem::path& file, const Table& table) {
+    require(file.extension() != ".tsv", "write_table: {} would hold commas; name it .csv",
+            file.native());
+    require(!table.columns.empty(), "write_table: the table has no columns");
+    std::set<std::string> names;
     std::string text;
     for (const TableColumn& column : table.columns) {
+        require(
+            !column.name.empty() && !has_blank_end(column.name) && names.insert(column.name).second,
+            "write_table: the name {} is empty, given twice, or begins or ends with a blank",
+            utf8::quoted(column.name, 40));
         const std::int64_t rows =
             column.is_number ? std::ssize(column.numbers) : std::ssize(column.texts);
         require(rows == table.rows(), "write_table: column {} has {} rows, and the table {}",
                 utf8::quoted(column.name, 40), rows, table.rows());
-        text += (text.empty() ? "" : ",") + quoted_if_needed(column.name);
+        text += (names.size() == 1 ? "" : ",") + quoted_if_needed(column.name);
     }
-    require(!text.empty(), "write_table: the table has no columns");
     text += '\n';
     for (std::size_t row = 0; row < static_cast<std::size_t>(table.rows()); ++row) {
         for (std::size_t c = 0; c < table.columns.size(); ++c) {

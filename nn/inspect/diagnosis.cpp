@@ -181,9 +181,8 @@ struct DiagnosisRule {
 
 std::string high_text(const RunFacts& f) {
     const std::string rise = rise_text(f);
-    const std::string now = f.diverged
-                                ? fmt::format("it was not finite at step {}", f.last.step + 1)
-                                : fmt::format("{} is {:.4g} now", loss_name(f), loss_of(f));
+    const std::string now = f.diverged ? fmt::format("step {} was not finite", f.last.step + 1)
+                                       : fmt::format("{} is {:.4g} now", loss_name(f), loss_of(f));
     const std::string sign =
         !rise.empty() ? rise + ", and " + (f.diverged ? now : fmt::format("{:.4g} now", loss_of(f)))
         : f.ratio > kLargeUpdate

@@ -131,6 +131,8 @@ int Inspector::source_of(int slot, const std::string& module) const {
 void Inspector::see_attention(const Op& op, const Tensors& inputs, int entry) {
     const auto options = recorded_attention(op);
     if (!options) return;
+    // A window's blocks [B, N, H, b, D] are no map of the whole sequence, as [B, H, T, D] is.
+    if (inputs.at(0).rank() > 4) return;
     AttentionTrace trace = trace_attention(inputs, *options);
     trace.entry = entry;
     trace.module = op.module_path();

@@ -81,8 +81,7 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .high = 0.99, .required = true});
         field("activation", &C::activation, "Activation of the feed-forward networks");
         field("positions", &C::positions, "Position encoding");
-        field("position_form", &C::position_form,
-              "Form of positions: none, or one that a program has registered",
+        field("position_form", &C::position_form, "Registered form of positions, or none",
               {.optional = true, .in_command = false, .choices = position_form_names});
         field("form", &C::form,
               "Form of attention: softmax, window:W, strided:S, linear, performer:M, linformer:K",
@@ -112,8 +111,7 @@ struct FieldsOf<GPTConfig> {
               "Number of preceding tokens that are added to a token's vector, each from a separate "
               "embedding table",
               {.low = 0, .high = 64});
-        field("pairs", &C::pairs,
-              "Rows of an embedding table for pairs of consecutive tokens; 0: none",
+        field("pairs", &C::pairs, "Rows of a table for pairs of consecutive tokens; 0: none",
               {.low = 0, .option = "--token-pairs"});
         field("softcap", &C::softcap, "Soft cap on the logits; 0: none", {.low = 0});
         field("recompute", &C::recompute,

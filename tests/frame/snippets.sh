@@ -84,9 +84,12 @@ has_vectors() { grep -q '^#include <xsimd/' "$1"; }
 
 joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
 
+# What the library reads PNG and JPEG with, if it was built with them.
+read -ra image_libraries < <(grep -oE -- ' -l(png|jpeg)' "$build/tapestry.pc" | tr '\n' ' ' || true) || true
+
 # compile PROGRAM: creates its .exe, or prints the compiler's messages.
 compile() {
-    local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt) first=()
+    local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt "${image_libraries[@]}") first=()
     ! grep -qF "$stories" "$1" || libraries=("$build/examples/libtapestry_stories.a" "${libraries[@]}")
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
     ! is_for_adapters "$1" || libraries+=(-isystem /usr/include/eigen3 -lceres -lglog)

@@ -8,6 +8,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -202,6 +203,19 @@ TEST_CASE("hugging face: other spellings of the same model") {
         CHECK_FALSE(as<GPT>(*load_model(copy.directory).model).config().tied_head);
     }
     CHECK_EQ(copy.loss(), loss);
+}
+
+TEST_CASE("hugging face: narrow tensors, and the head a second time") {
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+        CAPTURE(dtype);
+        Copy copy;
+        for (auto& [name, tensor] : copy.tensors) tensor = cast(tensor, dtype);
+        copy.save();
+        const double loss = copy.loss();
+        copy.tensors.emplace_back("lm_head.weight", copy.tensors[0].second);
+        copy.save();
+        CHECK_EQ(copy.loss(), loss);
+    }
 }
 
 TEST_CASE("hugging face: settings that change what is computed") {

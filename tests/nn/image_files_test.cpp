@@ -92,6 +92,9 @@ TEST_CASE("image files: JPEG, grey, coloured, progressive and turned, has Pillow
         CHECK_LE(worst, 2);
     }
     CHECK(decode_image(fixture("photo_turned.jpg"), "t").size == ImageSize{21, 14, 3});
+    std::string arithmetic = fixture("photo.jpg");
+    arithmetic[arithmetic.find("\xFF\xC0") + 1] = '\xC9';
+    refused(arithmetic, "a: arithmetic coding, whose damage goes unnoticed");
     refused(fixture("cmyk.jpg"), "a: has 4 channels (CMYK); expected a grey or coloured JPEG");
 }
 

@@ -5,6 +5,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
@@ -206,4 +207,21 @@ TEST_CASE("attention by name: head dropout is for training, and scales what it l
     CHECK(distance(first, second) > 1e-4);
     model.eval();
     CHECK_EQ(distance(model(ids), model(ids)), 0);
+}
+
+TEST_CASE("forms by name: the inspector takes no block of a window for the sequence") {
+    GPTConfig config = small_gpt("window:8");
+    config.context = 48;
+    Generator generator(1);
+    const GPT model(config, generator);
+    for (const std::int64_t length : {24, 46}) {  // one block, and several
+        CAPTURE(length);
+        Inspector inspector(model);
+        Tape tape;
+        const Tensor ids = drawn_ids({1, length}, 11, 3);
+        const Tensor loss = model.loss(ids, ids);
+        inspector.finish();
+        CHECK_EQ(inspector.attention().size(), length == 24 ? 2 : 0);
+        for (const AttentionTrace& trace : inspector.attention()) CHECK_EQ(trace.keys, length);
+    }
 }

@@ -120,6 +120,25 @@ TEST_CASE("tables: dates are days, and tables are written as they are read") {
         CAPTURE(other);
         CHECK(!days_of_date(other));
     }
+    // What read_table would not give back is not written.
+    const auto refused = [&](const char* file, const std::string& name, const std::string& text,
+                             double x, const std::string& message) {
+        CAPTURE(message);
+        Table bad = table;
+        bad.columns[1].name = name;
+        bad.columns[1].texts[0] = text;
+        bad.columns[2].numbers[0] = x;
+        check_message<ValueError>([&] { write_table(place.scratch / file, bad); }, message);
+    };
+    refused("w.tsv", "name", "a", 1, "would hold commas; name it .csv");
+    refused("w.csv", "", "a", 1, "write_table: the name '' is empty, given twice");
+    refused("w.csv", "size", "a", 1, "write_table: the name 'size' is empty, given twice");
+    refused("w.csv", "name", " b ", 1, "read_table would read ' b ' in column 'name' as another");
+    refused("w.csv", "name", "NA", 1, "read_table would read 'NA' in column 'name' as another");
+    refused("w.csv", "name", "a", 1e200, "write_table: 1e+200 in column 'size' is above 1e150");
+    CHECK_EQ(date_of_days(-719528), "0000-01-01");
+    check_message<ValueError>([&] { date_of_days(2932896.9999999); },
+                              "outside the years 0 to 9999");
     CHECK_EQ(date_of_days(-0.5), "1969-12-31 12:00:00");
     CHECK_EQ(date_of_days(19782.9999999), "2024-03-01");
     check_message<IoError>(
