@@ -21,7 +21,7 @@
 
 namespace tapestry {
 
-/// What a model asks of a form of attention.
+/// The requirements of a model on its form of attention.
 struct AttentionFormUse {
     std::string_view model;                  ///< for messages: "GPT"
     std::int64_t head_dim = 0;               ///< D, width of a head

@@ -49,7 +49,7 @@ struct ImagesByClass {
     std::string hash;                   ///< XXH3 of all of them
 };
 
-/// What the images must be: those of a model.
+/// The images that a model needs.
 struct WantedImages {
     std::optional<ImageSize> size = {};    ///< empty: that of the first image
     std::vector<std::string> labels = {};  ///< in their order; empty: those found, sorted

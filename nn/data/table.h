@@ -72,7 +72,7 @@ Table read_table(const std::filesystem::path& file, const TableOptions& options 
 
 /// Writes a table for read_table and others: commas, names in the first line, quotes where a field
 /// needs them, missing values empty, dates as dates, and the shortest numbers that are read back
-/// equal. Throws ValueError unless all columns have the table's rows and names of their own, and
+/// equal. Throws ValueError unless all columns have the table's rows and distinct names, and
 /// for what read_table would not give back: a file named .tsv, numbers above 1e150 in size, and
 /// texts that begin or end with a blank or mean a missing value (but ""); IoError as
 /// write_file_atomically does.

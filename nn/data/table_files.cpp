@@ -1,4 +1,4 @@
-// What goes back into tables' files: dates, and whole tables.
+// Writing tables to files: dates, and whole tables.
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>

@@ -37,7 +37,7 @@ async function checkRuined(browser, width, scheme) {
   const { page, close } = await opened(browser, 'report_ruined', { width, scheme });
   assert.equal(await page.getAttribute('[data-view=headline]', 'data-rule'), 'rate_too_high');
   assert.match(await page.textContent('[data-view=headline]'),
-    /^Problem: The learning rate of 10 is too high: the loss was .* at step 2, .*not finite at step 61.*Try 0\.001\./s);
+    /^Problem: The learning rate of 10 is too high: the loss was .* at step 2, .*step 61 was not finite.*Try 0\.001\./s);
   assert.match(await page.textContent('[data-view=headline] code'), /--lr 0\.001 --out m-2$/);
   assert.ok(await page.isChecked('[data-control=log]'), 'the axis should be logarithmic');
   assert.deepEqual(await overlapping(page, '.level span'), []);

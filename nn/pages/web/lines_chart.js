@@ -131,7 +131,7 @@ export class LinesChart {
     this.overlay.replaceChildren(...shown);
   }
 
-  // What the readout says, at the pointer, in one line per number.
+  // The readout's text, at the pointer, in one line per number.
   tip(step) {
     const tip = h('div', { class: 'tip' }, ...this.readout.textContent.split(/; |: /).flatMap((text, i) => (i > 0 ? [h('br'), text] : [text])));
     const right = this.across(step) > this.room.left + this.room.width / 2;

@@ -11,7 +11,7 @@ const fact = (name, value) => h('span', { class: 'fact' }, name ? h('span', { cl
 // A token inside of a sentence, whatever its direction of writing.
 const quotedText = (text) => `\u201c\u2068${text}\u2069\u201d`;
 
-// What the chosen token reads most: "“t” (0.93)"; null if there is none of this text.
+// The token that the chosen one reads most: "“t” (0.93)"; null if there is none of this text.
 function mostRead({ path, state, place, columns }) {
   const attention = columns.attentionOf(state.layer);
   if (!attention || attention.queries !== path.tokens) return null;
@@ -21,7 +21,7 @@ function mostRead({ path, state, place, columns }) {
   return { attention, head, weight: weights[key], name: tokenText((attention.keyTexts || [])[key], key) };
 }
 
-// What the model predicts at the chosen token, and why: the layer that lowered its loss most, and what
+// The prediction at the chosen token, and why: the layer that lowered its loss most, and what
 // the chosen head reads.
 function predictionSays(drawing, text) {
   const { predictions, state, place } = drawing;

@@ -127,7 +127,7 @@ InputSizes input_sizes(const TableColumns& columns) {
 
 namespace {
 
-// What the model did not learn of a column: how many values, and one of them.
+// Values of a column that the model has not learned: how many, and one of them.
 struct UnknownValues {
     std::int64_t unknown = 0, missing = 0;
     std::string example = {};
