@@ -269,6 +269,10 @@ std::string intervals(const Series& s, double shift, const std::string& attribut
         const double top = p.y(s.y[i] + s.error[i]);
         const double bottom = p.y.log && low <= 0 ? p.bottom : p.y(low);
         if (bottom - top < 1) continue;  // thinner than a line
+        // Half of it is in front of the bar, whose colours need not contrast with its own.
+        if (s.mark == Mark::bars) {
+            out += svg_rect(x - 4, top - 1, 8, bottom - top + 2, "class=\"paper\"");
+        }
         out += svg_path({{x - 3, top}, {x + 3, top}}, attributes) +
                svg_path({{x, top}, {x, bottom}}, attributes) +
                svg_path({{x - 3, bottom}, {x + 3, bottom}}, attributes);
