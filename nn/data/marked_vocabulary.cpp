@@ -9,16 +9,11 @@ namespace {
 
 bool has_pieces(const Tokenizer& tokenizer) { return tokenizer.kind() != "char"; }
 
-// Each byte that is not UTF-8 as U+FFFD.
-std::string repaired(std::string text) {
-    std::string good;
-    std::string_view rest = text;
-    while (const auto flaw = utf8::find_flaw(rest)) {
-        good += rest.substr(0, static_cast<std::size_t>(flaw->byte));
-        good += "\xEF\xBF\xBD";
-        rest.remove_prefix(static_cast<std::size_t>(flaw->byte) + 1);
-    }
-    return good.empty() ? std::move(text) : good + std::string(rest);
+// Bytes that are not UTF-8 become U+FFFD.
+std::string repaired(std::string_view text) {
+    utf8::Stream stream;
+    std::string whole = stream.push(text);
+    return whole + stream.finish();
 }
 
 }  // namespace

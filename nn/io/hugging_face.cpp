@@ -216,12 +216,8 @@ void load_weights(const SavedFiles& files, const GPT& model) {
         read_parameters(files, wanted, without_prefix, parameters);
     const std::string file = weight_files(files).front().string();
     if (model.config().tied_head) {
-        const std::string table = "wte.weight";
-        for (const StoredParameter& one : parameters) {
-            if (one.name == table) others.emplace(table, one.parameter);
-        }
-        drop_copy_of_head(file, others, std::string(kHead), table);
-        others.erase(table);
+        drop_copy_of_head(file, others, std::string(kHead), "wte.weight",
+                          model.token_embedding.weight);
     }
     check_all_used(file, others);
 }

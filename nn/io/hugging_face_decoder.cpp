@@ -109,11 +109,11 @@ void read_weights(const SavedFiles& files, const Llama& model, const DecoderForm
     const std::vector<StoredParameter> parameters = stored_parameters(model, format);
     strip_wrappers(stored, parameters);
     const std::string file = weight_files(files).front().string();
+    fill_parameters(file, stored, parameters);
     if (model.config().tied_head) {
         drop_copy_of_head(file, stored, fmt::format("{}.weight", format.head),
-                          fmt::format("{}.weight", format.embedding));
+                          fmt::format("{}.weight", format.embedding), model.token_embedding.weight);
     }
-    fill_parameters(file, stored, parameters);
     check_all_used(file, stored);
 }
 

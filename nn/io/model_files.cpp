@@ -288,13 +288,13 @@ void fill_parameter(const std::string& file, const StoredParameter& one, const T
 }
 
 void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored,
-                       const std::string& head, const std::string& table) {
+                       const std::string& head, const std::string& table, const Tensor& embedding) {
     const auto copy = stored.find(head);
-    const auto original = stored.find(table);
-    if (copy == stored.end() || original == stored.end()) return;
-    const Tensor &a = copy->second, &b = original->second;  // b may be widened already
-    const bool same = a.shape() == b.shape() && cast(a, DType::f32).to_vector<float>() ==
-                                                    cast(b, DType::f32).to_vector<float>();
+    if (copy == stored.end()) return;
+    const Tensor& found = copy->second;
+    const bool same =
+        found.shape() == embedding.shape() && cast(found, DType::f32).to_vector<float>() ==
+                                                  cast(embedding, DType::f32).to_vector<float>();
     require<IoError>(same,
                      "{}: tensor \"{}\" is not \"{}\", but the configuration ties them "
                      "(\"tie_word_embeddings\")",

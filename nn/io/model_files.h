@@ -111,9 +111,9 @@ void fill_parameters(const std::string& file, std::map<std::string, Tensor>& sto
                      const std::vector<StoredParameter>& parameters);
 
 /// Some files store the tied head's weight a second time: removes it. Throws IoError if it is not
-/// the embedding's.
+/// the embedding, whose name in the file is `table`.
 void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored,
-                       const std::string& head, const std::string& table);
+                       const std::string& head, const std::string& table, const Tensor& embedding);
 
 /// Throws IoError naming the first unused tensor.
 void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored);

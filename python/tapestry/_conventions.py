@@ -191,14 +191,17 @@ class Conventions:
                 continue  # not defined there
             if not (np.isfinite(expected).all() and np.isfinite(value).all()):
                 continue
-            try:
-                found = self.gradient(together, self.cotangents())
-            except Exception as error:
-                self.found.add(f"backward fails {where} ({described(error)})")
-                continue
-            wrong = self.same.contradiction(expected, found)
-            if wrong:
-                self.found.add(f"{where}, {wrong}")
+            self.compare_gradient(where, expected, lambda: self.gradient(together, self.cotangents()))
+
+    def compare_gradient(self, where, expected, call, which=None):
+        try:
+            found = call()
+        except Exception as error:
+            self.found.add(f"backward fails {where} ({described(error)})")
+            return
+        wrong = self.same.contradiction(expected, found, which)
+        if wrong:
+            self.found.add(f"{where}, {wrong}")
 
     def shaken(self, numbers):
         """With last bits changed."""

@@ -152,15 +152,8 @@ class TorchConventions(Conventions):
             g = [d if i in used else torch.zeros_like(d) for i, d in enumerate(self.cotangents())]
             expected = self.gradient(self.inputs(), g)
             its = "its cotangent" if which.endswith("is") else "their cotangents"
-            where = f"{which} unused and {its} None"
-            try:
-                found = self.gradient(self.inputs(), self.cotangents(), defined=used)
-            except Exception as error:
-                self.found.add(f"backward fails where {where} ({described(error)})")
-                continue
-            wrong = self.same.contradiction(expected, found)
-            if wrong:
-                self.found.add(f"where {where}, {wrong}")
+            self.compare_gradient(f"where {which} unused and {its} None", expected,
+                                  lambda: self.gradient(self.inputs(), self.cotangents(), defined=used))
 
     def needs_input_grad(self):
         """Some inputs need no gradient."""
@@ -170,15 +163,9 @@ class TorchConventions(Conventions):
             itertools.combinations(range(count), n) for n in range(1, count)
         )
         for needed in itertools.islice(some, _COMBINATIONS):
-            where = f"only {', '.join(self.same.name(i) for i in needed)} needs a gradient"
-            try:
-                found = self.gradient(self.inputs(), self.cotangents(), needed)
-            except Exception as error:
-                self.found.add(f"backward fails where {where} ({described(error)})")
-                continue
-            wrong = self.same.contradiction(expected, found, needed)
-            if wrong:
-                self.found.add(f"where {where}, {wrong}")
+            where = f"where only {', '.join(self.same.name(i) for i in needed)} needs a gradient"
+            self.compare_gradient(where, expected,
+                                  lambda: self.gradient(self.inputs(), self.cotangents(), needed), needed)
 
     def batched_cotangents(self):
         """As in torch.func.vmap over a backward, and in gradcheck's check_batched_grad."""
