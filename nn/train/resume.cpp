@@ -9,8 +9,11 @@
 namespace tapestry {
 namespace {
 
-// Where the data is; the checksum identifies it.
-bool is_place(std::string_view field) { return field == "text" || field == "data"; }
+// The place of the data, which the checksum identifies, and computing activations twice: neither
+// changes a step.
+bool changes_no_step(std::string_view field) {
+    return field == "text" || field == "data" || field == "recompute";
+}
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -66,7 +69,7 @@ public:
             using Value = typename std::decay_t<decltype(one)>::Value;
             const auto member = find_field<Wanted, Value>(one.name);
             if (member == nullptr || !contains(options_.given, one.name)) return;
-            if (!is_place(one.name)) {
+            if (!changes_no_step(one.name)) {
                 check(one.name, value_text(config.*one.member), value_text(wanted.*member));
             }
             config.*one.member = wanted.*member;

@@ -213,6 +213,18 @@ TEST_CASE("resume: a setting that differs must be allowed, and is reported with 
         "no error");
 }
 
+TEST_CASE("resume: with recomputation from then on, the same bits") {
+    const ResumePlace place;
+    place.train(place.scratch / "whole", place.config(), {});
+    place.train(place.out, place.config(), {}, 7);
+    ResumeOptions options{.wanted = place.config(), .given = {"recompute"}};
+    options.wanted.model.recompute = true;
+    CHECK(as<GPT>(RunDirectory(place.out).resume(options)->model()).config().recompute);
+    place.train(place.out, options.wanted, {}, INT64_MAX, options);
+    CHECK_EQ(state_of(place.out), state_of(place.scratch / "whole"));
+    CHECK_EQ(metrics_of(place.out), metrics_of(place.scratch / "whole"));
+}
+
 TEST_CASE("resume: an overridden setting of the optimiser is the one that it continues with") {
     const ResumePlace place;
     const fs::path out = place.out;
