@@ -155,11 +155,12 @@ std::vector<Claim> claims() {
                             Design::trained({.untuned = kUntuned, .control = kGuessing})}};
     // Where no answer is lost, one way may still be learnt better: the loss is not compared.
     const auto add = [&](const char* claim, const char* tied, const char* way) {
-        all.push_back(
-            {claim, fmt::format("{} answers are lost.", tied), "share right that is lost",
-             above(0.1),
-             Design::compared(
-                 {.arms = {"three matrices", way}, .untuned = kUntuned, .control = kGuessing})});
+        all.push_back({claim, fmt::format("{} answers are lost.", tied), "share right that is lost",
+                       above(0.1),
+                       Design::compared({.arms = {"three matrices", way},
+                                         .score = "right",
+                                         .untuned = kUntuned,
+                                         .control = kGuessing})});
     };
     add("query_is_no_key", "With W_Q = W_K", "W_Q = W_K");
     add("key_is_no_value", "With W_K = W_V", "W_K = W_V");
