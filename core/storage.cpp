@@ -5,6 +5,10 @@
 #include <tapestry/core/recycling.h>
 #include <tapestry/core/turn_memory.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -214,6 +218,11 @@ void let_go_arenas() { allocator().let_go_empty_arenas(); }
 
 MemoryStatistics memory_statistics() { return allocator().statistics(); }
 void reset_peak_memory() { allocator().reset_peak(); }
-void release_cached_memory() { allocator().release_cached(); }
+void release_cached_memory() {
+    allocator().release_cached();
+#ifdef __GLIBC__
+    ::malloc_trim(0);  // free() keeps blocks of up to 32 MB in the process
+#endif
+}
 
 }  // namespace tapestry

@@ -47,14 +47,15 @@ std::optional<std::string> read_line() {
 }
 
 LoadedModel loaded_with_adapter(const ChatSettings& s) {
-    LoadedModel loaded = load_model(s.model);
+    const bool is_merged = !s.adapter.empty();
+    LoadedModel loaded = load_model(s.model, is_merged ? WeightType::f32 : s.weights);
     require_tokenizer(loaded, s.model);
-    if (!s.adapter.empty()) {
+    if (is_merged) {
         load_adapter(s.adapter, *loaded.model);
         loaded.model = merged(*loaded.model);
         loaded.model->eval();
+        quantize_weights(*loaded.model, s.weights);
     }
-    quantize_weights(*loaded.model, s.weights);
     return loaded;
 }
 

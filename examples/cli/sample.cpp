@@ -120,8 +120,7 @@ void write_sample(const SampleSettings& s, const LoadedModel& loaded, const std:
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
     const std::string prompt = prompt_of(s);
-    const LoadedModel loaded = load_model(s.model);
-    quantize_weights(*loaded.model, s.weights);
+    const LoadedModel loaded = load_model(s.model, s.weights);
     catch_interrupts();
     for (std::int64_t i = 0; i < s.samples && !interrupted() && std::ferror(stdout) == 0; ++i) {
         write_sample(s, loaded, prompt, i);

@@ -75,17 +75,15 @@ std::string without_wrappers(const std::string& name) {
     return std::string(rest);
 }
 
-void strip_wrappers(std::map<std::string, Tensor>& stored,
-                    const std::vector<StoredParameter>& parameters) {
+std::function<std::string(const std::string&)> names_without_wrappers(
+    const std::vector<StoredParameter>& parameters) {
     std::set<std::string> wanted;
     for (const StoredParameter& one : parameters) wanted.insert(one.name);
-    std::map<std::string, Tensor> renamed;
-    for (auto& [name, tensor] : stored) {
-        const std::string bare = wanted.contains(name) ? name : without_wrappers(name);
-        const bool fits = wanted.contains(bare) && !stored.contains(bare);
-        renamed.emplace(fits ? bare : name, tensor);
-    }
-    stored = std::move(renamed);
+    return [wanted = std::move(wanted)](const std::string& name) {
+        if (wanted.contains(name)) return name;
+        const std::string bare = without_wrappers(name);
+        return wanted.contains(bare) ? bare : name;
+    };
 }
 
 void strip_wrappers(NamedTensors& stored, const Module& module) {

@@ -6,7 +6,7 @@
 #include <tapestry/nn/io/model_files.h>
 
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,11 +16,12 @@ namespace tapestry {
 /// torch.compile and Lightning begin the names of all tensors.
 std::string without_wrappers(const std::string& name);
 
-/// Renames stored tensors that none of the parameters has, but one does without wrappers.
-void strip_wrappers(std::map<std::string, Tensor>& stored,
-                    const std::vector<StoredParameter>& parameters);
+/// The names of tensors in files as the parameters' own: without wrappers if none of the parameters
+/// has the whole name, but one has the rest.
+std::function<std::string(const std::string&)> names_without_wrappers(
+    const std::vector<StoredParameter>& parameters);
 
-/// The same for a module.
+/// Renames stored tensors in this way, for a module.
 void strip_wrappers(NamedTensors& stored, const Module& module);
 
 /// Throws IoError for what is known not to be a directory of a model: a file, or the directory of

@@ -206,14 +206,15 @@ std::set<std::string> mask_names(const GPTConfig& config) {
     return names;
 }
 
-void load_weights(const SavedFiles& files, const GPT& model) {
+void load_weights(const SavedFiles& files, GPT& model, WeightType weights) {
     const std::set<std::string> masks = mask_names(model.config());
     const auto wanted = [&masks](const std::string& name) {  // masks may have any dtype
         return masks.count(without_prefix(name)) == 0;
     };
-    const std::vector<StoredParameter> parameters = stored_parameters(model);
+    std::vector<StoredParameter> parameters = stored_parameters(model);
+    if (weights == WeightType::int8) quantize_when_filled(parameters, model);
     std::map<std::string, Tensor> others =
-        read_parameters(files, wanted, without_prefix, parameters);
+        read_parameters(files, wanted, without_prefix, std::move(parameters));
     const std::string file = weight_files(files).front().string();
     if (model.config().tied_head) {
         drop_copy_of_head(file, others, std::string(kHead), "wte.weight",
@@ -328,9 +329,9 @@ LoadedModel load_hugging_face(const fs::path& directory) {
     return load_hugging_face(ConfigFile(files.path(kConfigName)), files);
 }
 
-LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
+LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files, WeightType weights) {
     const DecoderFormat* const format = decoder_format_of(file);
-    if (format != nullptr) return load_hugging_face_decoder(file, files, *format);
+    if (format != nullptr) return load_hugging_face_decoder(file, files, *format, weights);
     const GPTConfig config = read_config(file);
     LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::pairs_first),
                        read_text_conventions(file, files)};
@@ -338,8 +339,8 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
     check_weights_exist(files);
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon must be >= 0, got {}",
                      file.path(), config.norm_eps);
-    loaded.model = make_model(config, files);
-    load_weights(files, as<GPT>(*loaded.model));
+    loaded.model = make_model(config, files, weights);
+    load_weights(files, as<GPT>(*loaded.model), weights);
     loaded.model->eval();
     return loaded;
 }

@@ -55,7 +55,8 @@ bool is_own_export(const std::filesystem::path& directory);
 /// the head is tied; an incomplete vocabulary, or one larger than the model's.
 LoadedModel load_hugging_face(const std::filesystem::path& directory);
 /// The same, with its config.json already read.
-LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);
+LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files,
+                              WeightType weights = WeightType::f32);
 
 /// Names of GPT-2's parameters and modules in ours: "h.11" and "transformer.h.11.attn" become
 /// "blocks.11" and "blocks.11.attention". Names that the module has, and unknown ones, stay as they

@@ -103,18 +103,20 @@ bool is_buffer(const DecoderFormat& format, const std::string& name) {
                        [&](const char* end) { return name.ends_with(end); });
 }
 
-void read_weights(const SavedFiles& files, const Llama& model, const DecoderFormat& format) {
+void read_weights(const SavedFiles& files, Llama& model, const DecoderFormat& format,
+                  WeightType weights) {
     const auto wanted = [&](const std::string& name) { return !is_buffer(format, name); };
-    std::map<std::string, Tensor> stored = read_weight_files(files, wanted);
-    const std::vector<StoredParameter> parameters = stored_parameters(model, format);
-    strip_wrappers(stored, parameters);
+    std::vector<StoredParameter> parameters = stored_parameters(model, format);
+    if (weights == WeightType::int8) quantize_when_filled(parameters, model);
+    const auto own_name = names_without_wrappers(parameters);
+    std::map<std::string, Tensor> others =
+        read_parameters(files, wanted, own_name, std::move(parameters));
     const std::string file = weight_files(files).front().string();
-    fill_parameters(file, stored, parameters);
     if (model.config().tied_head) {
-        drop_copy_of_head(file, stored, fmt::format("{}.weight", format.head),
+        drop_copy_of_head(file, others, fmt::format("{}.weight", format.head),
                           fmt::format("{}.weight", format.embedding), model.token_embedding.weight);
     }
-    check_all_used(file, stored);
+    check_all_used(file, others);
 }
 
 // ---- writing
@@ -146,14 +148,14 @@ NamedTensors tensors_of(const Llama& model, const DecoderFormat& format) {
 }  // namespace
 
 LoadedModel load_hugging_face_decoder(const ConfigFile& file, const SavedFiles& files,
-                                      const DecoderFormat& format) {
+                                      const DecoderFormat& format, WeightType weights) {
     const LlamaConfig config = read_decoder_config(file, format);
     LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::json_first),
                        read_text_conventions(file, files)};
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);
-    loaded.model = make_model(config, files);
-    read_weights(files, as<Llama>(*loaded.model), format);
+    loaded.model = make_model(config, files, weights);
+    read_weights(files, as<Llama>(*loaded.model), format, weights);
     loaded.model->eval();
     return loaded;
 }

@@ -29,7 +29,7 @@ struct DecoderFormat;
 /// changes the computation and is not supported: rope_scaling, sliding windows other than
 /// GPT-Neo's, gated networks with another activation than silu, quantized weights.
 LoadedModel load_hugging_face_decoder(const ConfigFile& file, const SavedFiles& files,
-                                      const DecoderFormat& format);
+                                      const DecoderFormat& format, WeightType weights);
 
 /// As export_hugging_face does (hugging_face.h): the family's names and settings. Throws ValueError
 /// for what they cannot express, such as another norm.

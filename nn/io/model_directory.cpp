@@ -48,7 +48,7 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFil
 
 namespace {
 
-LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
+LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files, WeightType weights) {
     check_kind(file, ModelKind::language_model);
     ModelConfig config = model_row(file.get<std::string>("model")).defaults;
     std::visit([&](auto& fields) { fields = read_fields(file, WhichFields::stored, fields); },
@@ -56,8 +56,8 @@ LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
     LoadedModel loaded{nullptr, read_tokenizer(file, files), read_text_conventions(file, files)};
     check_vocabulary(*loaded.tokenizer, common_settings(config).vocab, files.directory());
     check_weights_exist(files);
-    loaded.model = make_model(config, files);
-    load_weights(files, *loaded.model);
+    loaded.model = make_model(config, files, weights);
+    load_weights(files, *loaded.model, weights);
     loaded.model->eval();
     return loaded;
 }
@@ -133,12 +133,12 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
     });
 }
 
-LoadedModel load_model(const fs::path& directory) {
+LoadedModel load_model(const fs::path& directory, WeightType weights) {
     check_is_model(directory);
-    return read_saved(directory, [](const SavedFiles& files) {
+    return read_saved(directory, [weights](const SavedFiles& files) {
         const ConfigFile file(files.path(kConfigName));
-        LoadedModel loaded =
-            is_hugging_face(file) ? load_hugging_face(file, files) : load_ours(file, files);
+        LoadedModel loaded = is_hugging_face(file) ? load_hugging_face(file, files, weights)
+                                                   : load_ours(file, files, weights);
         check_model_files(files);
         return loaded;
     });

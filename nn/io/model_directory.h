@@ -8,6 +8,7 @@
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/text_conventions.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/models/language_model.h>
 
 #include <filesystem>
@@ -73,8 +74,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
 /// Reads a language model of any kind, or one in Hugging Face's format, according to
 /// config.json. Throws IoError, with the file and the reason: an encoder-decoder, missing, damaged,
 /// tensors that are missing, unknown or of another shape than the configuration's, other bytes than
-/// were saved.
-LoadedModel load_model(const std::filesystem::path& directory);
+/// were saved. Weights become of the type `weights` while they are read, as quantize_weights would
+/// make them: memory never holds them all in f32.
+LoadedModel load_model(const std::filesystem::path& directory,
+                       WeightType weights = WeightType::f32);
 
 // ---- a model and a text in its tokens -----------------------------------------------------------
 

@@ -18,6 +18,8 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/shards.h>
 #include <tapestry/nn/tokenizers/json_tokenizer.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/reduction.h>
 
 #include <array>
 #include <string_view>
@@ -26,8 +28,6 @@
 
 namespace tapestry {
 namespace {
-
-constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
 
 namespace fs = std::filesystem;
 
@@ -218,8 +218,14 @@ void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab, const fs::
                      characters ? "characters" : "tokens", vocab);
 }
 
-std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files) {
-    return make(config, files, [&] { return make_model(config); });
+std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files,
+                                          WeightType weights) {
+    auto model = make(config, files, [&] { return make_model(config); });
+    if (weights == WeightType::bf16) {
+        quantize_weights(*model, weights);
+        release_cached_memory();  // f32 blocks, of which nothing has been written
+    }
+    return model;
 }
 
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files) {
@@ -243,43 +249,21 @@ std::unique_ptr<TableNetwork> make_model(const TableConfig& config, const SavedF
     return make(config, files, [&] { return std::make_unique<TableNetwork>(config); });
 }
 
-void load_weights(const SavedFiles& files, const Module& model) {
-    const fs::path path = files.path(kWeightsName);
-    std::map<std::string, Tensor> stored;
-    for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
+void load_weights(const SavedFiles& files, Module& model, WeightType weights) {
     std::vector<StoredParameter> parameters;
-    for (const auto& [name, tensor] : saved_tensors(model)) {
-        parameters.push_back({name, tensor});
-    }
-    strip_wrappers(stored, parameters);
-    fill_parameters(path.string(), stored, parameters);
-    check_all_used(path.string(), stored);
-}
-
-void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
-                     const std::vector<StoredParameter>& parameters) {
-    std::size_t unused = 0;  // bytes of tensors that have been copied
-    for (const StoredParameter& one : parameters) {
-        if (unused >= kReleasedAtOnce) {
-            release_cached_memory();  // never twice the weights: the model's are not there before
-            unused = 0;
-        }
-        const auto found = stored.find(one.name);
-        require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, one.name);
-        fill_parameter(file, one, found->second);
-        // A narrow tensor was widened on the way.
-        const bool widens = found->second.dtype() != one.parameter.dtype();
-        unused += found->second.bytes() + (widens ? one.parameter.bytes() : 0);
-        stored.erase(found);
-    }
-    if (unused >= kReleasedAtOnce) release_cached_memory();
+    for (const auto& [name, tensor] : saved_tensors(model)) parameters.push_back({name, tensor});
+    if (weights == WeightType::int8) quantize_when_filled(parameters, model);
+    const auto own_name = names_without_wrappers(parameters);
+    check_all_used(files.path(kWeightsName).string(),
+                   read_parameters(files, {}, own_name, std::move(parameters)));
 }
 
 void fill_parameter(const std::string& file, const StoredParameter& one, const Tensor& stored) {
     const Tensor wanted = one.transposed ? views::transpose(one.parameter, 0, 1) : one.parameter;
     const Shape shape = one.shape.rank() > 0 ? one.shape : wanted.shape();
     const bool widens = is_narrow(stored.dtype()) && wanted.dtype() == DType::f32;
-    const Tensor tensor = widens ? cast(stored, DType::f32) : stored;
+    const bool rounds = is_narrow(wanted.dtype()) && compute_dtype(stored.dtype()) == DType::f32;
+    const Tensor tensor = widens || rounds ? cast(stored, wanted.dtype()) : stored;
     require<IoError>(tensor.shape() == shape && tensor.dtype() == wanted.dtype(),
                      "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, one.name,
                      tensor.dtype(), tensor.shape(), wanted.dtype(), shape);
@@ -292,9 +276,8 @@ void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& s
     const auto copy = stored.find(head);
     if (copy == stored.end()) return;
     const Tensor& found = copy->second;
-    const bool same =
-        found.shape() == embedding.shape() && cast(found, DType::f32).to_vector<float>() ==
-                                                  cast(embedding, DType::f32).to_vector<float>();
+    const bool same = found.shape() == embedding.shape() &&
+                      all(eq(cast(found, embedding.dtype()), embedding)).item<bool>();
     require<IoError>(same,
                      "{}: tensor \"{}\" is not \"{}\", but the configuration ties them "
                      "(\"tie_word_embeddings\")",

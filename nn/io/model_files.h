@@ -75,10 +75,11 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFil
 void check_vocabulary(const Tokenizer& tokenizer, std::int64_t vocab,
                       const std::filesystem::path& directory);
 
-/// Constructs a model whose weights are still to be loaded. Throws IoError, naming config.json, for
-/// settings that are invalid and, before allocating memory, if the model is far larger than the
-/// weights file.
-std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files);
+/// Constructs a model whose weights are still to be loaded, with parameters in bf16 if `weights`
+/// is. Throws IoError, naming config.json, for settings that are invalid and, before allocating
+/// memory, if the model is far larger than the weights file.
+std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, const SavedFiles& files,
+                                          WeightType weights = WeightType::f32);
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
 std::unique_ptr<BagClassifier> make_model(const BagConfig& config, const SavedFiles& files);
 std::unique_ptr<MaskedLanguageModel> make_model(const MaskedLanguageModelConfig& config,
@@ -88,9 +89,10 @@ std::unique_ptr<VisionTransformer> make_model(const VisionTransformerConfig& con
 std::unique_ptr<SpanReader> make_model(const SpanConfig& config, const SavedFiles& files);
 std::unique_ptr<TableNetwork> make_model(const TableConfig& config, const SavedFiles& files);
 
-/// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
-/// IoError as fill_parameters and check_all_used do.
-void load_weights(const SavedFiles& files, const Module& model);
+/// Reads model.safetensors, written by weights_file, into the parameters and buffers. For int8 the
+/// layers are quantised while it is read (quantize_when_filled). Throws IoError as read_parameters
+/// and check_all_used do.
+void load_weights(const SavedFiles& files, Module& model, WeightType weights = WeightType::f32);
 
 /// A parameter and its name in a file.
 struct StoredParameter {
@@ -98,17 +100,13 @@ struct StoredParameter {
     Tensor parameter;
     bool transposed = false;
     Shape shape = {};  ///< in the file, if it is another one, of the same elements in order
+    std::function<void()> filled = {};  ///< called once it has been read
 };
 
-/// Copies a stored tensor into the parameter. Throws IoError, with file and tensor, if it has
-/// another shape or dtype.
+/// Copies a stored tensor into the parameter, converted between f32 and narrow types. Throws
+/// IoError, with file and tensor, if it has another shape or dtype.
 void fill_parameter(const std::string& file, const StoredParameter& parameter,
                     const Tensor& stored);
-
-/// Copies the stored tensors into the parameters, and removes them from `stored`. Throws IoError,
-/// with file and tensor, if a tensor is missing or has another shape or dtype.
-void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
-                     const std::vector<StoredParameter>& parameters);
 
 /// Some files store the tied head's weight a second time: removes it. Throws IoError if it is not
 /// the embedding, whose name in the file is `table`.

@@ -1,13 +1,16 @@
 #include <tapestry/nn/io/shards.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/safetensors_header.h>
+#include <tapestry/nn/layers/linear.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -58,28 +61,25 @@ std::vector<fs::path> weight_files(const SavedFiles& files) {
     return shards;
 }
 
-std::map<std::string, Tensor> read_weight_files(
-    const SavedFiles& files, const std::function<bool(const std::string&)>& wanted) {
-    std::map<std::string, Tensor> stored;
-    for (const fs::path& path : weight_files(files)) {
-        for (auto& [name, tensor] : read_safetensors(path, wanted).tensors) {
-            require<IoError>(stored.emplace(name, tensor).second,
-                             "{}: tensor \"{}\" is in another shard, too", path.string(),
-                             utf8::printable(name));
-        }
-    }
-    return stored;
-}
-
 namespace {
+
+// Returns memory to the system, now and then, that smaller tensors would not reuse.
+void release_after(std::size_t bytes, std::size_t& unused) {
+    constexpr std::size_t kReleasedAtOnce = std::size_t{8} << 20;
+    unused += bytes;
+    if (unused < kReleasedAtOnce) return;
+    release_cached_memory();
+    unused = 0;
+}
 
 // Where the tensors of a file go.
 struct ParameterSink {
-    std::map<std::string, const StoredParameter*> parameters = {};
+    std::map<std::string, StoredParameter*> parameters = {};
     std::map<std::string, std::string> seen = {};  // in which file
     std::map<std::string, Tensor> others = {};
+    std::size_t unused = 0;  // bytes of tensors that have been copied
 
-    const StoredParameter* find(const std::string& name) const {
+    StoredParameter* find(const std::string& name) const {
         const auto found = parameters.find(name);
         return found == parameters.end() ? nullptr : found->second;
     }
@@ -101,12 +101,18 @@ struct ParameterSink {
                           first->second == file ? "occurs twice, with and without a prefix"
                                                 : "is in another shard, too");
         }
-        const StoredParameter* const one = find(name);
+        StoredParameter* const one = find(name);
         if (one == nullptr) {
             others.emplace(name, x);
-        } else if (x.storage() != one->parameter.storage()) {
-            fill_parameter(file, *one, x);
+            return;
         }
+        if (x.storage() != one->parameter.storage()) {
+            fill_parameter(file, *one, x);
+            const bool converts = x.dtype() != one->parameter.dtype();
+            release_after(x.bytes() + (converts ? one->parameter.bytes() : 0), unused);
+        }
+        one->parameter = Tensor();
+        if (one->filled) one->filled();
     }
 };
 
@@ -115,9 +121,9 @@ struct ParameterSink {
 std::map<std::string, Tensor> read_parameters(
     const SavedFiles& files, const std::function<bool(const std::string&)>& wanted,
     const std::function<std::string(const std::string&)>& own_name,
-    const std::vector<StoredParameter>& parameters) {
+    std::vector<StoredParameter> parameters) {
     ParameterSink to;
-    for (const StoredParameter& one : parameters) to.parameters.emplace(one.name, &one);
+    for (StoredParameter& one : parameters) to.parameters.emplace(one.name, &one);
     std::string file;
     for (const fs::path& path : weight_files(files)) {
         file = path.string();
@@ -133,6 +139,33 @@ std::map<std::string, Tensor> read_parameters(
                          one.name);
     }
     return std::move(to.others);
+}
+
+void quantize_when_filled(std::vector<StoredParameter>& parameters, Module& model) {
+    struct Weight {
+        std::vector<Linear*> layers = {};  // that have it
+        std::size_t parts = 0;             // still to be read
+    };
+    std::map<const void*, std::shared_ptr<Weight>> weights;  // by storage
+    model.apply([&](Module& module) {
+        auto* const layer = dynamic_cast<Linear*>(&module);
+        if (layer == nullptr || !layer->weight.defined()) return;
+        auto& weight = weights[layer->weight.storage().get()];
+        if (weight == nullptr) weight = std::make_shared<Weight>();
+        weight->layers.push_back(layer);
+    });
+    const auto unused = std::make_shared<std::size_t>(0);
+    for (StoredParameter& one : parameters) {
+        const auto found = weights.find(one.parameter.storage().get());
+        if (found == weights.end()) continue;
+        ++found->second->parts;
+        one.filled = [weight = found->second, unused, bytes = one.parameter.bytes()] {
+            if (--weight->parts == 0) {
+                for (Linear* const layer : weight->layers) layer->keep_int8();
+            }
+            release_after(bytes, *unused);
+        };
+    }
 }
 
 }  // namespace tapestry

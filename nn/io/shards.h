@@ -22,18 +22,18 @@ inline constexpr const char* kShardIndexName = "model.safetensors.index.json";
 /// the directory, and for a shard that is missing.
 std::vector<std::filesystem::path> weight_files(const SavedFiles& files);
 
-/// All tensors whose names `wanted` accepts. Throws IoError as weight_files and read_safetensors
-/// do, and for a tensor that two shards have.
-std::map<std::string, Tensor> read_weight_files(
-    const SavedFiles& files, const std::function<bool(const std::string&)>& wanted);
-
 /// Reads tensors into parameters, whose names in the files are own_name(name), one after the other:
 /// memory holds the weights once. Returns the tensors that no parameter has. Throws IoError as
-/// weight_files, read_safetensors and fill_parameters do, and for a tensor that occurs twice, with
-/// and without a prefix or in two shards; some parameters may have been filled then.
+/// weight_files, read_safetensors and fill_parameter do, for a parameter without a tensor, and for
+/// a tensor that occurs twice, with and without a prefix or in two shards; some parameters may have
+/// been filled then.
 std::map<std::string, Tensor> read_parameters(
     const SavedFiles& files, const std::function<bool(const std::string&)>& wanted,
     const std::function<std::string(const std::string&)>& own_name,
-    const std::vector<StoredParameter>& parameters);
+    std::vector<StoredParameter> parameters);
+
+/// Quantises the linear layers of `model` to int8 rows (Linear::keep_int8), each once all its
+/// weight has been read: memory never holds all of the weights in f32.
+void quantize_when_filled(std::vector<StoredParameter>& parameters, Module& model);
 
 }  // namespace tapestry

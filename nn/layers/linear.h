@@ -81,7 +81,7 @@ private:
 /// limited by memory bandwidth, so half or a quarter of the bytes takes little more than half or a
 /// quarter of the time.
 ///
-///     quantize_weights(*loaded.model, WeightType::int8);
+///     const LoadedModel loaded = load_model("runs/book", WeightType::int8);
 ///     sample(*loaded.model, ...);
 enum class WeightType {
     f32,   ///< 32 bits, unchanged

@@ -147,7 +147,7 @@ void Module::to(DType dtype) {
             auto& [before, after] = converted[identity(tensor)];
             if (!after.defined()) {
                 before = tensor;
-                after = cast(tensor, dtype).clone();
+                after = tensor.dtype() == dtype ? tensor.clone() : cast(tensor, dtype);
                 if (places == &Module::parameters_) after.set_requires_grad();
                 if (is_frozen(tensor)) after.set_requires_grad(false);
             }

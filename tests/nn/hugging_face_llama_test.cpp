@@ -165,7 +165,7 @@ TEST_CASE("hugging face: a Llama that would compute something else is refused") 
          {"rope_theta", "100000", "500000"}},
         {[](Json& c) { c["attention_bias"] = true; }, {"q_proj.bias", "missing"}},
         {[](Json& c) { c["mlp_bias"] = true; }, {"mlp", "bias", "missing"}},
-        {[](Json& c) { c["head_dim"] = 8; }, {"q_proj", "[24, 24]", "[48, 24]"}},
+        {[](Json& c) { c["head_dim"] = 8; }, {"k_proj", "[8, 24]", "[16, 24]"}},
         {[](Json& c) { c["hidden_act"] = "gelu"; }, {"hidden_act", "gelu"}},
         {[](Json& c) { c["num_attention_heads"] = 5; }, {"config.json", "5 heads"}},
         {[](Json& c) { c["num_hidden_layers"] = 3; }, {"model.layers.2"}},

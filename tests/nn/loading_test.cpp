@@ -1,5 +1,6 @@
 // Loading a model: no numbers are drawn for weights that are read, and later draws do not change;
 // GPT-2's names for --train-only; sequences shorter than the model's context.
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
@@ -8,10 +9,15 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/tests/nn/small_run.h>
 
 #include <ctime>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
 
 using namespace tapestry;
 using test::check_message;
@@ -27,6 +33,27 @@ double cpu_seconds(const F& f) {
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
     return static_cast<double>(end.tv_sec - begin.tv_sec) +
            1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+}
+
+// The most memory, in bytes, that this process has had in RAM while `f` ran, beyond what it had
+// before; nothing where the system does not say.
+template <class F>
+std::optional<double> resident_peak(const F& f) {
+    release_cached_memory();
+    if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush)) return std::nullopt;
+    const auto peak = [] {
+        std::ifstream status("/proc/self/status");
+        for (std::string word; status >> word;) {
+            if (word != "VmHWM:") continue;
+            double kilobytes = 0;
+            status >> kilobytes;
+            return 1024 * kilobytes;
+        }
+        return 0.0;
+    };
+    const double before = peak();
+    f();
+    return peak() - before;
 }
 
 }  // namespace
@@ -87,6 +114,42 @@ TEST_CASE("load model: GPT-2's weights are in memory once while they are read") 
     const auto taken = static_cast<double>(memory_statistics().peak - before);
     CHECK_LT(taken, 1.2 * 4 * static_cast<double>(model.parameter_count()));
     CHECK(test::numbers_of(*loaded.model) == test::numbers_of(model));
+}
+
+TEST_CASE("load model: weights of fewer bits, which memory never holds in f32") {
+    const test::Scratch scratch;
+    Generator generator(3);
+    GPTConfig config{.vocab = 64, .context = 8, .layers = 5, .heads = 2, .dim = 512};
+    config.tied_head = true;
+    const Tensor ids = randint(0, 64, {1, 8}, generator);
+    double bytes = 0;
+    {
+        const GPT model(config, generator);
+        bytes = 4 * static_cast<double>(model.parameter_count());
+        std::u32string letters;
+        for (char32_t c = U'!'; c < U'!' + 64; ++c) letters += c;
+        save_model(scratch / "ours", model, CharTokenizer(letters));
+        export_hugging_face(scratch / "gpt2", model, nullptr);
+        LlamaConfig llama{
+            .vocab = 64, .context = 8, .layers = 5, .heads = 4, .kv_heads = 2, .dim = 512};
+        llama.tied_head = true;
+        export_hugging_face(scratch / "llama", Llama(llama, generator), nullptr);
+    }
+    for (const char* format : {"ours", "gpt2", "llama"}) {
+        for (const auto& [type, share] :
+             {std::pair{WeightType::int8, 0.6}, {WeightType::bf16, 0.85}, {WeightType::f32, 1.2}}) {
+            CAPTURE(std::string(format));
+            CAPTURE(std::string(name_of_value(type)));
+            LoadedModel loaded;
+            const auto peak = resident_peak([&] { loaded = load_model(scratch / format, type); });
+            if (peak && !test::kAddressSanitizer) CHECK_LT(*peak, share * bytes);
+            const LoadedModel rounded = load_model(scratch / format);
+            quantize_weights(*rounded.model, type);
+            const Tensor logits = (*loaded.model)(ids), expected = (*rounded.model)(ids);
+            CHECK_EQ(cast(logits, DType::f32).to_vector<float>(),
+                     cast(expected, DType::f32).to_vector<float>());
+        }
+    }
 }
 
 TEST_CASE(
