@@ -170,6 +170,17 @@ async function checkOtherRuns(page) {
   assert.equal(await page.locator('[data-run]').count(), 0);
   assert.equal(await inked(page, 'run-1'), 0);
   assert.equal(await page.locator('[data-table=sweep]').count(), 0);
+  // Any number: from the seventh on the colours return, for thicker lines.
+  const report = path.join(pages, 'report_finished.html');
+  await chooser.setInputFiles(Array.from({ length: 8 }, () => report));
+  await until(page, () => document.querySelectorAll('[data-run]').length === 8);
+  assert.deepEqual(await page.$$eval('[data-run] .key', (all) => all.map(({ className }) => className)),
+    [1, 2, 3, 4, 5, 6].map((i) => `key run-${i}`).concat('key run-1 thick', 'key run-2 thick'));
+  assert.equal(await page.locator('[data-table=sweep] tr').count(), 10); // its head, this run and the others
+  const thick = await page.$$eval('[data-run] .key.thick', ([each]) => each.getBoundingClientRect().width);
+  assert.equal(thick, 18);
+  for (let left = 8; left > 0; --left) await page.click('[data-run] button');
+  assert.equal(await page.locator('[data-run]').count(), 0);
 }
 
 async function checkZoom(page, chart) {

@@ -23,14 +23,14 @@ export function chartSvg({ title, unit = 'step', width, height, x, y, log, forma
       text(left - 8, up(value) + 4, 'end', format(value)));
   }
   parts.push(text(left + wide, top + high + 34, 'end', unit));
-  for (const { steps: at, values: of, low, high: most, colour: name, faint, dashed } of lines) {
+  for (const { steps: at, values: of, low, high: most, colour: name, width: thick, faint, dashed } of lines) {
     const points = (all) => all.map((value, i) => (value === null || at[i] < x[0] || at[i] > x[1] ? null
       : `${across(at[i]).toFixed(1)} ${inside(value).toFixed(1)}`)).filter(Boolean);
     if (points(of).length === 0) continue;
     if (low) {
       parts.push(svg('path', { d: `M${[...points(most), ...points(low).reverse()].join('L')}Z`, fill: colour(name), 'fill-opacity': 0.2 }));
     }
-    parts.push(svg('path', { d: `M${points(of).join('L')}`, fill: 'none', stroke: colour(name), 'stroke-width': 1.5,
+    parts.push(svg('path', { d: `M${points(of).join('L')}`, fill: 'none', stroke: colour(name), 'stroke-width': thick ?? 1.5,
       'stroke-opacity': faint ? 0.3 : 1, 'stroke-dasharray': dashed ? '5 4' : null }));
   }
   for (const { at } of levels.filter((level) => level.at >= y[0] && level.at <= y[1])) {

@@ -66,9 +66,11 @@ function marksOf({ status, spikes }, curve, what) {
   return [...lost, ...spikes.filter((spike) => spike.what === what).map(({ step }) => ({ step, kind: 'spike' }))];
 }
 
+const lineOfOther = ({ colour, lap }, curve, points) =>
+  ({ ...lineOf(curve, colour, points), low: undefined, width: 1.5 * (1 + lap) });
+
 // The other runs' lines of one kind.
-const othersOf = (view, name) => view.others.runs.map(({ curves, colour }) =>
-  ({ ...lineOf(curves[name], colour), low: undefined }));
+const othersOf = (view, name) => view.others.runs.map((run) => lineOfOther(run, run.curves[name]));
 
 // The line or, if smoothed, the smoothed line and the original one, faint.
 function linesOf(curve, colour, { smoothing }) {
@@ -100,9 +102,11 @@ function lossOf(data, range, view) {
   };
   if (view.isOn('training')) draw(loss, linesOf(loss, 'activation', view).map((line) => ({ ...line, name: 'training loss' })));
   if (view.isOn('validation')) draw(val, [{ ...lineOf(val, 'gradient', true), name: 'validation loss' }]);
-  for (const { name, curves: other, colour } of view.others.runs) {
-    if (view.isOn('training')) draw(other.loss, linesOf(other.loss, colour, view).map((line) => ({ ...line, low: undefined, name })));
-    if (view.isOn('validation')) draw(other.val, [{ ...lineOf(other.val, colour, true), dashed: true, name: `${name}, validation` }]);
+  for (const run of view.others.runs) {
+    const { name, curves: { loss: theirs, val: checked }, colour } = run;
+    const { width } = lineOfOther(run, theirs);
+    if (view.isOn('training')) draw(theirs, linesOf(theirs, colour, view).map((line) => ({ ...line, low: undefined, name, width })));
+    if (view.isOn('validation')) draw(checked, [{ ...lineOfOther(run, checked, true), dashed: true, name: `${name}, validation` }]);
   }
   const log = view.isLog(spanFar(values, 1000)) && values.length > 0 && values.every((x) => x > 0);
   const y = log ? logAxis(values) : axisOf(values);
@@ -146,7 +150,7 @@ function rapidityOf(data, range, view) {
   const speed = speedOf(data);
   const { least } = data.recipe;
   const others = view.others.runs.filter(({ recipe }) => recipe.tokens > 0).map((run) =>
-    ({ ...lineOf(speedOf(run), run.colour), low: undefined }));
+    lineOfOther(run, speedOf(run)));
   return { lines: [...linesOf(speed, 'activation', view), ...others], levels: [], y: axisOf(inRange(speed, range), 0),
     format: axisText, say: (step) => {
       const i = indexAt(speed, step);
@@ -168,7 +172,7 @@ export function curvesTab(panel, data) {
     none.hidden = data.curves.loss.last.length > 0;
     drawn.hidden = !none.hidden;
     charts.forEach((each) => each.draw());
-    const own = { name: nameOfRun(data), curves: data.curves, recipe: data.recipe, colour: 'activation' };
+    const own = { name: nameOfRun(data), curves: data.curves, recipe: data.recipe, colour: 'activation', lap: 0 };
     sweep.replaceChildren(sweepTable([own, ...others.runs]));
   };
   const others = new OtherRuns(draw);

@@ -2,7 +2,7 @@
 // shown. Nothing loads by itself; a page may not.
 import { h } from './dom.js';
 
-const OTHER_COLOURS = ['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6'];
+const COLOURS = ['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6'];
 
 // The data in a report file, or null if it is not a report.
 function reportIn(text) {
@@ -21,10 +21,13 @@ export function nameOfRun({ title, recipe }) {
   return out ? out.value : title;
 }
 
+// The mark of a run's lines: once all colours are used, they return for thicker lines.
+export const swatch = ({ colour, lap }) => h('span', { class: `key ${colour}${lap > 0 ? ' thick' : ''}` });
+
 export class OtherRuns {
   constructor(changed) {
     this.changed = changed;
-    this.runs = []; // { name, curves, recipe, colour }
+    this.runs = []; // { name, curves, recipe, colour, lap }
     const chooser = h('input', { type: 'file', accept: '.html', multiple: true, class: 'spoken',
       id: 'other-runs', 'data-control': 'other-runs', onchange: () => this.read(chooser) });
     this.said = h('span', { class: 'warn', role: 'alert' });
@@ -45,18 +48,22 @@ export class OtherRuns {
     }
   }
 
+  // The first colour that no run has or, in a further lap, that fewest have.
+  freeLook() {
+    for (let lap = 0; ; ++lap) {
+      const free = COLOURS.find((each) => !this.runs.some((run) => run.colour === each && run.lap === lap));
+      if (free) return { colour: free, lap };
+    }
+  }
+
   add(data) {
     const { curves, recipe } = data;
-    const free = OTHER_COLOURS.find((each) => this.runs.every(({ colour }) => colour !== each));
-    if (!free) {
-      this.said.textContent = `No more than ${OTHER_COLOURS.length} others at once.`;
-      return;
-    }
+    const { colour, lap } = this.freeLook();
     const title = nameOfRun(data);
     const same = this.runs.filter((each) => each.title === title).length;
-    const run = { title, name: same > 0 ? `${title} (${same + 1})` : title, curves, recipe, colour: free };
+    const run = { title, name: same > 0 ? `${title} (${same + 1})` : title, curves, recipe, colour, lap };
     this.runs.push(run);
-    const name = h('span', { 'data-run': run.name }, h('span', { class: `key ${free}` }), run.name, ' ',
+    const name = h('span', { 'data-run': run.name }, swatch(run), run.name, ' ',
       h('button', { class: 'step-button', 'aria-label': `Remove ${run.name}`, onclick: () => {
         this.runs = this.runs.filter((each) => each !== run);
         name.remove();

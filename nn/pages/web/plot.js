@@ -70,7 +70,7 @@ export function groupLevels(levels, y, up) {
 
 // Clears `element` and draws into it:
 // { width, height, x: [from, to], y: [from, to], log, format, lines } where a line is
-// { steps, values, low, high, colour, points, faint, dashed }; low and high, if given, form a band
+// { steps, values, low, high, colour, width, points, faint, dashed }; low and high, if given, form a band
 // around it.
 // Returns the plot area in CSS pixels: { left, top, width, height }.
 export function plotLines(element, { width, height, x, y, log, format, lines: all }) {
@@ -83,7 +83,7 @@ export function plotLines(element, { width, height, x, y, log, format, lines: al
   const tables = [];
   for (const line of lines) {
     const own = [line.steps, line.values];
-    series.push({ stroke: `${colour(line.colour)}${line.faint ? '48' : ''}`, width: line.faint ? 1 : 1.5,
+    series.push({ stroke: `${colour(line.colour)}${line.faint ? '48' : ''}`, width: line.faint ? 1 : line.width ?? 1.5,
       dash: line.dashed ? [5, 4] : undefined, spanGaps: true, points: { show: Boolean(line.points), size: 5, fill: colour(line.colour) } });
     if (line.low) {
       const at = series.length;

@@ -1,6 +1,7 @@
 // Compares this run with the others: the options that differ, and the results.
 import { four, h } from './dom.js';
 import { saveTable } from './export.js';
+import { swatch } from './other_runs.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
 // The names of the options that differ between `runs`, in the first one's order.
@@ -15,7 +16,7 @@ function differing(runs) {
   return Array.from(values).filter(([name, all]) => all.size > 1 && name !== '--out').map(([name]) => name);
 }
 
-// A row for each of `runs`, { name, colour, curves, recipe }; nothing for a single run.
+// A row for each of `runs`, { name, colour, lap, curves, recipe }; nothing for a single run.
 export function sweepTable(runs) {
   if (runs.length < 2) return '';
   const names = differing(runs);
@@ -23,7 +24,7 @@ export function sweepTable(runs) {
   const rows = runs.map((run) => {
     const options = new Map((run.recipe.options ?? []).map(({ name, value }) => [name, value]));
     const { loss, val } = run.curves;
-    return h('tr', {}, h('td', { class: 'word' }, h('span', { class: `key ${run.colour}` }), run.name),
+    return h('tr', {}, h('td', { class: 'word' }, swatch(run), run.name),
       ...[loss.latest, val.lowest].map((x) => (x ? valueCell(x.value, four(x.value)) : h('td', {}, '\u2013'))),
       ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')));
   });
