@@ -25,13 +25,15 @@ node "$source/tests/npm/head_roles.js" "$source"
 check() {
     NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" "$directory/pages" "${@:2}"
 }
-# In parallel: the reports' test mostly waits for pages to update.
-check report_pages "${TAPESTRY_SCREENSHOTS:-}" "$all" &
+# Two at a time, because each mostly waits for its pages to be drawn.
+{
+    check report_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
+    check hostile_pages
+    check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
+    check page_keys
+    check story_pages
+} &
 check inspect_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
-check hostile_pages
-check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
-check page_keys
-check story_pages
 check first_screen "${TAPESTRY_SCREENSHOTS:-}"
 check page_states "$directory/pictures" "$all"
 [[ -z $all ]] || check drawings "$directory/drawings"
