@@ -1,4 +1,4 @@
-// docs/course/17-what-makes-it-fast.md gives the scoreboard's last row as a command: it has as many
+// docs/course/18-what-makes-it-fast.md gives the scoreboard's last row as a command: it has as many
 // parameters as the row says, and comes near the row's loss, which is an f64 model's with other
 // random numbers.
 #include <tapestry/examples/stories/stories.h>
@@ -13,7 +13,7 @@
 using namespace tapestry::test;
 
 TEST_CASE("the course's scoreboard: its last row, from the command line") {
-    const std::string page = slurp(source_dir() / "docs/course/17-what-makes-it-fast.md");
+    const std::string page = slurp(source_dir() / "docs/course/18-what-makes-it-fast.md");
     std::smatch command, row, said;
     REQUIRE(std::regex_search(page, command, std::regex("\n    tapestry (train .*) --out m\n")));
     REQUIRE(std::regex_search(page, row,

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The commands of chapter 17 that reach the last row of the course's scoreboard: they run as printed there, and
+# The commands of chapter 18 that reach the last row of the course's scoreboard: they run as printed there, and
 # the validation loss is near the row's. Both languages have the same commands.
 # Usage: course_command.sh EXAMPLES_DIR SOURCE_DIR
 set -euo pipefail
 
-chapter=docs/course/17-what-makes-it-fast
+chapter=docs/course/18-what-makes-it-fast
 # shellcheck disable=SC2016  # awk's program
 commands() { awk '/^    .*write_stories --bytes/ { inside = 1 } inside && !/^    / { exit } inside { print substr($0, 5) }' "$1"; }
 mapfile -t lines < <(commands "$2/$chapter.md")

@@ -45,6 +45,14 @@ assert.equal(axisText(-2e-7), '\u22122e\u22127');
 assert.equal(wholeText(200000), '200,000');
 assert.equal(wholeText(999), '999');
 
+// The band of a curve whose points stand for many steps: one standard deviation on either side, within the
+// extremes, which alone would fill the chart of a long run. Where the deviation is not known, no band.
+const { edgeOf } = exportsOf(['curves'], 'edgeOf');
+const curve = { mean: [2, 2, 2], spread: [0.25, 4, 0], low: [1, 1.5, 2], high: [9, 9, 2] };
+assert.deepEqual(edgeOf(curve, -1), [1.75, 1.5, 2]);
+assert.deepEqual(edgeOf(curve, 1), [2.25, 6, 2]);
+assert.equal(edgeOf({ ...curve, spread: undefined }, 1), undefined);
+
 // Scores that overflow f32 are infinite, as in the step, and their rows NaN.
 const { Attention, lostQueries } = exportsOf(['heads', 'head_roles'], 'Attention, lostQueries', {});
 const rows = (numbers) => Float32Array.from(numbers);

@@ -19,7 +19,7 @@ const site = path.resolve(folder);
 
 const PAGES = ['index', 'search', 'README', 'README.zh', 'docs/ops', 'docs/experiments', 'docs/architecture',
   'docs/course/README', 'docs/course/1-a-tape-in-ten-minutes', 'docs/course/7-softmax-and-cross-entropy.zh',
-  'docs/course/9-attention', 'docs/course/11-positions', 'docs/course/12-from-attention-to-the-transformer.zh',
+  'docs/course/9-attention', 'docs/course/12-positions', 'docs/course/13-from-attention-to-the-transformer.zh',
   'inspect', 'inspect_dates', 'inspect_masked_words', 'inspect_shapes', 'report', 'playground'];
 const CHAPTER = 'docs/course/3-a-line-a-neuron-a-hidden-layer';
 
@@ -168,7 +168,7 @@ async function checkOpening(browser, server, base) {
 
 // The help of a page leads to the chapter that explains it.
 async function checkHelpLinks(page, base) {
-  for (const [name, tab, chapter] of [['inspect', 'attention', '10-heads'], ['report', 'samples', '13-a-gpt-that-writes'],
+  for (const [name, tab, chapter] of [['inspect', 'attention', '10-heads'], ['report', 'samples', '14-a-gpt-that-writes'],
     ['playground', 'rules', '2-gradients-by-hand-and-by-machine']]) {
     await page.goto(`${base}/${name}.html#tab=${tab}`);
     await page.click(`[data-help=${tab}] summary`);
@@ -180,20 +180,20 @@ async function checkHelpLinks(page, base) {
 
 // From a chapter the playground opens with its model, and a reload keeps it.
 async function checkChapterModel(page, base) {
-  await page.goto(`${base}/docs/course/13-a-gpt-that-writes.html`);
+  await page.goto(`${base}/docs/course/14-a-gpt-that-writes.html`);
   await page.click('.see a[href*=playground]');
   const opened = () => until(page, () => document.querySelectorAll('.step-heads button').length === 8); // 2 layers of 4 heads
   await opened();
   assert.equal(await page.textContent('[data-readout=lr]'), '0.010');
   await page.reload();
   await opened();
-  assert.equal(await page.inputValue('[data-control=size]'), 'chapter13');
+  assert.equal(await page.inputValue('[data-control=size]'), 'chapter14');
   for (const unknown of ['constructor', '']) { // the usual one
     await page.goto('about:blank');
     await page.goto(`${base}/playground.html#model=${unknown}`);
     await until(page, () => document.querySelectorAll('.step-heads button').length === 4);
   }
-  await page.selectOption('[data-control=size]', 'chapter13');
+  await page.selectOption('[data-control=size]', 'chapter14');
   await page.selectOption('[data-control=size]', 'small');
   assert.equal(await page.textContent('[data-readout=lr]'), '0.0010');
   await page.click('[data-control=restart]');
@@ -209,7 +209,7 @@ async function checkFront(page, base) {
   assert.ok(await playground.isHidden('[role=tablist]'));
   await page.goto(`${base}/docs/course/10-heads.html`);
   assert.equal(await page.getAttribute('[rel=prev]', 'href'), '9-attention.html');
-  assert.equal(await page.getAttribute('[rel=next]', 'href'), '11-positions.html');
+  assert.equal(await page.getAttribute('[rel=next]', 'href'), '11-what-heads-do.html');
   assert.ok(await page.locator('.contents li').count() > 8);
   await page.click('.see a[href*=inspect]');
   assert.equal(await page.getAttribute('[data-head="1 1"]', 'aria-pressed'), 'true');

@@ -6,8 +6,8 @@ import { h, number } from './dom.js';
 const SIZES = {
   small: { name: '2 layers of 64', layers: 2, heads: 2, dim: 64, context: 32, batch: 8 },
   recipe: { name: '4 layers of 128', layers: 4, heads: 4, dim: 128, context: 64, batch: 12 },
-  // docs/course/13-a-gpt-that-writes.md, where it learns in f64 and without warm-up
-  chapter13: { name: 'chapter 13: 2 layers of 32', layers: 2, heads: 4, dim: 32, context: 32, batch: 16, rotary: true,
+  // docs/course/14-a-gpt-that-writes.md, where it learns in f64 and without warm-up
+  chapter14: { name: 'chapter 14: 2 layers of 32', layers: 2, heads: 4, dim: 32, context: 32, batch: 16, rotary: true,
     lr: 1e-2, storyBytes: 200000 },
 };
 const USUAL = { rotary: false, lr: 1e-3, storyBytes: 300000 };

@@ -1,4 +1,4 @@
-// Chapter 11: a position as the hands of a clock, and the dot product of two positions.
+// Chapter 12: a position as the hands of a clock, and the dot product of two positions.
 function fillPositions(root) {
   const LEFT = 18; // of the plot
   const upTo = (n) => Array.from({ length: n + 1 }, (_, i) => i);
