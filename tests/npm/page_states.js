@@ -174,7 +174,7 @@ const drawingsOf = (folder) => {
 function writeFigures() {
   const figures = drawingsOf('docs/experiments').map((file) =>
     `<img src="${urlOf(file)}" alt="${path.basename(file)}" style="max-width: 100%">`);
-  fs.writeFileSync(path.join(pages, 'experiments.html'), '<!doctype html><html lang="en"><meta charset="utf-8">' +
+  fs.writeFileSync(path.join(pages, 'experiments.html'), '<!doctype html><html lang="en" style="background: Canvas"><meta charset="utf-8">' +
     '<meta name="color-scheme" content="light dark"><title>Experiments</title>' +
     `<main><h1>Experiments</h1>${figures.join('\n')}</main></html>`);
 }

@@ -119,9 +119,10 @@ Plot plot_of(const Outcomes& o) {
     for (const std::int64_t dim : {64, 512}) {
         Series s{.name = cost_name(dim), .mark = Mark::line_and_points};
         for (const std::int64_t heads : kHeads) {
-            s.x.push_back(static_cast<double>(heads));
-            s.y.push_back(o.of(cost_name(dim), with_heads("ms", heads)).mean /
-                          o.of(cost_name(dim), with_heads("ms", 1)).mean);
+            const auto ms = [&](std::int64_t h) {
+                return o.values(cost_name(dim), with_heads("ms", h));
+            };
+            add_point(s, static_cast<double>(heads), student(ratios(ms(heads), ms(1))));
         }
         plot.series.push_back(s);
     }

@@ -124,10 +124,11 @@ Plot gradient_plot(const Outcomes& o) {
         Series s{.name = name,
                  .mark = Mark::line_and_points,
                  .dashed = std::string_view(what).ends_with("rms")};
+        const std::string number = what;
         for (const std::int64_t d : kSizes) {
-            s.x.push_back(static_cast<double>(d));
-            s.y.push_back(o.of(random_name(d), std::string("undivided, ") + what).mean /
-                          o.of(random_name(d), std::string("divided, ") + what).mean);
+            const auto of = [&](const char* way) { return o.values(random_name(d), way + number); };
+            add_point(s, static_cast<double>(d),
+                      student(ratios(of("undivided, "), of("divided, "))));
         }
         plot.series.push_back(s);
     }

@@ -29,7 +29,7 @@ function predictionSays(drawing, text) {
   const [likeliest, p] = own.likeliest[0];
   const named = (id) => (predictions.quoted(id) === predictions.nameOf(id) ? predictions.nameOf(id) : quotedText(predictions.nameOf(id)));
   const guess = `${named(likeliest)} (${sharePercent(p)})`;
-  const right = own.right === null ? '' : own.rank === 1 ? ', which is right' : `, not ${named(own.right)}, which is right`;
+  const right = own.right === null ? '' : own.rank === 1 ? ', which is right' : `; ${named(own.right)} is right`;
   const says = [`${predictions.next ? `After ${quotedText(text)}` : 'Here'} the model predicts ${guess}${right}.`];
   const rows = own.right === null || predictions.layers.length < 2 ? [] : layerRows(predictions, place);
   const gains = rows.slice(1).map(({ loss }, i) => rows[i].loss - loss);
@@ -61,7 +61,7 @@ function cardParts(drawing, nonFinite) {
   } else {
     const added = path.addedAt(columns.all[state.column - 1].stage, column.stage, place);
     facts.push(fact('', added === null ? `${number(before, 4)} long, then ${number(after, 4)} long`
-      : `|${number(before, 4)} long + ${number(added, 4)} long| = ${number(after, 4)} long`));
+      : `${number(before, 4)} long, plus a vector ${number(added, 4)} long: ${number(after, 4)} long`));
   }
   if (column.attention && !column.folded && !isAnswer) {
     const read = mostRead(drawing);

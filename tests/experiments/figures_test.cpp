@@ -1,0 +1,121 @@
+// The figures of docs/experiments. Those that need only numbers of docs/experiments.json are drawn
+// again from it, byte for byte (TAPESTRY_UPDATE=1 writes them). Each has intervals, or the reason
+// why not in intervals.txt.
+#include <tapestry/core/file.h>
+#include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/render.h>
+#include <tapestry/tests/skip.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+using namespace tapestry;
+using namespace tapestry::experiments;
+using tapestry::test::skip;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path docs_folder() { return test::source_dir() / "docs"; }
+
+// The whiskers of Plot's intervals in a figure: short horizontal lines, two for each interval.
+std::int64_t intervals_in(const std::string& svg) {
+    static const std::regex line(R"re(<path d="M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)")re");
+    std::int64_t ends = 0;
+    for (std::sregex_iterator at(svg.begin(), svg.end(), line), none; at != none; ++at) {
+        const double wide = std::stod((*at)[3]) - std::stod((*at)[1]);
+        ends += (*at)[2] == (*at)[4] && std::abs(wide - 6) < 0.05 ? 1 : 0;
+    }
+    return ends / 2;
+}
+
+// The rows of intervals.txt, "figure | intervals" or "figure | reason", by figure.
+std::map<std::string, std::string> expected_intervals() {
+    std::istringstream rows(read_file(test::source_dir() / "tests/experiments/intervals.txt"));
+    std::map<std::string, std::string> all;
+    for (std::string row; std::getline(rows, row);) {
+        const std::size_t bar = row.find(" | ");
+        if (row.starts_with("#") || bar == std::string::npos) continue;
+        CHECK_MESSAGE(all.emplace(row.substr(0, bar), row.substr(bar + 3)).second, row);
+    }
+    return all;
+}
+
+// The report from numbers alone: the JSON has no curves, so they are two points.
+Report drawn(const Experiment& experiment, const Outcomes& measured) {
+    std::vector<Outcomes::Entry> entries = measured.entries();
+    const auto seeds = static_cast<std::int64_t>(entries.front().seeds.size());
+    static const std::regex missing("trial '(.*)' has no curve '(.*?)'[^]*");
+    for (;;) {
+        try {
+            return experiment.report({.seeds = seeds}, Outcomes(entries));
+        } catch (const ValueError& error) {
+            const std::string said = error.what();
+            std::smatch found;
+            if (!std::regex_match(said, found, missing)) throw;
+            for (Outcomes::Entry& entry : entries) {
+                if (entry.name != found[1]) continue;
+                for (Measured& seed : entry.seeds) seed.curves[found[2]] = {1, 2};
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("each figure of an experiment has intervals, or a reason why not") {
+    const auto expected = expected_intervals();
+    std::set<std::string> seen;
+    for (const auto& file : fs::directory_iterator(docs_folder() / "experiments")) {
+        const std::string name = file.path().stem().string();
+        INFO(name);
+        seen.insert(name);
+        REQUIRE(expected.contains(name));
+        const std::int64_t count = intervals_in(read_file(file.path()));
+        if (expected.at(name) == "intervals")
+            CHECK_GT(count, 0);
+        else
+            CHECK_EQ(count, 0);
+    }
+    CHECK_EQ(seen.size(), expected.size());
+    Plot plot{.title = "t", .x = {.label = "x"}, .y = {.label = "y"}};
+    plot.series.push_back({.name = "s", .x = {1, 2}, .y = {1, 2}, .mark = pictures::Mark::points});
+    CHECK_EQ(intervals_in(svg(plot)), 0);
+    plot.series[0].error = {0.5, 0.25};
+    CHECK_EQ(intervals_in(svg(plot)), 2);
+}
+
+TEST_CASE("figures with intervals are those of the page's numbers") {
+    const fs::path json = docs_folder() / "experiments.json";
+    if (!fs::exists(json)) return skip("docs/experiments.json is still to be written");
+    const Results results = results_from_json(read_file(json));
+    const auto expected = expected_intervals();
+    int compared = 0;
+    for (const Found& found : results.found) {
+        const Experiment& experiment = find_experiment(found.name);
+        const auto has_intervals = [&](const Figure& figure) {
+            return expected.at(found.name + "-" + figure.name) == "intervals";
+        };
+        const auto& figures = found.report.figures;
+        if (std::none_of(figures.begin(), figures.end(), has_intervals)) continue;
+        for (const Figure& figure : drawn(experiment, found.outcomes).figures) {
+            if (!has_intervals(figure)) continue;
+            const fs::path file = docs_folder() / "experiments" / file_name(experiment, figure);
+            if (std::getenv("TAPESTRY_UPDATE") != nullptr) write_file_atomically(file, figure.svg);
+            CHECK_MESSAGE(read_file(file) == figure.svg, file);
+            ++compared;
+        }
+    }
+    CHECK_GE(compared, 12);
+}
