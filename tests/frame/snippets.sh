@@ -203,5 +203,13 @@ for document in "${documents[@]}"; do
     [[ $update == no ]] || rewrite "$document"
 done
 
+# The command of the course's first page links what these programs link.
+for document in "$source"/docs/course/README{,.zh}.md; do
+    for option in -lfmt "${image_libraries[@]}" -fopenmp libtapestry.a libtapestry_stories.a; do
+        grep -E '^    g\+\+ ' "$document" | grep -qF -- "$option" ||
+            { echo "FAILED: the command of $document lacks $option"; failures=$((failures + 1)); }
+    done
+done
+
 echo "$programs programs in the documents, $failures failed"
 [[ $programs -gt 0 && $failures -eq 0 ]]

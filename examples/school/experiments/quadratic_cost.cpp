@@ -109,6 +109,7 @@ Plot plot_of(const std::string& title, const std::string& unit, const std::strin
         for (std::int64_t n = 128; n <= longest(setting); n *= 2) {
             add_point(s, static_cast<double>(n), o.of(form.name, fmt::format("{} {}", what, n)));
         }
+        s.dashed = plot.series.size() >= 6;  // six colours, seven forms
         plot.series.push_back(s);
     }
     return plot;
