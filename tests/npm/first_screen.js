@@ -83,6 +83,30 @@ async function checkOpening(browser) {
   await report.close();
 }
 
+// A row keeps its name while its table is scrolled, and in large text no column's name runs into the next.
+async function checkNames(browser) {
+  for (const [name, hash, cell] of [['gpt', '#tab=gradients', 'td.of-name'], ['report_running', '#tab=flow', 'td.of-name']]) {
+    const { page, close } = await opened(browser, name, { width: 390, hash });
+    const [before, after, scrolled] = await page.$eval(`${cell} >> visible=true`, (element) => {
+      const scroller = element.closest('.wide, .tall');
+      const left = () => element.getBoundingClientRect().left;
+      const first = left();
+      scroller.scrollLeft = 150;
+      return [first, left(), scroller.scrollLeft];
+    });
+    assert.ok(scrolled > 100 && Math.abs(after - before) < 3, `${name}: a name at ${before}, then at ${after}, scrolled by ${scrolled}`);
+    await close();
+  }
+  for (const width of [390, 1280]) {
+    const { page, close } = await opened(browser, 'gpt', { width });
+    await page.click('[data-control=projector]');
+    const boxes = await page.$$eval('[data-column]', (all) => all.map((each) => each.getBoundingClientRect()).map(({ left, right }) => [left, right]));
+    assert.ok(boxes.length > 4);
+    boxes.slice(1).forEach(([left], i) => assert.ok(left >= boxes[i][1], `${width}: column ${i + 1} begins at ${left}, that before ends at ${boxes[i][1]}`));
+    await close();
+  }
+}
+
 async function savedFile(page, name) {
   await page.waitForTimeout(110); // Chromium drops the eleventh file of a second
   const [file] = await Promise.all([page.waitForEvent('download'), page.click(`[data-save="${name}"]:visible`)]);
@@ -237,6 +261,7 @@ async function checkTargets(browser) {
   await checkFirstScreens(browser);
   await checkRoom(browser);
   await checkOpening(browser);
+  await checkNames(browser);
   const files = await checkEveryFigure(browser);
   await checkPictureFile(browser);
   await checkPaper(browser);

@@ -2,7 +2,7 @@
 // residual stream, and the end. Layers fold: 48 of them are a few narrow columns.
 import { fontPixels } from './dom.js';
 
-const [OPEN, NARROW] = [150, 40]; // pixels
+const [OPEN, NARROW] = [150, 40]; // pixels, for text of the usual size
 const MOST_OPEN = 3; // layers that are all open
 const GROUP = 8; // layers in a folded column, if there are many
 const MANY = 16;
@@ -95,7 +95,7 @@ export class PictureColumns {
 
   // Lays them out within `room` pixels if they fit; the layer `chosen` is open.
   place(chosen, room = 0) {
-    const all = [this.column({ stage: this.begin, entries: [this.begin.entry] }, { label: 'embedding', name: 'embedding', width: 70 })];
+    const all = [this.column({ stage: this.begin, entries: [this.begin.entry] }, { label: 'embedding', name: 'embedding', width: fontPixels(70) })];
     const group = this.layers.length > MANY ? GROUP : 1;
     for (let layer = 0; layer < this.layers.length;) {
       if (this.isOpen(layer, chosen)) {
@@ -103,7 +103,7 @@ export class PictureColumns {
           const isAttention = add.attention || i < own.length - 1; // a report omits the maps of some
           const what = add.attention?.cross ? 'cross-attention' : isAttention ? 'attention' : 'feed-forward';
           all.push(this.column(add, { layer, layers: [layer], label: `${layer} ${what}`, name: `layer ${layer}, after ${what}`,
-            width: add.attention ? OPEN : OPEN / 1.5 }));
+            width: fontPixels(add.attention ? OPEN : OPEN / 1.5) }));
         });
         ++layer;
         continue;
@@ -116,7 +116,7 @@ export class PictureColumns {
       const name = folded.length > 1 ? `layers ${folded[0]} to ${folded[folded.length - 1]}` : `layer ${folded[0]}`;
       all.push(this.column(last[last.length - 1], { layers: folded, folded: true, attention: null, name: `${name}, folded`,
         label: folded.length > 1 ? `${folded[0]}\u2013${folded[folded.length - 1]}` : `${folded[0]}`,
-        entries: folded.flatMap((each) => this.adds[each].flatMap(({ entries }) => entries)), width: NARROW }));
+        entries: folded.flatMap((each) => this.adds[each].flatMap(({ entries }) => entries)), width: fontPixels(NARROW) }));
     }
     const wide = all.reduce((sum, { width }) => sum + width, fontPixels(FIRST));
     const by = Math.max(1, Math.min(MOST_WIDE, room / wide));
