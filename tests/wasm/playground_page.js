@@ -15,13 +15,16 @@ const { moduleFactory } = require('./train.js');
 const [,, program, directory, screenshots] = process.argv;
 const STEPS = 60;
 
-// The result of the page's settings in node, without changes on the way.
-async function digestInNode() {
+// The result of the page's settings in node, without changes on the way. Without `own` the text is the page's
+// stories; `own` may contain U+0000.
+async function digestInNode(steps, own) {
   const module = await moduleFactory(directory)();
   const call = (name, result, types, ...args) => module.cwrap(`playground_${name}`, result, types)(...args);
-  const text = call('stories', 'string', ['number', 'number'], 1, 300000);
-  assert.ok(call('start', 'number', ['string', ...Array(11).fill('number')], text,
-    Buffer.byteLength(text), 2, 2, 64, 32, 8, STEPS, 6, 1e-3, 0, 1337));
+  const text = Buffer.from(own ?? call('stories', 'string', ['number', 'number'], 1, 300000));
+  const ended = new Uint8Array(text.length + 1); // cwrap copies arrays as they are
+  ended.set(text);
+  assert.ok(call('start', 'number', ['array', ...Array(11).fill('number')], ended,
+    text.length, 2, 2, 64, 32, 8, steps, 6, 1e-3, 0, 1337));
   while (!call('is_finished', 'number', [])) assert.ok(call('step', 'number', []));
   return call('digest', 'string', []);
 }
@@ -128,6 +131,21 @@ async function checkMistakes(page) {
   assert.ok(await page.isHidden('[data-readout="failed"]'));
 }
 
+// U+0000 ends no text: the bits are those of all its bytes, and not of those before it.
+async function checkNul(page) {
+  const [before, after] = ['Once upon a time, said the fox. ', 'Never again, said the crow. '].map((each) => each.repeat(60));
+  const text = `${before}\0${after}`;
+  await page.setInputFiles('[data-control="file"]', { name: 'nul.txt', mimeType: 'text/plain', buffer: Buffer.from(text) });
+  await until(page, (length) => document.querySelector('[data-control="text"]').value.length === length, text.length);
+  await startOver(page, 5);
+  await page.click('[data-control="run"]');
+  await waitForStep(page, 5);
+  const wanted = await digestInNode(5, text);
+  assert.notEqual(wanted, await digestInNode(5, before));
+  await page.click('#tab-bits');
+  await until(page, (digest) => document.querySelector('[data-readout="digest"]').textContent === digest, wanted);
+}
+
 // The tour, by keyboard: each card opens what it speaks of; it ends where it began.
 async function checkTour(page, shoot) {
   await page.focus('[data-control=story]');
@@ -202,13 +220,14 @@ async function check(browser, width, scheme, expected) {
   await until(page, (text) =>
     document.querySelector('[data-readout="digest"]').textContent === text, expected);
   await checkMistakes(page);
+  await checkNul(page);
   await checkTour(page, shoot);
   assert.deepEqual(wrong, []);
   await page.context().close();
 }
 
 (async () => {
-  const expected = await digestInNode();
+  const expected = await digestInNode(STEPS);
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   await checkLinks(browser);
   await check(browser, 1280, 'light', expected);
