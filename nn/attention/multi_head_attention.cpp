@@ -1,6 +1,7 @@
 #include <tapestry/nn/attention/multi_head_attention.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -250,7 +251,8 @@ std::string MultiHeadAttention::settings() const {
     const std::string shared = config_.kv_heads == config_.heads
                                    ? ""
                                    : fmt::format(" over {} of keys and values", config_.kv_heads);
-    return fmt::format("{} heads{}{}", config_.heads, shared, config_.causal ? ", causal" : "");
+    return fmt::format("{}{}{}", pluralize(config_.heads, "head"), shared,
+                       config_.causal ? ", causal" : "");
 }
 
 }  // namespace tapestry

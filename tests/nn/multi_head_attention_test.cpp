@@ -182,6 +182,15 @@ TEST_CASE("KeyValueCache: what it refuses") {
     CHECK_EQ(cache.length(), 4);
 }
 
+TEST_CASE("MultiHeadAttention: its settings count heads") {
+    Generator g(1);
+    const auto said = [&](std::int64_t heads, bool causal) {
+        return MultiHeadAttention({.dim = 4, .heads = heads, .causal = causal}, g).summary();
+    };
+    CHECK(said(1, false).starts_with("MultiHeadAttention(1 head) "));
+    CHECK(said(2, true).starts_with("MultiHeadAttention(2 heads, causal) "));
+}
+
 TEST_CASE("MultiHeadAttention: heads are dropped whole, and the expectation is kept") {
     Generator generator(5);
     MultiHeadAttention layer({.dim = 8, .heads = 4, .head_dropout = 0.25, .bias = false},
