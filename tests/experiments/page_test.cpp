@@ -2,7 +2,9 @@
 // same run: the page matches the JSON, the figures in the chapters match the JSON, and a random
 // seed of a random row is reproduced bit for bit.
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
+#include <tapestry/examples/school/experiments/chinese_page.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/tests/experiments/quoted.h>
@@ -103,6 +105,39 @@ TEST_CASE("the page of experiments is what its JSON says") {
         drawn.insert(file.path().filename());
     }
     CHECK(figures == drawn);
+}
+
+TEST_CASE("the page of experiments in Chinese has the same numbers, and nothing left in English") {
+    const auto results = page_results();
+    if (!results) return skip(kNone);
+    Chinese chinese(read_file(test::source_dir() / "examples/school/experiments/chinese.txt"));
+    const std::string page = to_chinese_page(*results, "experiments", chinese);
+    for (const std::string& english : chinese.missing()) {
+        FAIL_CHECK("no Chinese for: " << english);
+    }
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) {
+        write_file_atomically(docs() / "experiments.zh.md", page);
+    }
+    CHECK(page == read_file(docs() / "experiments.zh.md"));
+}
+
+TEST_CASE("the Chinese of experiments: numbers, names in quotes, parts") {
+    Chinese chinese(
+        "// a comment\n\n# layers of # => # 层宽 #\nsteps => 步\nheld => 留\n"
+        "rate of '$' is # => “$”的学习率是 #\n@theory e\na\n\nb\n@end\n");
+    CHECK_EQ(chinese.of("2 layers of 1,024.5"), "2 层宽 1,024.5");
+    CHECK_EQ(chinese.of("steps, RNN, held"), "步，RNN，留");
+    CHECK_EQ(chinese.of("rate of 'steps' is 1e-05"), "“步”的学习率是 1e-05");
+    CHECK_EQ(chinese.of("d_k = 64"), "d_k = 64");
+    CHECK_EQ(chinese.theory("e"), "a\n\nb\n");
+    CHECK(chinese.missing().empty());
+    CHECK_EQ(chinese.of("steps, unknown"), "步，unknown");
+    CHECK(chinese.missing() == std::set<std::string>{"unknown"});
+    CHECK_THROWS_WITH_AS(chinese.theory("f"), "chinese.txt: no theory of f", ValueError);
+    CHECK_THROWS_WITH_AS(Chinese("a => b\nc\n"),
+                         "chinese.txt: line 2 has no ' => ' and is in no theory", ValueError);
+    CHECK_THROWS_WITH_AS(Chinese("a => b\na => c\n"), "chinese.txt: line 2: 'a' occurs twice",
+                         ValueError);
 }
 
 TEST_CASE("what the course quotes is on the page of experiments, in both languages") {

@@ -55,9 +55,10 @@ Interval unmeasured() {
 }
 
 std::string text_of(const Rule& rule) {
-    if (std::isinf(rule.high)) return fmt::format("above {:.4g}", rule.low);
-    if (std::isinf(rule.low)) return fmt::format("below {:.4g}", rule.high);
-    return fmt::format("between {:.4g} and {:.4g}", rule.low, rule.high);
+    // Ten digits: 0.333333 obeys "below 0.3333333343", and would not obey "below 0.3333".
+    if (std::isinf(rule.high)) return fmt::format("above {:.10g}", rule.low);
+    if (std::isinf(rule.low)) return fmt::format("below {:.10g}", rule.high);
+    return fmt::format("between {:.10g} and {:.10g}", rule.low, rule.high);
 }
 
 std::string text_of(Verdict verdict) {

@@ -29,6 +29,19 @@ Trial tuned(const std::string& name, std::vector<double> rates,
     return trial;
 }
 
+Trial swept(const Setting& setting, const std::string& name, const std::vector<double>& rates,
+            const std::function<Measured(std::uint64_t seed, double rate)>& run,
+            const std::string& by) {
+    if (setting.quick) {
+        return {name, [=, rate = rates.at(rates.size() / 2)](std::uint64_t seed) {
+                    return run(seed, rate);
+                }};
+    }
+    Trial trial = tuned(name, rates, run);
+    trial.tuning->by = by;
+    return trial;
+}
+
 bool Outcomes::has(const std::string& trial) const {
     return std::ranges::find(entries_, trial, &Entry::name) != entries_.end();
 }

@@ -153,7 +153,7 @@ const Design kExact = Design::computed();
 const Design kSample = Design::drawn("the mean of 40 samples");
 const Design kWidth = Design::trained({.untuned = "one that suffices",
                                        .control = "the mean of all observations",
-                                       .unit = "the mean of 40 samples"});
+                                       .unit = "a ratio of means over 40 samples"});
 
 Report report(const Setting& s, const Outcomes& o) {
     Table table{"Mean squared distance from the curve, means of 40 samples a seed",

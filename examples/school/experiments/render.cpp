@@ -44,21 +44,10 @@ std::string capital(std::string word) {
     return word;
 }
 
-// The designs of the claims, a list; claims with the same design are named together.
 std::string listed_designs(const Experiment& experiment) {
-    std::vector<std::pair<std::string, std::string>> designs;  // text, names of claims
-    for (const Claim& claim : experiment.claims) {
-        const std::string text = text_of(claim.design);
-        const auto same =
-            std::ranges::find(designs, text, &std::pair<std::string, std::string>::first);
-        if (same == designs.end()) {
-            designs.emplace_back(text, claim.name);
-        } else {
-            same->second += ", " + claim.name;
-        }
-    }
     std::string result;
-    for (const auto& [text, names] : designs) {
+    for (const auto& [text, names] :
+         designs_of(experiment, [](const Design& design) { return text_of(design); })) {
         result += wrapped(fmt::format("- {}: {}", names, text));
     }
     return result;
@@ -96,7 +85,30 @@ std::string claims_as_text(const Experiment& experiment, const Report& report) {
     return result + listed_designs(experiment);
 }
 
-std::string claims_as_markdown(const Experiment& experiment, const Report& report) {
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> designs_of(
+    const Experiment& experiment, const std::function<std::string(const Design&)>& text) {
+    std::vector<std::pair<std::string, std::string>> designs;
+    for (const Claim& claim : experiment.claims) {
+        const std::string of_claim = text(claim.design);
+        const auto same =
+            std::ranges::find(designs, of_claim, &std::pair<std::string, std::string>::first);
+        if (same == designs.end()) {
+            designs.emplace_back(of_claim, claim.name);
+        } else {
+            same->second += ", " + claim.name;
+        }
+    }
+    return designs;
+}
+
+std::int64_t seeds_of(const Found& found) {
+    const auto& trials = found.outcomes.entries();
+    return trials.empty() ? 0 : std::ssize(trials.front().seeds);
+}
+
+Table claims_table(const Experiment& experiment, const Report& report) {
     Table table{"",
                 {"claim", "what decides", "rule", "measured", "95 %", "values", "verdict",
                  "corrected", "values needed"},
@@ -113,14 +125,8 @@ std::string claims_as_markdown(const Experiment& experiment, const Report& repor
                               fmt::format("**{}**", text_of(claims[i].verdict())),
                               text_of(corrected[i]), needed_by(claims[i], corrected[i], counted)});
     }
-    std::string result = to_markdown(table) + "\n" + listed_designs(experiment);
-    for (const auto& [name, why] : report.undecided) {
-        result += wrapped(fmt::format("- {} is undecided: {}.", name, why));
-    }
-    return result;
+    return table;
 }
-
-}  // namespace
 
 std::string file_name(const Experiment& experiment, const Figure& figure) {
     return experiment.name + "-" + figure.name + ".svg";
@@ -179,7 +185,10 @@ std::string to_markdown(const Experiment& experiment, const Report& report,
         result +=
             fmt::format("![{}]({}/{})\n\n", figure.caption, folder, file_name(experiment, figure));
     }
-    result += claims_as_markdown(experiment, report);
+    result += to_markdown(claims_table(experiment, report)) + "\n" + listed_designs(experiment);
+    for (const auto& [name, why] : report.undecided) {
+        result += wrapped(fmt::format("- {} is undecided: {}.", name, why));
+    }
     const std::string remark = report.remark;
     return result + (remark.empty() ? "" : "\n" + wrapped(remark));
 }
@@ -205,20 +214,21 @@ std::string to_page(const Results& results, const std::string& folder) {
         "how their\n"
         "learning rates were chosen, and what an untrained model gives. x ± y is a mean over {} "
         "seeds and half\n"
-        "the width of Student's 95 % interval. This page and its numbers as JSON are the output "
-        "of\n\n"
+        "the width of Student's 95 % interval. This page and its numbers as JSON are what this "
+        "command\n"
+        "writes, except for experiments with other seeds, each of which has its own command:\n\n"
         "    {}\n\n"
         "(version {}). The same seed on the same instruction set gives the same numbers; measured "
         "times differ.\n\n",
         results.seeds, results.command, results.version);
     for (const Found& found : results.found) {
         page += to_markdown(find_experiment(found.name), found.report, folder) + "\n";
-        for (const Outcomes::Entry& trial : found.outcomes.entries()) {
-            const auto seeds = static_cast<std::int64_t>(trial.seeds.size());
-            if (seeds == results.seeds) continue;
-            page += fmt::format("This experiment ran with {} seeds.\n\n", seeds);
-            break;
-        }
+        const std::int64_t seeds = seeds_of(found);
+        if (seeds == 0 || seeds == results.seeds) continue;
+        page += fmt::format(
+            "This experiment ran with {} seeds: `TAPESTRY_ISA={} tapestry experiment {} --seed {} "
+            "--seeds {}`.\n\n",
+            seeds, results.isa, found.name, results.seed, seeds);
     }
     return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found));
 }

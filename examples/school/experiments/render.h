@@ -3,7 +3,12 @@
 
 #include <tapestry/examples/school/experiments/results.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tapestry::experiments {
 
@@ -26,6 +31,16 @@ Cell needed_by(const Judged& claim, Verdict corrected, std::int64_t counted);
 /// Question, theory, tables, verdicts and remark in lines of at most 90 columns (tables may be
 /// wider).
 std::string to_text(const Experiment& experiment, const Report& report);
+
+/// The claims: rule, number, verdict by itself and corrected, values that would decide it.
+Table claims_table(const Experiment& experiment, const Report& report);
+
+/// The designs of the claims as text, each with the names of the claims that have it.
+std::vector<std::pair<std::string, std::string>> designs_of(
+    const Experiment& experiment, const std::function<std::string(const Design&)>& text);
+
+/// How many seeds an experiment ran with; 0 if it has no trials.
+std::int64_t seeds_of(const Found& found);
 
 /// The same as a Markdown section with figures; `folder` is the path to use in links.
 std::string to_markdown(const Experiment& experiment, const Report& report,
