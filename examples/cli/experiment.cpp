@@ -50,7 +50,7 @@ void add_experiment(Options& app) {
     o.count("--seeds", s->seeds, "Number of seeds; default: 10, or 3 with --quick",
             {.low = 1, .high = 1000});
     o.text("--model", s->setting.model,
-           "Examine the GPT in this directory (for layers_roles, redundant_heads)");
+           "Examine the GPT in this directory (for layers_roles, redundant_heads, who_is_it)");
     o.text("--text", s->setting.text, "Train on this text (for speedrun)");
     o.threads(s->threads);
     o.run([s] { return run_experiment(*s); });

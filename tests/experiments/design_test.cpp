@@ -3,14 +3,17 @@
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
+#include <tapestry/examples/school/experiments/tuning.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace tapestry::experiments;
@@ -204,4 +207,24 @@ TEST_CASE("designs: every claim of every experiment has a whole one, and its tex
              "One value: a difference of two models with the same seed. Compared after equal "
              "steps, each at its best rate, which is inside its grid. Untrained: nothing.");
     CHECK_EQ(text_of(Design::computed()), "Computed: nothing is random.");
+}
+
+TEST_CASE("experiments: a trial's seconds are of CPU, those of choosing its rate included") {
+    const auto work = [](std::uint64_t, double rate) -> Measured {
+        cpu_seconds(false, [] {
+            volatile double sum = 0;
+            for (int i = 0; i < 3'000'000; ++i) sum = sum + 1.0 / (i + 1);
+        });
+        return {{{"loss", std::abs(rate - 2)}}};
+    };
+    const auto sleep = [](std::uint64_t) -> Measured {
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        return {};
+    };
+    double once = 1e9;  // the least of several, because a shared machine only adds
+    for (int i = 0; i < 3; ++i) once = std::min(once, cpu_seconds(false, [&] { work(1, 2); }));
+    CHECK(once > 1e-4);
+    const Outcomes o = run_trials({{"sleeps", sleep}, tuned("works", {1, 2, 4}, work)}, 1, 2);
+    CHECK(o.entry("sleeps").seconds < 0.06);
+    CHECK(o.entry("works").seconds > 0.7 * 8 * once);  // 2 seeds, and 3 rates of 2 seeds
 }

@@ -1,9 +1,12 @@
 // --model: examines a pretrained GPT with its own tokenizer.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/stories/stories.h>
+#include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/experiments/support.h>
+
+#include <cmath>
 
 using namespace tapestry;
 using namespace tapestry::experiments;
@@ -28,7 +31,53 @@ TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     const Found again = run(find_experiment("redundant_heads"), setting);
     CHECK(again.outcomes.entries()[0].seeds[1].numbers ==
           heads.outcomes.entries()[0].seeds[1].numbers);
+    // What it was before it was trained is not known.
+    for (const char* claim : {"trained_fill_less", "outputs_become_orthogonal"}) {
+        CHECK(std::isnan(heads.report.decided.at(claim).mean));
+    }
+    CHECK_EQ(heads.report.tables.at(1).rows.size(), 1);
     CHECK_THROWS_WITH_AS(run(find_experiment("sqrt_dk"), setting),
                          "--model: experiment sqrt_dk asks no model in a directory", ValueError);
     CHECK_THROWS_AS(run(find_experiment("layers_roles"), {.model = scratch / "none"}), IoError);
+}
+
+TEST_CASE("experiments ask a model in a directory who \"it\" is") {
+    const test::Scratch scratch;
+    const std::string text = examples::write_stories(1, 300'000).text;
+    Generator generator(1);
+    const auto ask = [&](const char* name, const Tokenizer& tokenizer, std::int64_t context) {
+        const GPT model({.vocab = tokenizer.vocab_size(),
+                         .context = context,
+                         .layers = 2,
+                         .heads = 2,
+                         .dim = 16},
+                        generator);
+        save_model(scratch / name, model, tokenizer);
+        return run(find_experiment("who_is_it"),
+                   {.quick = true, .seeds = 2, .model = scratch / name});
+    };
+    // An untrained model gives every word the same weight, of characters or of byte pairs.
+    const CharTokenizer characters = CharTokenizer::from_text(text);
+    WordCounts words;
+    words.add(text);
+    const BytePairTokenizer pairs = train_byte_pairs(words, 300);
+    for (const Found& found : {ask("characters", characters, 160), ask("pairs", pairs, 80)}) {
+        const Measured& seed = found.outcomes.seeds("asked")[0];
+        CHECK_EQ(seed.numbers.at("sentences"), 12);
+        CHECK(seed.numbers.at("right") >= 0);
+        CHECK(seed.numbers.at("right") <= 1);
+        CHECK(seed.numbers.at("first noun") > 0);
+        CHECK(seed.numbers.at("first noun") < 1);
+        CHECK(seed.numbers.at("antecedent") > 0.005);
+        CHECK(seed.numbers.at("antecedent") < 0.1);
+        CHECK(seed.numbers.at("antecedent") ==
+              doctest::Approx(seed.numbers.at("other")).epsilon(0.2));
+        CHECK_FALSE(std::isnan(found.report.decided.at("it_is_named").mean));
+        CHECK(std::isnan(found.report.decided.at("a_head_looks").mean));
+        CHECK(found.report.remark.find("a GPT has not read the ending") != std::string::npos);
+        // Other stories for every seed.
+        CHECK(seed.numbers != found.outcomes.seeds("asked")[1].numbers);
+    }
+    CHECK_THROWS_WITH_AS(ask("short", characters, 16), doctest::Contains("model's context, 16"),
+                         ValueError);
 }

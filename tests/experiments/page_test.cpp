@@ -61,8 +61,8 @@ Drawn draw(const Results& results) {
     for (const Found& found : results.found) {
         const auto& entries = found.outcomes.entries();
         for (std::size_t t = 0; t < entries.size(); ++t) {
-            const auto seeds = entries[t].seeds.size();
-            if (entries[t].timed || entries[t].seconds > 3.0 * static_cast<double>(seeds)) continue;
+            const auto seeds = entries[t].seeds.size(), runs = seeds + 3 * entries[t].tried.size();
+            if (entries[t].timed || entries[t].seconds > 3.0 * static_cast<double>(runs)) continue;
             for (std::size_t s = 0; s < seeds; ++s) all.push_back({&found, t, s});
         }
     }

@@ -12,15 +12,6 @@
 #include <utility>
 
 namespace tapestry::experiments {
-namespace {
-
-double timed(const std::function<void()>& f) {
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
 
 Trial tuned(const std::string& name, std::vector<double> rates,
             std::function<Measured(std::uint64_t seed, double rate)> run) {
@@ -102,7 +93,7 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
             const Trial& trial = trials[trial_of(job)];
             Outcomes::Entry& entry = entries[trial_of(job)];
             const auto seed = static_cast<std::size_t>(job % seeds);
-            seconds[static_cast<std::size_t>(job)] = timed([&] {
+            seconds[static_cast<std::size_t>(job)] = cpu_seconds(trial.timed, [&] {
                 entry.seeds[seed] = trial.tuning
                                         ? trial.tuning->run(first_seed + seed, entry.rate())
                                         : trial.run(first_seed + seed);

@@ -78,7 +78,7 @@ public:
     struct Entry {
         std::string name;
         bool timed = false;
-        double seconds = 0;                ///< total over its seeds
+        double seconds = 0;                ///< of CPU, of all seeds and of choosing its rate
         std::vector<Measured> seeds = {};  ///< in the order of the seeds
         std::vector<Tried> tried = {};     ///< ascending rates of a tuned trial; its best was used
 

@@ -117,9 +117,8 @@ Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
     const std::int64_t context = std::min<std::int64_t>(model.config().context, kContext);
     const AskedModel asked = asked_gpt(model, data, context, 1);
     Measured m;
-    const Removals removals = remove_each(asked);
-    for (const int quarters : {1, 2, 4}) add_removals(moment(quarters), removals, m);
-    for (const char* when : {kBefore, ""}) add_ranks(asked, when, m);  // it has no "before"
+    add_removals(moment(4), remove_each(asked), m);
+    add_ranks(asked, "", m);
     return m;
 }
 
@@ -165,13 +164,17 @@ Table rank_table(const Outcomes& o) {
     return table;
 }
 
-Table removal_table(const Outcomes& o) {
+// A model from a directory is only seen as it is.
+bool is_from_elsewhere(const Setting& setting) { return !setting.model.empty(); }
+
+Table removal_table(const Setting& setting, const Outcomes& o) {
     Table table{"Heads that can be removed, one at a time, for less than 1 % more loss",
                 {"after", "loss", "to spare, zeroed", "to spare, averaged", "the dearest, zeroed",
                  "the dearest, averaged"},
                 {}};
     for (const auto& [quarters, name] :
          {std::pair{1, "a quarter of the steps"}, {2, "half of them"}, {4, "all"}}) {
+        if (is_from_elsewhere(setting) && quarters < 4) continue;
         const auto of = [&, when = moment(quarters)](const char* what) {
             return o.of(kTrained, when + what);
         };
@@ -197,13 +200,14 @@ Plot spectrum_plot(const Outcomes& o) {
     return plot;
 }
 
-Plot removal_plot(const Outcomes& o) {
+Plot removal_plot(const Setting& setting, const Outcomes& o) {
     Plot plot{.title = "Heads to spare while a model learns",
               .x = {.label = "share of the steps"},
               .y = {.label = "share of heads that cost less than 1 %", .low = 0, .high = 1}};
     for (const char* way : {"zeroed", "averaged"}) {
         Series s{.name = way, .mark = Mark::line_and_points};
         for (const int quarters : {1, 2, 4}) {
+            if (is_from_elsewhere(setting) && quarters < 4) continue;
             add_point(s, 0.25 * quarters, o.of(kTrained, moment(quarters) + "to spare, " + way));
         }
         plot.series.push_back(s);
@@ -212,7 +216,7 @@ Plot removal_plot(const Outcomes& o) {
 }
 
 // What the heads of the same model have in common before and after it is trained.
-Table overlap_table(const Outcomes& o) {
+Table overlap_table(const Setting& setting, const Outcomes& o) {
     Table table{
         "The same model on the same text; the subspaces that heads read are the row spaces "
         "of W_Q and W_K",
@@ -220,6 +224,7 @@ Table overlap_table(const Outcomes& o) {
          "overlap of what two heads read", "overlap of random subspaces"},
         {}};
     for (const auto& [name, when] : {std::pair{"before training", kBefore}, {"trained", ""}}) {
+        if (is_from_elsewhere(setting) && when == kBefore) continue;
         const auto of = [&, before = std::string(when)](const char* what) {
             return o.of(kTrained, before + what);
         };
@@ -238,31 +243,39 @@ const Design kBeforeAndAfter = Design::trained(
      .control = "the same model on the same text before it is trained, in the table",
      .unit = "a model, before and after training"});
 
-Report report(const Setting&, const Outcomes& o) {
-    const std::string before = kBefore;
+Report report(const Setting& setting, const Outcomes& o) {
+    // Trained against the same model before training.
+    const auto against_before = [&](const char* what, auto compared) {
+        return is_from_elsewhere(setting)
+                   ? unmeasured()
+                   : student(compared(o.values(kTrained, what),
+                                      o.values(kTrained, std::string(kBefore) + what)));
+    };
     const auto over_distinct = [&](const char* trial) {
         return student(ratios(o.values(trial, "effective"), o.values("distinct", "effective")));
     };
     return {
-        .tables = {rank_table(o), removal_table(o), overlap_table(o)},
+        .tables = {rank_table(o), removal_table(setting, o), overlap_table(setting, o)},
         .figures = {{"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(o))},
-                    {"removed", "heads to spare while a model learns", svg(removal_plot(o))}},
-        .decided = {
-            {"copies_lower_the_rank", o.of("every second a copy", "numerical")},
-            {"rank_sees_near_copies", o.of("copies, 10 % off", "numerical")},
-            {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
-            {"trained_fill_less", student(ratios(o.values(kTrained, "effective"),
-                                                 o.values(kTrained, before + "effective")))},
-            {"outputs_become_orthogonal",
-             student(differences(o.values(kTrained, "outputs"),
-                                 o.values(kTrained, before + "outputs")))},
-            {"outputs_near_orthogonal", o.of(kTrained, "outputs")},
-            {"writing_near_orthogonal", o.of(kTrained, "written")},
-            {"subspaces_near_orthogonal",
-             student(ratios(o.values(kTrained, "read"), o.values(kTrained, "read, random")))},
-            {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
-            {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
-            {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}}};
+                    {"removed", "heads to spare while a model learns",
+                     svg(removal_plot(setting, o))}},
+        .decided = {{"copies_lower_the_rank", o.of("every second a copy", "numerical")},
+                    {"rank_sees_near_copies", o.of("copies, 10 % off", "numerical")},
+                    {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
+                    {"trained_fill_less", against_before("effective", ratios)},
+                    {"outputs_become_orthogonal", against_before("outputs", differences)},
+                    {"outputs_near_orthogonal", o.of(kTrained, "outputs")},
+                    {"writing_near_orthogonal", o.of(kTrained, "written")},
+                    {"subspaces_near_orthogonal",
+                     student(
+                         ratios(o.values(kTrained, "read"), o.values(kTrained, "read, random")))},
+                    {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
+                    {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
+                    {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}},
+        .remark = is_from_elsewhere(setting)
+                      ? "What this model was before it was trained cannot be asked. Its heads are "
+                        "compared with untrained ones of another size."
+                      : ""};
 }
 
 std::vector<Claim> claims() {

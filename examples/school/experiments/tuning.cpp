@@ -5,6 +5,8 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/parallel.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,6 +50,17 @@ bool Outcomes::Entry::is_inside() const {
     return best > 0 && best + 1 < tried.size() && std::isfinite(tried[best].loss);
 }
 
+double cpu_seconds(bool on_all_threads, const std::function<void()>& f) {
+    const auto now = [clock = on_all_threads ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID] {
+        timespec time{};
+        ::clock_gettime(clock, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
+    const double start = now();
+    f();
+    return now() - start;
+}
+
 void run_jobs(std::int64_t jobs, const std::function<bool(std::int64_t)>& is_timed,
               const std::function<void(std::int64_t)>& f) {
     std::vector<std::int64_t> beside, alone;
@@ -67,6 +80,7 @@ void tune(const std::vector<Trial>& trials, std::uint64_t first_seed, std::int64
     }
     for (int round = 0; !jobs.empty(); ++round) {
         std::vector<double> losses(jobs.size() * static_cast<std::size_t>(seeds));
+        std::vector<double> seconds(losses.size());
         const auto job_of = [&](std::int64_t i) {
             return jobs[static_cast<std::size_t>(i / seeds)];
         };
@@ -76,7 +90,9 @@ void tune(const std::vector<Trial>& trials, std::uint64_t first_seed, std::int64
             [&](std::int64_t i) {
                 const Tuning& tuning = *trials[job_of(i).trial].tuning;
                 const auto seed = first_seed + static_cast<std::uint64_t>(i % seeds);
-                const Measured run = tuning.run(seed, job_of(i).rate);
+                Measured run;
+                seconds[static_cast<std::size_t>(i)] = cpu_seconds(
+                    trials[job_of(i).trial].timed, [&] { run = tuning.run(seed, job_of(i).rate); });
                 const auto loss = run.numbers.find(tuning.by);
                 require<ValueError>(loss != run.numbers.end(), "trial '{}' has no number '{}'",
                                     trials[job_of(i).trial].name, tuning.by);
@@ -89,6 +105,7 @@ void tune(const std::vector<Trial>& trials, std::uint64_t first_seed, std::int64
             std::vector<Tried>& tried = entries[job.trial].tried;
             if (i % static_cast<std::size_t>(seeds) == 0) tried.push_back({job.rate, 0});
             tried.back().loss += losses[i] / static_cast<double>(seeds);
+            entries[job.trial].seconds += seconds[i];
         }
         jobs.clear();
         for (std::size_t t = 0; t < trials.size(); ++t) {

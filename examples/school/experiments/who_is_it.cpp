@@ -5,6 +5,7 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/who_is_it.h>
 #include <tapestry/examples/school/tasks/masked_words.h>
 
 #include <fmt/format.h>
@@ -25,16 +26,8 @@ using examples::WordTable;
 constexpr std::int64_t kLength = 18, kDim = 64, kHeads = 2, kLayers = 2, kBatch = 32;
 constexpr const char* kShown = "dog street";  // this pair of nouns is always held out
 
-/// A sentence with two nouns that the pronoun could refer to; the ending decides.
-struct Riddle {
-    Words words;
-    std::size_t pronoun, antecedent, rival;  // word indices
-    std::string nouns() const {
-        return words[std::min(antecedent, rival)] + " " + words[std::max(antecedent, rival)];
-    }
-};
+}  // namespace
 
-// The riddle of a reference, if its sentence has the form "The x ... the y because it ...".
 std::optional<Riddle> riddle_of(const std::string& text, const examples::Reference& r) {
     const std::size_t before = text.find_last_of(".!?\"\n", r.pronoun_begin);
     const std::size_t begin = before == std::string::npos ? 0 : before + 1;
@@ -54,6 +47,8 @@ std::optional<Riddle> riddle_of(const std::string& text, const examples::Referen
     riddle.rival = riddle.antecedent == 1 ? it - 2 : 1;
     return riddle;
 }
+
+namespace {
 
 struct Riddles {
     std::vector<Riddle> train, test;
@@ -290,6 +285,7 @@ const Corpus& corpus() {
 }
 
 std::vector<Trial> trials(const Setting& setting) {
+    if (!setting.model.empty()) return {asked_trial(setting)};
     return {{kTrial, [&all = corpus(), steps = setting.pick(1000, 400)](std::uint64_t seed) {
                  return trained(all, steps, seed);
              }}};
@@ -332,7 +328,8 @@ HeatMap sentence_map(const Outcomes& o) {
     return map;
 }
 
-Report report(const Setting&, const Outcomes& o) {
+Report report(const Setting& setting, const Outcomes& o) {
+    if (!setting.model.empty()) return asked_report(o);
     const auto of = [&](const char* what) { return o.of(kTrial, what); };
     return {.tables = tables_of(o),
             .figures = {{"sentence", "the head that looks at the antecedent most, from \"it\"",
@@ -386,13 +383,15 @@ Experiment experiment() {
         "the pronoun at its antecedent, several times more than chance and more than at the other "
         "noun; and without the heads that look the answers are guesses. Whether one head alone "
         "is missed is another question: of the heads of large models most could be removed, one "
-        "at a time, at little cost.\n\n"
+        "at a time, at little cost. With --model DIR a GPT in that directory is asked which noun "
+        "makes the ending likelier in the pronoun's place.\n\n"
         "Sources: Levesque et al. 2012, \"The Winograd Schema Challenge\"; Vaswani et al. 2017, "
         "figure 4; Clark et al. 2019, \"What Does BERT Look At?\", section 4.3; Michel et al. "
         "2019, \"Are Sixteen Heads Really Better than One?\".",
         claims(),
         trials,
-        report};
+        report,
+        true};
 }
 
 }  // namespace tapestry::experiments::who_is_it

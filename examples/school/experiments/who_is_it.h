@@ -1,0 +1,39 @@
+// Internal to the experiment who_is_it: sentences whose pronoun has two nouns to refer to, and a
+// pretrained GPT that is asked about them (who_is_it_asked.cpp); the encoder that learns them is in
+// who_is_it.cpp.
+#pragma once
+
+#include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/tasks/masked_words.h>
+#include <tapestry/examples/stories/stories.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tapestry::experiments::who_is_it {
+
+/// A sentence with two nouns that the pronoun could refer to; the ending decides.
+struct Riddle {
+    examples::Words words;
+    std::size_t pronoun, antecedent, rival;  ///< word indices
+    std::string nouns() const {
+        return words[std::min(antecedent, rival)] + " " + words[std::max(antecedent, rival)];
+    }
+};
+
+/// The riddle of a reference, if its sentence has the form "The x ... the y because it ...".
+std::optional<Riddle> riddle_of(const std::string& text, const examples::Reference& reference);
+
+/// The trial of the GPT in a directory: in how many sentences it takes the ending to be likelier
+/// after the antecedent than after the other noun in the pronoun's place, and where a head looks
+/// from the last word. Seeds draw sentences. Throws ValueError for a model that is no GPT.
+Trial asked_trial(const Setting& setting);
+
+/// What it says of the claims: only `it_is_named` can be asked of a GPT.
+Report asked_report(const Outcomes& outcomes);
+
+}  // namespace tapestry::experiments::who_is_it
