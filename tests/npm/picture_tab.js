@@ -44,7 +44,7 @@ async function checkLengths(page, { plain, step }) {
     if (i === names.length - 1) expectShown(/\u2212ln p = ([\d.]+)/.exec(text)[1], plain.losses[tokens - 1], 'the loss');
     else if (i === 0) expectShown(/length ([\d.]+)/.exec(text)[1], length, 'the embedding');
     else {
-      const [, before, after] = /\|([\d.]+) long \+ [\d.]+ long\| = ([\d.]+) long/.exec(text);
+      const [, before, after] = /([\d.]+) long, plus a vector [\d.]+ long: ([\d.]+) long/.exec(text);
       expectShown(before, lengths[i - 1], `before ${names[i]}`);
       expectShown(after, length, names[i]);
     }
