@@ -4,13 +4,24 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <utility>
 
 namespace tapestry::unicode {
 namespace {
 
+// Unicode's Cased: letters with case, and what PropList.txt adds. Of the latter only those that
+// is_case_ignorable() has not, which come first: ordinal indicators, Roman numerals, and letters in
+// circles and squares.
 bool is_cased(char32_t code) {
+    constexpr std::pair<char32_t, char32_t> kOthers[] = {
+        {0xAA, 0xAA},       {0xBA, 0xBA},       {0x2160, 0x217F},  {0x24B6, 0x24E9},
+        {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
     const Category c = category_of(code);
-    return c == Category::Lu || c == Category::Ll || c == Category::Lt;
+    return c == Category::Lu || c == Category::Ll || c == Category::Lt ||
+           std::any_of(std::begin(kOthers), std::end(kOthers), [code](const auto& range) {
+               return code >= range.first && code <= range.second;
+           });
 }
 
 // Characters that a search for the end of a word passes over: marks, and punctuation within words.

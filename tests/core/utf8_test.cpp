@@ -198,6 +198,8 @@ TEST_CASE("small letters: the table is Unicode's, and what depends on other lett
     CHECK_EQ(capitals, 1433);  // fields 0 and 13 of UnicodeData.txt, 15.0
     CHECK_EQ(distance, 2691860);
     CHECK(unicode::lower_case(U"ΟΔΟΣ ΣΑΣ, Σ'Σ' Σ.") == U"οδος σας, σ'ς' σ.");
+    // Ordinal indicators, Roman numerals and letters in circles have case; a digit has none.
+    CHECK(unicode::lower_case(U"ªΣ ΑΣº ⅣΣ ΑΣⅳ ⒶΣ 🄰Σ 4Σ ΑΣ4") == U"ªς ασº ⅳς ασⅳ ⓐς 🄰ς 4σ ας4");
     CHECK(unicode::lower_case(U"İI") == U"i\u0307i");
     CHECK(unicode::lower_case(U"\u1E9E\uA7F5\U00010400 Ǆ北1") == U"\u00DF\uA7F6\U00010428 ǆ北1");
     CHECK(unicode::lower_case(U"").empty());
