@@ -62,7 +62,7 @@ struct TableOptions {
 /// 4180). The first line names
 /// the columns. A value is missing if it is empty, ?, NA, N/A, NaN or null, in capital or small
 /// letters. A column is one of numbers if more than half of the values that are there are, and of
-/// dates likewise: 2026-11-27, or with a time of day, 2026-11-27 13:45 or 2026-11-27T13:45:30,
+/// dates likewise: 2026-11-27, or with a time of day, 2026-11-27 13:45 or 2026-11-27T13:45:30.25Z,
 /// which becomes a fraction of a day.
 ///
 /// Throws IoError as read_text does; with file and line for a row of another length, names that are
@@ -84,11 +84,13 @@ Table select_rows(const Table& table, const Tensor& ids);
 /// Whether a field stands for a missing value.
 bool is_missing_value(std::string_view field);
 
-/// Days since 1970-01-01 of "2026-11-27" or "2026-11-27 13:45:30"; no value for anything else, and
-/// for dates that do not exist.
+/// Days since 1970-01-01 of "2026-11-27", "2026-11-27 13:45" or "2026-11-27T13:45:30.25Z", with or
+/// without the fraction and the Z, which changes nothing; no value for anything else, another time
+/// zone, and dates that do not exist.
 std::optional<double> days_of_date(std::string_view date);
 
-/// "2026-11-27", or "2026-11-27 13:45:30" if the days are not whole; seconds are rounded.
+/// "2026-11-27", "2026-11-27 13:45:30" or "2026-11-27 13:45:30.250", as the days need it, rounded
+/// to milliseconds.
 std::string date_of_days(double days);
 
 }  // namespace tapestry

@@ -38,6 +38,20 @@ std::optional<int> take_part(std::string_view& from, std::string_view separators
     return value && *value < limit ? value : std::nullopt;
 }
 
+// A point, or ISO 8601's comma, and digits; 0 if there is neither.
+std::optional<double> take_fraction(std::string_view& from) {
+    if (!from.starts_with('.') && !from.starts_with(',')) return 0;
+    from.remove_prefix(1);
+    double fraction = 0, unit = 1;
+    std::size_t digits = 0;
+    for (; digits < from.size() && from[digits] >= '0' && from[digits] <= '9'; ++digits) {
+        unit /= 10;
+        fraction += unit * (from[digits] - '0');
+    }
+    from.remove_prefix(digits);
+    return digits == 0 ? std::nullopt : std::optional(fraction);
+}
+
 bool has_blank_end(const std::string& field) {
     constexpr std::string_view kBlanks = " \t\r\n";
     return kBlanks.find(field.front()) != kBlanks.npos ||
@@ -86,27 +100,37 @@ std::optional<double> days_of_date(std::string_view date) {
     if (date.empty()) return days;
     const auto hour = take_part(date, " T", 24), minute = hour ? take_part(date, ":", 60) : hour;
     if (!minute) return std::nullopt;
-    const auto second = date.empty() ? 0 : take_part(date, ":", 60);
-    if (!second || !date.empty()) return std::nullopt;
-    return days + (60 * (60.0 * *hour + *minute) + *second) / kSecondsOfDay;
+    double seconds = 60 * (60.0 * *hour + *minute);
+    if (date.starts_with(':')) {
+        const auto second = take_part(date, ":", 60);
+        const auto fraction = second ? take_fraction(date) : std::nullopt;
+        if (!fraction) return std::nullopt;
+        seconds += *second + *fraction;
+    }
+    if (!date.empty() && date != "Z") return std::nullopt;
+    return days + seconds / kSecondsOfDay;
 }
 
 std::string date_of_days(double days) {
     constexpr double kLast = 2932896;   // 9999-12-31
     constexpr double kFirst = -719528;  // 0000-01-01
-    require(days >= kFirst && days < kLast + 1 - 0.5 / kSecondsOfDay,
+    constexpr double kMilliseconds = 1000 * kSecondsOfDay;
+    require(days >= kFirst && days < kLast + 1 - 0.5 / kMilliseconds,
             "date_of_days: {} is outside the years 0 to 9999", days);
-    const auto seconds = static_cast<std::int64_t>(std::round(days * kSecondsOfDay));
+    const auto all = static_cast<std::int64_t>(std::round(days * kMilliseconds));
     const auto whole =
-        static_cast<std::int64_t>(std::floor(static_cast<double>(seconds) / kSecondsOfDay));
-    const std::int64_t rest = seconds - whole * static_cast<std::int64_t>(kSecondsOfDay);
+        static_cast<std::int64_t>(std::floor(static_cast<double>(all) / kMilliseconds));
+    const std::int64_t milliseconds = all - whole * static_cast<std::int64_t>(kMilliseconds);
+    const std::int64_t rest = milliseconds / 1000;
     const std::chrono::year_month_day date{
         std::chrono::sys_days(std::chrono::days(static_cast<int>(whole)))};
     std::string text =
         fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-    if (rest == 0) return text;
-    return text + fmt::format(" {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    if (milliseconds == 0) return text;
+    text += fmt::format(" {:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
+    if (milliseconds % 1000 != 0) text += fmt::format(".{:03}", milliseconds % 1000);
+    return text;
 }
 
 void write_table(const std::filesystem::path& file, const Table& table) {

@@ -51,7 +51,8 @@ std::vector<CategoryColumn> read_categories(const ConfigFile& file) {
     const auto names = file.get<Names>("category_columns");
     const auto counts = file.get<std::vector<std::int64_t>>("category_counts");
     const auto values = file.get<Names>("category_values");
-    const auto with_missing = file.get<Names>("columns_with_missing");
+    // Without this list it is not known; nothing is then said of missing ones (unknown_values).
+    const auto with_missing = file.get<Names>("categories_with_missing", names);
     check_distinct(file, names, "column");
     require<IoError>(counts.size() == names.size(), "{}: {} counts for {} columns of categories",
                      file.path(), counts.size(), names.size());
@@ -101,7 +102,7 @@ std::pair<TableConfig, TableColumns> read_table_columns(const ConfigFile& file) 
 
 void write_description(Commit& commit, const std::string& folder, const TableConfig& config,
                        const TableColumns& columns) {
-    Names numbers, dates, with_missing, categories, values;
+    Names numbers, dates, with_missing, categories, categories_with_missing, values;
     std::vector<double> means, deviations;
     std::vector<std::int64_t> counts;
     for (const NumberColumn& column : columns.numbers) {
@@ -113,7 +114,7 @@ void write_description(Commit& commit, const std::string& folder, const TableCon
     }
     for (const CategoryColumn& column : columns.categories) {
         categories.push_back(column.name);
-        if (column.has_missing) with_missing.push_back(column.name);
+        if (column.has_missing) categories_with_missing.push_back(column.name);
         counts.push_back(std::ssize(column.values));
         values.insert(values.end(), column.values.begin(), column.values.end());
     }
@@ -126,6 +127,7 @@ void write_description(Commit& commit, const std::string& folder, const TableCon
     if (!dates.empty()) file.set("date_columns", dates);
     file.set("columns_with_missing", with_missing);
     file.set("category_columns", categories);
+    file.set("categories_with_missing", categories_with_missing);
     file.set("category_counts", counts);
     file.set("category_values", values);
     file.set("labels", columns.labels);
