@@ -318,6 +318,15 @@ TEST_CASE("translate: byte pairs of both sides are learned, kept with the model,
     CHECK(scores.characters < static_cast<std::int64_t>(right[0].size()));
     CHECK(to_text(scores, "x").find(" nats per token ") != std::string::npos);
     CHECK(translator->align(sources[0], right[0]).read.size() < sources[0].size());
+    // Characters that no text to learn from had are three tokens each, and one row and column here.
+    const TranslationMap rare = translator->align("the 猫 sings", "鼠 waits");
+    CHECK(std::count(rare.read.begin(), rare.read.end(), "猫") == 1);
+    REQUIRE(std::find(rare.written.begin(), rare.written.end(), "鼠") != rare.written.end());
+    CHECK(rare.weights.shape() == Shape({std::ssize(rare.written), std::ssize(rare.read)}));
+    for (const double share : sum(rare.weights, {1}).to_vector<double>()) {
+        CHECK_EQ(share, doctest::Approx(1).epsilon(1e-5));
+    }
+    for (const std::string& text : rare.read) CHECK(text.find("\uFFFD") == std::string::npos);
     model.pieces = 200;
     config.set_model(model);
     check_message<ValueError>([&] { Session refused(config); }, "257");

@@ -25,7 +25,8 @@ struct TranslateOptions {
 };
 
 /// Where the decoder looks while it writes: the mean of the heads of its last layer's
-/// cross-attention.
+/// cross-attention. Byte pairs that are parts of one character are shown as that character, with
+/// the mean of its rows and the sum of its columns.
 struct TranslationMap {
     Tensor weights;                    ///< [T, S]
     std::vector<std::string> written;  ///< T tokens, the end's mark included

@@ -37,6 +37,62 @@ Ids row_of(const Tensor& ids, std::int64_t row) {
     return views::slice(ids, 0, row, row + 1).to_vector<std::int64_t>();
 }
 
+// ---- characters that are written or read in several pieces --------------------------------------
+
+// Consecutive tokens that are shown as one.
+struct Shown {
+    std::size_t begin = 0, end = 0;
+    std::string text = {};
+};
+
+// A token each, but those that are parts of one character together.
+std::vector<Shown> whole_characters(const MarkedVocabulary& vocabulary, const Ids& ids) {
+    constexpr std::size_t kMost = 4;  // bytes of a character, and so pieces
+    std::vector<Shown> all;
+    for (std::size_t i = 0; i < ids.size();) {
+        std::string text;
+        std::size_t end = i;
+        do {
+            const std::int64_t token = ids[end++] - vocabulary.first;
+            text += vocabulary.tokenizer->decode({&token, 1});
+        } while (utf8::find_flaw(text) && end < ids.size() && end < i + kMost);
+        if (end == i + 1 || utf8::find_flaw(text)) {
+            text = vocabulary.name_of(ids[i]);
+            end = i + 1;
+        }
+        all.push_back({i, end, std::move(text)});
+        i = end;
+    }
+    return all;
+}
+
+// [T, S] -> one row and column for each that is shown: the mean over its rows, which look by turns,
+// and the sum over its columns, which share the attention.
+Tensor merge_pieces(const Tensor& weights, const std::vector<Shown>& written,
+                    const std::vector<Shown>& read) {
+    const auto columns = static_cast<std::size_t>(weights.size(1));
+    const std::vector<float> from = weights.to_vector<float>();
+    Tensor to({std::ssize(written), std::ssize(read)}, DType::f32);
+    float* at = to.mutable_data<float>();
+    for (const Shown& row : written) {
+        for (const Shown& column : read) {
+            double sum = 0;
+            for (std::size_t t = row.begin; t < row.end; ++t) {
+                for (std::size_t s = column.begin; s < column.end; ++s)
+                    sum += from[t * columns + s];
+            }
+            *at++ = static_cast<float>(sum / static_cast<double>(row.end - row.begin));
+        }
+    }
+    return to;
+}
+
+std::vector<std::string> texts_of(const std::vector<Shown>& all) {
+    std::vector<std::string> texts;
+    for (const Shown& one : all) texts.push_back(one.text);
+    return texts;
+}
+
 }  // namespace
 
 // ---- translations -------------------------------------------------------------------------------
@@ -101,9 +157,12 @@ TranslationMap TranslateTask::align(std::string_view source, std::string_view ta
     std::vector<DecoderRecord> records;
     model_->decode(read, model_->encode(batch.inputs), batch.inputs, {.records = &records});
     const Tensor heads = tapestry::to(records.back().memory.weights, DType::f32);  // [1, H, T, S]
-    TranslationMap found{squeeze(mean(heads, {1}), 0), names_of(one.target), names_of(one.source)};
-    found.written.push_back(vocabulary_.name_of(vocabulary_.end));
-    return found;
+    std::vector<Shown> written = whole_characters(vocabulary_, one.target);
+    const std::vector<Shown> source_texts = whole_characters(vocabulary_, one.source);
+    const std::size_t end = one.target.size();
+    written.push_back({end, end + 1, vocabulary_.name_of(vocabulary_.end)});
+    return {merge_pieces(squeeze(mean(heads, {1}), 0), written, source_texts), texts_of(written),
+            texts_of(source_texts)};
 }
 
 TranslationScores TranslateTask::score(const TextPairs& pairs, const TranslateOptions& options,
