@@ -69,6 +69,27 @@ Makers models_of_rows() {
                  std::make_shared<BagClassifier>(config, g), {},
                  [=](const BagClassifier& m, const Tensors&) { return m.loss(features, labels); });
          }},
+        {"bag_classifier_several_labels",
+         [] {
+             Generator& g = fresh_generator();
+             const BagConfig config{.classes = 3, .buckets = 7, .dim = 4, .several_labels = true};
+             const Tensor features = tensor<std::int64_t>({1, 4, 2, 6, 3, 0}, {2, 3});
+             const Tensor labels = tensor<std::int64_t>({1, 0, 1, 0, 0, 0}, {2, 3});
+             return checked_example(
+                 std::make_shared<BagClassifier>(config, g), {},
+                 [=](const BagClassifier& m, const Tensors&) { return m.loss(features, labels); });
+         }},
+        {"bag_classifier_layers",
+         [] {
+             Generator& g = fresh_generator();
+             const BagConfig config{.classes = 3, .buckets = 9, .dim = 8, .layers = 1, .heads = 2};
+             const Tensor words = tensor<std::int64_t>({1, 4, 2, 0, 6, 3, 8, 0, 0, 0, 0, 0},
+                                                       {2, 3, 2});  // 3 words, and 1
+             const Tensor labels = tensor<std::int64_t>({2, 0}, {2, 1});
+             return checked_example(
+                 std::make_shared<BagClassifier>(config, g), {},
+                 [=](const BagClassifier& m, const Tensors&) { return m.loss(words, labels); });
+         }},
         {"span_reader",
          [] {
              Generator& g = fresh_generator();

@@ -1,9 +1,17 @@
 #include <tapestry/nn/io/classifier_directory.h>
 
+#include <tapestry/core/create.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/core/skip_drawing.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/foreign_weights.h>
 #include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/ops/int8_rows.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -18,6 +26,100 @@ std::vector<std::string> labels_in(const ConfigFile& file) {
     return labels;
 }
 
+// ---- int8 ---------------------------------------------------------------------------------------
+
+// model.safetensors has no type of 8 bits here: a row's numbers are the bytes of I64 words, in
+// order, and zeros fill the last.
+constexpr const char* kInt8Table = "table.int8";     // [buckets, ceil(dim / 8)] I64
+constexpr const char* kInt8Scales = "table.scales";  // [buckets] F32
+constexpr const char* kStored = "stored";            // in config.json: "int8"
+
+std::int64_t words_of_row(std::int64_t dim) { return (dim + 7) / 8; }
+
+NamedTensors int8_weights(const BagClassifier& model) {
+    const Int8Rows rows = int8_rows(model.table.weight);
+    Tensor words = zeros({rows.rows, words_of_row(rows.cols)}, DType::i64);
+    auto* const to = reinterpret_cast<std::int8_t*>(words.mutable_data<std::int64_t>());
+    for (std::int64_t i = 0; i < rows.rows; ++i) {
+        std::copy_n(rows.numbers.data() + i * rows.cols, rows.cols,
+                    to + i * 8 * words_of_row(rows.cols));
+    }
+    NamedTensors all{{kInt8Table, words}, {kInt8Scales, tensor(rows.scales, {rows.rows})}};
+    for (const auto& [name, weight] : saved_tensors(model)) {
+        if (name != "table.weight") all.emplace_back(name, weight);
+    }
+    return all;
+}
+
+// Replaces the two tensors by "table.weight".
+void expand_int8(const std::string& file, const BagConfig& config,
+                 std::map<std::string, Tensor>& stored) {
+    const auto take = [&](const char* name, const Shape& shape, DType dtype) {
+        const auto found = stored.find(name);
+        require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, name);
+        Tensor tensor = found->second;
+        require<IoError>(tensor.shape() == shape && tensor.dtype() == dtype,
+                         "{}: tensor \"{}\" is {} {}, expected {} {}", file, name, tensor.dtype(),
+                         tensor.shape(), dtype, shape);
+        stored.erase(found);
+        return tensor;
+    };
+    const std::int64_t words = words_of_row(config.dim);
+    const Tensor table = take(kInt8Table, {config.buckets, words}, DType::i64);
+    const Tensor scales = take(kInt8Scales, {config.buckets}, DType::f32);
+    Tensor weight({config.buckets, config.dim}, DType::f32);
+    const auto* const from = reinterpret_cast<const std::int8_t*>(table.data<std::int64_t>());
+    float* const to = weight.mutable_data<float>();
+    for (std::int64_t i = 0; i < config.buckets; ++i) {
+        const float scale = scales.data<float>()[i];
+        require<IoError>(std::isfinite(scale), "{}: the scale of row {} is {}", file, i, scale);
+        for (std::int64_t j = 0; j < config.dim; ++j) {
+            to[i * config.dim + j] = scale * static_cast<float>(from[i * 8 * words + j]);
+        }
+    }
+    stored.insert_or_assign("table.weight", weight);
+}
+
+// ---- a directory --------------------------------------------------------------------------------
+
+bool is_int8(const ConfigFile& file) {
+    const auto stored = file.get<std::string>(kStored, "");
+    require<IoError>(stored.empty() || stored == "int8", "{}: \"{}\" is {}, expected \"int8\"",
+                     file.path(), kStored, utf8::quoted(stored));
+    return !stored.empty();
+}
+
+// Tensors by name, of a table as f32. Models saved before there was a temperature have none.
+std::map<std::string, Tensor> read_weights(const SavedFiles& files, const BagConfig& config,
+                                           bool int8) {
+    const std::string path = files.path(kWeightsName).string();
+    std::map<std::string, Tensor> stored;
+    for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
+    if (int8) expand_int8(path, config, stored);
+    const auto found = stored.try_emplace("temperature", ones({1}, DType::f32)).first;
+    const std::vector<double> temperature = found->second.to_vector<double>();
+    require<IoError>(temperature.size() == 1 && std::isfinite(temperature[0]) && temperature[0] > 0,
+                     "{}: the temperature must be one positive number", path);
+    return stored;
+}
+
+// An int8 table is smaller than make_model() expects. read_weights() has checked it; the head's
+// size is checked here, before memory is allocated.
+std::unique_ptr<BagClassifier> make_quantized(const ConfigFile& file, const BagConfig& config,
+                                              const std::map<std::string, Tensor>& stored) {
+    const auto head = stored.find("head.weight");
+    require<IoError>(
+        head != stored.end() && head->second.shape() == Shape({config.classes, config.dim}),
+        "{}: there is no tensor \"head.weight\" {}", file.path(),
+        Shape({config.classes, config.dim}));
+    const SkipDrawing skip;
+    try {
+        return std::make_unique<BagClassifier>(config);
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", file.path(), error.what());
+    }
+}
+
 LoadedClassifier load_classifier_files(const SavedFiles& files) {
     const ConfigFile file(files.path(kConfigName));
     LoadedClassifier loaded{nullptr, labels_in(file)};
@@ -25,23 +127,39 @@ LoadedClassifier load_classifier_files(const SavedFiles& files) {
     require<IoError>(config.classes == std::ssize(loaded.labels), "{}: {} labels for {} classes",
                      file.path(), loaded.labels.size(), config.classes);
     check_weights_exist(files);
-    loaded.model = make_model(config, files);
-    load_weights(files, *loaded.model);
+    const bool int8 = is_int8(file);
+    if (!int8) loaded.model = make_model(config, files);
+    std::map<std::string, Tensor> stored = read_weights(files, config, int8);
+    if (int8) loaded.model = make_quantized(file, config, stored);
+    std::vector<StoredParameter> parameters;
+    for (const auto& [name, tensor] : saved_tensors(*loaded.model)) {
+        parameters.push_back({name, tensor});
+    }
+    const std::string path = files.path(kWeightsName).string();
+    strip_wrappers(stored, parameters);
+    fill_parameters(path, stored, parameters);
+    check_all_used(path, stored);
     loaded.model->eval();
     check_model_files(files);
     return loaded;
+}
+
+std::string description_of(const BagConfig& config, const std::vector<std::string>& labels,
+                           bool int8) {
+    ConfigWriter file;
+    file.set("format", std::int64_t{1});
+    file.set("model", row_of(config).name);
+    if (int8) file.set(kStored, "int8");
+    file.set("labels", labels);
+    write_fields(file, config);
+    return file.text();
 }
 
 }  // namespace
 
 void write_description(Commit& commit, const std::string& folder, const BagConfig& config,
                        const std::vector<std::string>& labels) {
-    ConfigWriter file;
-    file.set("format", std::int64_t{1});
-    file.set("model", row_of(config).name);
-    file.set("labels", labels);
-    write_fields(file, config);
-    const NewFile written = text_file(kConfigName, file.text());
+    const NewFile written = text_file(kConfigName, description_of(config, labels, false));
     commit.write(folder.empty() ? written.name : fmt::format("{}/{}", folder, written.name),
                  written.write);
 }
@@ -55,6 +173,19 @@ std::vector<std::string> load_labels(const std::filesystem::path& directory) {
     return read_saved(directory, [](const SavedFiles& files) {
         return labels_in(ConfigFile(files.path(kConfigName)));
     });
+}
+
+void quantize_classifier(const std::filesystem::path& from, const std::filesystem::path& to) {
+    const LoadedClassifier loaded = load_classifier(from);
+    put_files(to,
+              {text_file(kConfigName, description_of(loaded.model->config(), loaded.labels, true)),
+               weights_file(int8_weights(*loaded.model), "tapestry")});
+}
+
+bool is_quantized_classifier(const std::filesystem::path& directory) {
+    if (!is_there(directory / kConfigName) || !is_there(directory / kWeightsName)) return false;
+    const ConfigFile file(directory / kConfigName);
+    return file.get<std::string>("model", "") == row_of(BagConfig()).name && is_int8(file);
 }
 
 }  // namespace tapestry

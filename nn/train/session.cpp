@@ -116,6 +116,7 @@ StepMetrics Session::take_own_step() {
     drawn_ = 0;
     const StepMetrics metrics = loop_->next();
     if (loop_->is_finished()) config_.steps = steps();  // that a time limit allowed
+    if (metrics.val_loss || loop_->is_finished()) calibrate();
     if (shared_ == nullptr) return metrics;
     while (drawn_ < config_.accumulate) draw_batch();
     const auto last = static_cast<std::uint64_t>(config_.leaves_per_step() - 1);
@@ -123,6 +124,13 @@ StepMetrics Session::take_own_step() {
         stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps()), last);
     weights_.set_state(dropout.seed(), weights_.offset());
     return metrics;
+}
+
+// Each process does so by itself, to the same bits.
+void Session::calibrate() {
+    module().eval();
+    task_->calibrate();
+    module().train();
 }
 
 void Session::before_update(std::int64_t step) {

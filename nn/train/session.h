@@ -180,6 +180,7 @@ private:
     void adapt();
     void start_loop(std::int64_t first_step);
     StepMetrics take_own_step();
+    void calibrate();
     void draw_batch();
     void before_update(std::int64_t step);
     std::size_t moment_bytes() const;

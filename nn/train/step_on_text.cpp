@@ -14,6 +14,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace tapestry {
 namespace {
 
@@ -111,13 +113,21 @@ StepOnText step_of_classifier(const std::string& directory, const std::string& p
                               const std::string& label) {
     const std::shared_ptr<ClassifyTask> task = load_classify_task(directory);
     const Batch batch = task->batch_of(prompt, label);
+    const auto config = std::get<BagConfig>(task->model_config());
+    std::vector<std::string> read = task->texts(batch, 0);
+    if (config.layers > 0) {  // the task has no texts to find these words in
+        const auto words = feature_words(prompt, config);
+        std::copy(words.begin(), words.end(), read.begin());
+    }
     return {.directory = directory,
             .prompt = {},
             .model = {task, &task->model()},
             .loss = [task, batch] { return task->loss(batch).mean; },
-            .products = product_dtype(task->model_config()),
-            .predicted = fmt::format("one label predicted, from {} features", batch.inputs.size(1)),
-            .texts = {{.queries = task->texts(batch, 0)}},
+            .products = product_dtype(config),
+            .predicted = fmt::format(
+                "{} predicted, from {} {}", config.several_labels ? "labels" : "one label",
+                batch.inputs.size(1), config.layers > 0 ? "words" : "features"),
+            .texts = {{.queries = read}},
             .name_of = [task](std::int64_t id) { return task->name_of(id); }};
 }
 

@@ -70,6 +70,9 @@ public:
     virtual std::int64_t validation_batches() const = 0;
     /// Batch i of them, counted from 0. Called in order; it may draw from the generator.
     virtual Batch validation_batch(std::int64_t i, Generator& generator) const = 0;
+    /// After an evaluation in a run and after its last step, in evaluation mode: fits on held-out
+    /// examples what is in the model's buffers and no step reads, such as a temperature.
+    virtual void calibrate() {}
 
     // ---- the directory
 
@@ -110,6 +113,8 @@ public:
     virtual std::string_view use() const { return "sample"; }
     /// Losses to compare the model's with: of guessing, of counting.
     virtual std::vector<ExpectedLoss> expected_losses() const = 0;
+    /// For people, after the last step: a line about the trained model; empty for none.
+    virtual std::string closing_text() const { return {}; }
     /// The model's work now as a text of about `length` tokens. The model is in
     /// evaluation mode.
     virtual std::string sample(std::int64_t length, Generator& generator) const = 0;

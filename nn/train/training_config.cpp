@@ -250,7 +250,7 @@ bool is_model_option(std::string_view field) {
         "parallel",     "qkv_bias",        "output_bias",   "feed_forward_bias",
         "window_every", "attention_scale", "height",        "width",
         "channels",     "types",           "position_form", "numbers",
-        "columns",      "values"};
+        "columns",      "values",          "several_labels"};
     return !others.contains(field);
 }
 
@@ -270,6 +270,17 @@ ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>&
     return chosen;
 }
 
+namespace {
+
+// Why a kind of model does not have these options, where its others do not say it.
+std::string reason_for(const ModelConfig& model, const std::vector<std::string>& foreign) {
+    if (!is_among(foreign, "--attention") || !std::holds_alternative<LlamaConfig>(model)) return "";
+    return " (its format, which transformers reads, has softmax only, over all positions or the "
+           "last --window of them)";
+}
+
+}  // namespace
+
 void check_model_options_given(const ModelConfig& model, const std::vector<std::string>& given) {
     std::vector<std::string> own, foreign;
     std::string options;
@@ -285,8 +296,8 @@ void check_model_options_given(const ModelConfig& model, const std::vector<std::
             if (is_new) foreign.push_back(option);
         });
     }
-    require(foreign.empty(), "train: {} has no {}; its options are {}", row_of(model).phrase,
-            fmt::join(foreign, ", "), options);
+    require(foreign.empty(), "train: {} has no {}{}; its options are {}", row_of(model).phrase,
+            fmt::join(foreign, ", "), reason_for(model, foreign), options);
 }
 
 std::string kind_for_task(std::string_view task) {

@@ -203,6 +203,10 @@ TEST_CASE("language models: options are shared by name, and foreign ones refused
             check_model_options_given(llama, {"bias", "layers", "softcap"});
         },
         "train: a Llama has no --bias, --softcap; its options are --context");
+    check_message<ValueError>([&] { check_model_options_given(llama, {"form"}); },
+                              "train: a Llama has no --attention (its format, which transformers "
+                              "reads, has softmax only, over all positions or the last --window of "
+                              "them); its options are --context");
 }
 
 TEST_CASE("language models: resuming keeps the kind") {

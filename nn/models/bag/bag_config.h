@@ -19,6 +19,9 @@ struct BagConfig {
     std::int64_t word_ngrams = 1;            ///< longest sequence of words that is a feature
     std::int64_t shortest = 0;               ///< characters of the shortest n-gram; 0: none
     std::int64_t longest = 0;                ///< characters of the longest n-gram; 0: none
+    std::int64_t layers = 0;                 ///< of an encoder of the words' vectors; 0: none
+    std::int64_t heads = 4;                  ///< of its attention; divides dim
+    bool several_labels = false;             ///< whether each label has a probability of its own
     double dropout = 0;                      ///< of the average, in training
     ComputeType compute = ComputeType::f32;  ///< type of the average and its product
     /// Type of the parameters, and so of gradients and moments.
@@ -52,6 +55,13 @@ struct FieldsOf<BagConfig> {
               {.low = 0, .high = 64, .required = true});
         field("longest", &C::longest, "Characters of the longest n-gram of a word; 0: none",
               {.low = 0, .high = 64, .required = true});
+        field("layers", &C::layers,
+              "Transformer blocks that read the words' vectors before they are averaged; 0: none",
+              {.low = 0, .high = 1000, .optional = true});
+        field("heads", &C::heads, "Attention heads per block", {.low = 1, .optional = true});
+        field("several_labels", &C::several_labels,
+              "Whether a text may have several labels, each with a probability of its own",
+              {.optional = true, .in_command = false});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
         field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});

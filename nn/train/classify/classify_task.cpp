@@ -6,12 +6,12 @@
 #include <tapestry/nn/data/split_by_label.h>
 #include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/manifest.h>
-#include <tapestry/ops/cast.h>
-#include <tapestry/ops/softmax.h>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tapestry {
@@ -42,26 +42,53 @@ void check_files(const TrainingConfig& config) {
             config.sequence);
 }
 
-constexpr std::int64_t kAtOnce = 64;  // texts
+std::string listed(const std::vector<std::string>& names) {
+    return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Of each text its rarest label, the first of equally rare ones; of a text without labels their
+// number.
+std::vector<std::int64_t> rarest_labels(const LabelledTexts& texts) {
+    const std::vector<std::int64_t> counts = texts.counts();
+    std::vector<std::int64_t> all;
+    for (const std::vector<std::int64_t>& ids : texts.sets) {
+        const auto rarest =
+            std::min_element(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) {
+                return counts[static_cast<std::size_t>(a)] < counts[static_cast<std::size_t>(b)];
+            });
+        all.push_back(rarest == ids.end() ? std::ssize(texts.labels) : *rarest);
+    }
+    return all;
+}
 
 }  // namespace
 
 // ---- made ---------------------------------------------------------------------------------------
 
 ClassifyTask::Examples ClassifyTask::split(const TrainingConfig& config, LabelledTexts texts) {
-    const SplitByLabel parts = split_by_label(texts.targets, std::ssize(texts.labels));
+    const auto labels = std::ssize(texts.labels);
+    const SplitByLabel parts = texts.several ? split_by_label(rarest_labels(texts), labels + 1)
+                                             : split_by_label(texts.targets, labels);
     Examples all{.config = config,
                  .hash = std::move(texts.hash),
                  .texts = {},
                  .train = {},
                  .held_out = {},
-                 .single = parts.single};
+                 .single = parts.single,
+                 .first_several = texts.first_with_several};
     const BagConfig bag = bag_of(config);
     for (auto [from, to] :
          {std::pair{&parts.train, &all.train}, {&parts.held_out, &all.held_out}}) {
         for (const std::size_t i : *from) {
-            to->push_back({text_features(texts.texts[i], bag), texts.targets[i], i});
+            to->push_back(example_of(texts.texts[i], texts.labels_of(i), i, bag));
         }
+    }
+    if (texts.several) {
+        std::set<std::int64_t> held_out;
+        for (const Example& one : all.held_out) {
+            held_out.insert(one.labels.begin(), one.labels.end());
+        }
+        all.single = labels - std::ssize(held_out);
     }
     all.texts = std::move(texts.texts);
     require(!all.held_out.empty(),
@@ -74,14 +101,20 @@ std::unique_ptr<Task> ClassifyTask::begin(TrainingConfig& config, TaskStart star
                                           Generator& weights) {
     check_files(config);
     const LoadedClassifier from = classifier_to_begin_with(config, start);
-    LabelledTexts texts = read_labelled_texts(config.text, from.labels);
     BagConfig bag = bag_of(config);
+    const bool is_new = from.model == nullptr && !start.is_continued;
+    const bool several = from.model ? from.model->config().several_labels : bag.several_labels;
+    LabelledTexts texts = read_labelled_texts(config.text, from.labels,
+                                              is_new    ? LabelsPerText::as_in_file
+                                              : several ? LabelsPerText::any
+                                                        : LabelsPerText::one);
     if (from.model) {
         const BagConfig wanted = bag;
         bag = from.model->config();
         keep_run_settings(bag, wanted, config);
     } else if (!start.is_continued) {
         bag.classes = std::ssize(texts.labels);
+        bag.several_labels = texts.several;
     }
     require(bag.classes == std::ssize(texts.labels), "{}: {} labels, but the model has {}",
             shown(config.text), texts.labels.size(), bag.classes);
@@ -111,76 +144,6 @@ const ClassifyTask::Examples& ClassifyTask::examples() const {
     return *examples_;
 }
 
-// ---- batches ------------------------------------------------------------------------------------
-
-CountedLoss ClassifyTask::loss(const Batch& batch) const {
-    return {model_->loss(batch.inputs, batch.targets), static_cast<double>(batch.targets.size(0))};
-}
-
-void ClassifyTask::check_batch(const Batch& batch) const {
-    const BagConfig& config = model_->config();
-    require(batch.inputs.rank() == 2 && batch.targets.rank() == 2 && batch.targets.size(1) == 1 &&
-                batch.inputs.size(0) == batch.targets.size(0),
-            "features {} and labels {}, which are not [B, F] and [B, 1]", batch.inputs.shape(),
-            batch.targets.shape());
-    for (const std::int64_t id : batch.inputs.to_vector<std::int64_t>()) {
-        require(id >= 0 && id < config.buckets, "feature {}; the table has {}", id, config.buckets);
-    }
-    for (const std::int64_t id : batch.targets.to_vector<std::int64_t>()) {
-        require(id >= 0 && id < config.classes, "label {}; the model has {}", id, config.classes);
-    }
-}
-
-// Features as long as the longest row's.
-Batch ClassifyTask::batch_from(const std::vector<const Example*>& examples) const {
-    std::size_t longest = 1;
-    for (const Example* one : examples) longest = std::max(longest, one->features.size());
-    const auto rows = std::ssize(examples);
-    Batch batch{zeros({rows, static_cast<std::int64_t>(longest)}, DType::i64),
-                Tensor({rows, 1}, DType::i64)};
-    auto* features = batch.inputs.mutable_data<std::int64_t>();
-    auto* labels = batch.targets.mutable_data<std::int64_t>();
-    for (const Example* one : examples) {
-        std::copy(one->features.begin(), one->features.end(), features);
-        features += longest;
-        *labels++ = one->label;
-    }
-    return batch;
-}
-
-Batch ClassifyTask::next_batch(Generator& generator) const {
-    const TrainingConfig& config = examples().config;
-    const auto& train = examples().train;
-    std::vector<const Example*> rows;
-    for (const std::int64_t i :
-         next_rows(config.order, std::ssize(train), config.batch, generator)) {
-        rows.push_back(&train[static_cast<std::size_t>(i)]);
-    }
-    return batch_from(rows);
-}
-
-std::int64_t ClassifyTask::validation_batches() const {
-    return (std::ssize(examples().held_out) + kAtOnce - 1) / kAtOnce;
-}
-
-Batch ClassifyTask::validation_batch(std::int64_t i, Generator&) const {
-    const auto& all = examples().held_out;
-    std::vector<const Example*> rows;
-    const auto first = static_cast<std::size_t>(i * kAtOnce);
-    for (std::size_t k = first; k < std::min<std::size_t>(first + kAtOnce, all.size()); ++k) {
-        rows.push_back(&all[k]);
-    }
-    return batch_from(rows);
-}
-
-Batch ClassifyTask::batch_of(std::string_view text, const std::string& label) const {
-    const auto found = std::find(labels_.begin(), labels_.end(), label);
-    require(found != labels_.end(), "label {} is not one of the model's {}", utf8::quoted(label),
-            labels_.size());
-    const Example one{text_features(text, model_->config()), found - labels_.begin(), 0};
-    return batch_from({&one});
-}
-
 // ---- the directory ------------------------------------------------------------------------------
 
 void ClassifyTask::write_description(Commit& commit, const std::string& folder) const {
@@ -189,59 +152,48 @@ void ClassifyTask::write_description(Commit& commit, const std::string& folder) 
 
 std::vector<std::string> ClassifyTask::description_files() const { return {kConfigName}; }
 
-// ---- predictions --------------------------------------------------------------------------------
-
-// [B, C]
-Tensor ClassifyTask::probabilities(const std::vector<const Example*>& examples) const {
-    const NoGradGuard no_grad;
-    return softmax(tapestry::to((*model_)(batch_from(examples).inputs), DType::f32));
-}
-
-std::vector<std::vector<LabelProbability>> ClassifyTask::classify(
-    const std::vector<std::string>& texts, std::int64_t most) const {
-    std::vector<std::vector<LabelProbability>> all;
-    for (const std::string& text : texts) {
-        const Example one{text_features(text, model_->config()), 0, 0};
-        all.push_back(likeliest(labels_, probabilities({&one}).to_vector<double>(), most));
-    }
-    return all;
-}
-
-ClassificationScores ClassifyTask::score(const LabelledTexts& texts) const {
-    ClassificationScores scores(labels_);
-    for (std::size_t begin = 0; begin < texts.texts.size(); begin += kAtOnce) {
-        std::vector<Example> some;
-        for (std::size_t i = begin; i < std::min<std::size_t>(begin + kAtOnce, texts.texts.size());
-             ++i) {
-            some.push_back({text_features(texts.texts[i], model_->config()), texts.targets[i], i});
-        }
-        std::vector<const Example*> rows;
-        std::vector<std::int64_t> targets;
-        for (const Example& one : some) {
-            rows.push_back(&one);
-            targets.push_back(one.label);
-        }
-        scores.add(targets, probabilities(rows).to_vector<double>());
-    }
-    return scores;
-}
-
 // ---- what people see ----------------------------------------------------------------------------
 
 // The features of a text do not say what it was, but the texts are at hand.
-std::vector<std::string> ClassifyTask::texts(const Batch& batch, std::int64_t row) const {
-    const auto length = batch.inputs.size(1);
+std::optional<std::size_t> ClassifyTask::text_of(const Batch& batch, std::int64_t row) const {
+    if (!examples_) return std::nullopt;
+    const auto each = batch.inputs.numel() / batch.inputs.size(0);
     const std::vector<std::int64_t> all = batch.inputs.to_vector<std::int64_t>();
-    const auto begin = all.begin() + row * length;
-    const std::vector<std::int64_t> features(begin, std::find(begin, begin + length, 0));
-    if (examples_) {
-        for (const auto* part : {&examples_->train, &examples_->held_out}) {
-            for (const Example& one : *part) {
-                if (one.features == features) return {examples_->texts[one.text]};
+    std::vector<std::int64_t> wanted(all.begin() + row * each, all.begin() + (row + 1) * each);
+    std::erase(wanted, 0);
+    for (const auto* part : {&examples_->train, &examples_->held_out}) {
+        for (const Example& one : *part) {
+            std::vector<std::int64_t> features = one.features;
+            for (const auto& word : one.words) {
+                features.insert(features.end(), word.begin(), word.end());
             }
+            if (features == wanted) return one.text;
         }
     }
-    return {pluralize(std::ssize(features), "feature")};
+    return std::nullopt;
+}
+
+// A model with layers reads words, of which each is a token.
+std::vector<std::string> ClassifyTask::texts(const Batch& batch, std::int64_t row) const {
+    const std::optional<std::size_t> text = text_of(batch, row);
+    if (model_->config().layers == 0) {
+        if (text) return {examples_->texts[*text]};
+        const auto length = batch.inputs.size(1);
+        const std::vector<std::int64_t> all = batch.inputs.to_vector<std::int64_t>();
+        const auto begin = all.begin() + row * length;
+        return {pluralize(std::find(begin, begin + length, 0) - begin, "feature")};
+    }
+    std::vector<std::string> words;
+    if (text) {
+        for (const std::string_view word :
+             feature_words(examples_->texts[*text], model_->config())) {
+            words.emplace_back(word);
+        }
+    }
+    for (std::int64_t i = std::ssize(words); i < batch.inputs.size(1); ++i) {
+        words.push_back(text ? "" : fmt::format("word {}", i + 1));
+    }
+    return words;
 }
 
 std::string ClassifyTask::name_of(std::int64_t id) const {
@@ -250,6 +202,7 @@ std::string ClassifyTask::name_of(std::int64_t id) const {
 
 std::string ClassifyTask::data_text() const {
     const Examples& e = examples();
+    if (has_several_labels()) return text_of_sets();
     const std::string single =
         e.single == 0
             ? ""
@@ -259,6 +212,28 @@ std::string ClassifyTask::data_text() const {
                        utf8::printable(e.config.text), pluralize(std::ssize(e.texts), "text"),
                        pluralize(std::ssize(labels_), "label"), e.train.size(), e.held_out.size(),
                        single);
+}
+
+std::string ClassifyTask::text_of_sets() const {
+    const Examples& e = examples();
+    std::size_t labels = 0;
+    for (const auto* part : {&e.train, &e.held_out}) {
+        for (const Example& one : *part) labels += one.labels.size();
+    }
+    const std::string first =
+        e.first_several == 0 ? ""
+                             : fmt::format(", the first text with two in line {}", e.first_several);
+    const std::string single =
+        e.single == 0 ? ""
+                      : fmt::format("; of {} no text is held out", pluralize(e.single, "label"));
+    return fmt::format(
+        "{}: {}, {}, {:.2f} per text{}, so each label has a separate probability (sigmoid, "
+        "binary "
+        "cross-entropy); training on {}, validating on {}, by the rarest label of each text{}",
+        utf8::printable(e.config.text), pluralize(std::ssize(e.texts), "text"),
+        pluralize(std::ssize(labels_), "label"),
+        static_cast<double>(labels) / static_cast<double>(e.texts.size()), first, e.train.size(),
+        e.held_out.size(), single);
 }
 
 std::string ClassifyTask::amounts() const {
@@ -273,14 +248,24 @@ std::string ClassifyTask::shape_text() const {
                        : fmt::format(" and n-grams of {} to {} characters", c.shortest, c.longest);
     const std::string words =
         c.word_ngrams == 1 ? "words" : fmt::format("n-grams of 1 to {} words", c.word_ngrams);
-    return fmt::format("{}{}, {} buckets, dim {}", words, characters, c.buckets, c.dim);
+    const std::string layers =
+        c.layers == 0
+            ? ""
+            : fmt::format(", {} of {}", pluralize(c.layers, "layer"), pluralize(c.heads, "head"));
+    return fmt::format("{}{}, {} buckets, dim {}{}", words, characters, c.buckets, c.dim, layers);
 }
 
 std::vector<ExpectedLoss> ClassifyTask::expected_losses() const {
-    std::vector<std::int64_t> train(labels_.size(), 0), held_out(labels_.size(), 0);
-    for (const Example& one : examples().train) ++train[static_cast<std::size_t>(one.label)];
-    for (const Example& one : examples().held_out) ++held_out[static_cast<std::size_t>(one.label)];
-    return losses_without_looking(train, held_out, "text");
+    std::vector<std::vector<std::int64_t>> train, held_out;
+    for (const Example& one : examples().train) train.push_back(one.labels);
+    for (const Example& one : examples().held_out) held_out.push_back(one.labels);
+    if (has_several_labels()) return losses_without_looking(labels_.size(), train, held_out);
+    const auto counts = [this](const std::vector<std::vector<std::int64_t>>& texts) {
+        std::vector<std::int64_t> all(labels_.size(), 0);
+        for (const auto& ids : texts) ++all[static_cast<std::size_t>(ids[0])];
+        return all;
+    };
+    return losses_without_looking(counts(train), counts(held_out), "text");
 }
 
 std::string ClassifyTask::sample(std::int64_t, Generator&) const {
@@ -291,9 +276,16 @@ std::string ClassifyTask::sample(std::int64_t, Generator&) const {
     for (std::size_t i = 0; i < count; ++i) {
         const Example& one = held_out[i * held_out.size() / count];
         const std::string& text = examples().texts[one.text];
-        const LabelProbability found = classify({text}, 1)[0][0];
-        lines += fmt::format("{} ({:.2f}), labelled {}: {}\n", utf8::printable(found.label),
-                             found.probability, utf8::printable(name_of(one.label)),
+        const std::int64_t most = has_several_labels() ? std::ssize(labels_) : 1;
+        const double threshold = has_several_labels() ? 0.5 : 0;
+        std::vector<std::string> found, right;
+        const auto predicted = classify({text}, most, threshold);
+        for (const LabelProbability& label : predicted[0]) {
+            found.push_back(
+                fmt::format("{} ({:.2f})", utf8::printable(label.label), label.probability));
+        }
+        for (const std::int64_t id : one.labels) right.push_back(utf8::printable(name_of(id)));
+        lines += fmt::format("{}, labelled {}: {}\n", listed(found), listed(right),
                              utf8::quoted(text, 60));
     }
     return lines;

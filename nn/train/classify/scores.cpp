@@ -108,7 +108,8 @@ std::string to_text(const ClassificationScores& scores, const std::string& of) {
     return fmt::format("accuracy {:.4f}, macro F1 {:.4f}, loss {:.4f} over {} of {}\n",
                        scores.accuracy(), scores.macro_f1(), scores.loss,
                        pluralize(scores.count(), scores.what), utf8::printable(of)) +
-           baseline_text(scores) + (scores.labels.size() > kMost ? "" : confusion_text(scores));
+           (scores.calibration ? to_text(*scores.calibration) + "\n" : "") + baseline_text(scores) +
+           (scores.labels.size() > kMost ? "" : confusion_text(scores));
 }
 
 std::string to_json(const ClassificationScores& scores) {
@@ -118,6 +119,11 @@ std::string to_json(const ClassificationScores& scores) {
         json.member("accuracy", scores.accuracy());
         json.member("macro_f1", scores.macro_f1());
         json.member("loss", scores.loss);
+        if (scores.calibration) {
+            json.member("temperature", scores.calibration->temperature());
+            json.member("calibration_error", scores.calibration->error());
+            json.member("calibration_error_without", scores.calibration->error_without());
+        }
         if (!scores.baseline.empty()) {
             const ClassificationScores always = scores.of_baseline();
             json.member("baseline", scores.baseline);

@@ -5,9 +5,11 @@
 
 #include <tapestry/nn/metrics/classification.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/classify/calibration.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,8 @@ struct ClassificationScores : ClassCounts {
     double loss = 0;                  ///< mean cross-entropy in nats
     /// The label that was most frequent in training, to compare with; empty: there is none.
     std::string baseline = {};
+    /// Of the probabilities of a model with a temperature.
+    std::optional<Calibration> calibration = {};
 
     /// No predictions yet.
     explicit ClassificationScores(std::vector<std::string> names = {});
