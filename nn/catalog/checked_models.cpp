@@ -57,7 +57,7 @@ CheckedModule llama(const char* kind) {
 }
 
 // Models that read sequences are in models().
-Makers models_of_rows() {
+Makers bags() {
     return {
         {"bag_classifier",
          [] {
@@ -90,6 +90,11 @@ Makers models_of_rows() {
                  std::make_shared<BagClassifier>(config, g), {},
                  [=](const BagClassifier& m, const Tensors&) { return m.loss(words, labels); });
          }},
+    };
+}
+
+Makers models_of_rows() {
+    return {
         {"span_reader",
          [] {
              Generator& g = fresh_generator();
@@ -177,7 +182,9 @@ Makers models() {
 
 Makers checked_models() {
     Makers all = models();
-    for (auto& one : models_of_rows()) all.push_back(std::move(one));
+    for (Makers more : {bags(), models_of_rows()}) {
+        for (auto& one : more) all.push_back(std::move(one));
+    }
     return all;
 }
 

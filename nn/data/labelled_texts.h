@@ -32,7 +32,7 @@ struct LabelledTexts {
 
 /// How many labels a model gives a text.
 enum class LabelsPerText {
-    as_in_file,  ///< the file says: any number if one of its texts has several
+    as_in_file,  ///< decided by the file: any number if one of its texts has several
     one,         ///< exactly one; a text with another number is an error
     any          ///< any number, even if each text of the file has one
 };

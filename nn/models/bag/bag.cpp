@@ -243,7 +243,7 @@ Tensor mean_of_rows(const Tensor& vectors, const Tensor& ids) {
 
 }  // namespace
 
-// [B, W, F] -> [B, D]. A text without words is read as one whose vector is 0; its mean is 0, too.
+// [B, W, F] -> [B, D]. A text without words is read as one whose vector is 0; its mean is 0.
 Tensor BagClassifier::encoded(const Tensor& features) const {
     const std::int64_t rows = features.size(0), words = features.size(1);
     const Tensor flat = reshape(features, {rows * words, features.size(2)});

@@ -43,7 +43,7 @@ std::vector<std::string_view> feature_words(std::string_view text, const BagConf
 /// the words' rows, in their order, before these are averaged:
 ///     x_bw = mean_f table[features_bwf],  h_b = mean_w encoder(x_b)_w
 ///
-/// With config.several_labels each label has a probability of its own, sigmoid(logit / T), and W a
+/// With config.several_labels each label has a separate probability, sigmoid(logit / T), and W a
 /// bias, because a text may have no label; otherwise the labels share softmax(logits / T). T is the
 /// temperature, which no step trains (nn/train/classify/calibration.h).
 class BagClassifier : public Module {

@@ -21,7 +21,7 @@ struct BagConfig {
     std::int64_t longest = 0;                ///< characters of the longest n-gram; 0: none
     std::int64_t layers = 0;                 ///< of an encoder of the words' vectors; 0: none
     std::int64_t heads = 4;                  ///< of its attention; divides dim
-    bool several_labels = false;             ///< whether each label has a probability of its own
+    bool several_labels = false;             ///< whether each label has a separate probability
     double dropout = 0;                      ///< of the average, in training
     ComputeType compute = ComputeType::f32;  ///< type of the average and its product
     /// Type of the parameters, and so of gradients and moments.

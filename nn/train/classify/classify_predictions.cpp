@@ -1,4 +1,4 @@
-// What a classifier says about texts: probabilities, with a temperature that is fitted on held-out
+// Predictions of a text classifier: probabilities, with a temperature that is fitted on held-out
 // texts, and how well it predicts.
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/train/classify/classify_task.h>

@@ -173,7 +173,7 @@ std::optional<std::size_t> ClassifyTask::text_of(const Batch& batch, std::int64_
     return std::nullopt;
 }
 
-// A model with layers reads words, of which each is a token.
+// A model with layers reads words: each is a token.
 std::vector<std::string> ClassifyTask::texts(const Batch& batch, std::int64_t row) const {
     const std::optional<std::size_t> text = text_of(batch, row);
     if (model_->config().layers == 0) {
