@@ -23,6 +23,8 @@ namespace {
 struct ClassifySettings {
     std::string model, text = "-", images;
     std::int64_t top_k = 1;
+    double threshold = 0.5;
+    bool has_top_k = false, has_threshold = false;  // given
     int threads = num_threads();
 };
 
@@ -38,6 +40,8 @@ std::string line_of(const std::vector<LabelProbability>& labels) {
 
 int classify_images(const ClassifySettings& s) {
     require(!s.images.empty(), "classify: {} is an image classifier; it needs --images", s.model);
+    require(!s.has_threshold, "classify: --threshold is for a text classifier; {} sees images",
+            s.model);
     const std::unique_ptr<ImageTask> task = load_image_task(s.model);
     const ImageSet images = task->read(s.images);
     const auto found = task->classify(images, s.top_k);
@@ -47,12 +51,16 @@ int classify_images(const ClassifySettings& s) {
     return kSuccess;
 }
 
-int run_classify(const ClassifySettings& s) {
+int run_classify(ClassifySettings s) {
     set_num_threads(s.threads);
     if (model_kind(s.model) == ModelKind::image_classifier) return classify_images(s);
     require(s.images.empty(), "classify: --images is for an image classifier; {} is another model",
             s.model);
     const std::unique_ptr<ClassifyTask> task = load_classify_task(s.model);
+    // Of several labels all that are likelier than not, unless their number is given.
+    const bool all = task->has_several_labels() && !s.has_top_k;
+    if (all) s.top_k = std::ssize(task->labels());
+    const double threshold = all || s.has_threshold ? s.threshold : 0;
     const std::string name = s.text == "-" ? "stdin" : s.text;
     std::ifstream file;
     if (s.text != "-") {
@@ -65,7 +73,7 @@ int run_classify(const ClassifySettings& s) {
     for (std::string text; !interrupted() && std::getline(from, text);) {
         if (++number == 1 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // its mark
         try {
-            print("{}\n", line_of(task->classify({text}, s.top_k)[0]));
+            print("{}\n", line_of(task->classify({text}, s.top_k, threshold)[0]));
         } catch (const ValueError& error) {
             fail<IoError>("{}:{}: {}", name, number, error.what());
         }
@@ -88,9 +96,18 @@ void add_classify(Options& app) {
            "For an image classifier: a PNG, JPEG, PGM or PPM file, a directory of them, a .csv or "
            ".tsv of pixels, or an IDX file")
         .excludes(text);
-    o.count("--top-k", s->top_k, "Labels to print for each, with their probabilities");
+    o.count("--top-k", s->top_k,
+            "Labels to print for each, with their probabilities; for a model of several labels, "
+            "default: those above --threshold");
+    o.number("--threshold", s->threshold, 0, 1,
+             "For texts: least probability of a label that is printed; without --top-k it is only "
+             "the default for a model of several labels");
     o.threads(s->threads);
-    o.run([s] { return run_classify(*s); });
+    o.run([s, &o] {
+        s->has_top_k = o.given("--top-k");
+        s->has_threshold = o.given("--threshold");
+        return run_classify(*s);
+    });
 }
 
 }  // namespace tapestry::cli

@@ -35,6 +35,8 @@ struct EvalSettings {
     EvaluateOptions options{.batches = 200, .batch = 12};
     TranslateOptions translate;
     BleuTokens bleu = BleuTokens::words;
+    double threshold = 0.5;
+    bool has_threshold = false;  ///< given
     int threads = num_threads();
     bool json = false;
 };
@@ -59,8 +61,14 @@ int eval_language_model(const EvalSettings& s) {
 
 int eval_classifier(const EvalSettings& s) {
     const std::unique_ptr<ClassifyTask> task = load_classify_task(s.config.start);
-    return show_scores(s, task->score(read_labelled_texts(s.config.text, task->labels())),
-                       s.config.text);
+    const bool several = task->has_several_labels();
+    require(several || !s.has_threshold,
+            "eval: --threshold is for a model of several labels; {} gives each text exactly one",
+            utf8::printable(s.config.start));
+    const LabelledTexts texts =
+        read_labelled_texts(s.config.text, task->labels(), task->labels_per_text());
+    return several ? show_scores(s, task->score_sets(texts, s.threshold), s.config.text)
+                   : show_scores(s, task->score(texts), s.config.text);
 }
 
 int eval_image_classifier(const EvalSettings& s) {
@@ -120,7 +128,7 @@ const std::vector<Measurement>& measurements() {
          eval_language_model,
          {"--text", "--data", "--tokens", "--batches", "--split", "--test-fraction", "--seed"},
          3},
-        {ModelKind::classifier, "a text classifier", eval_classifier, {"--text"}},
+        {ModelKind::classifier, "a text classifier", eval_classifier, {"--text", "--threshold"}},
         {ModelKind::transformer,
          "an encoder-decoder",
          eval_translator,
@@ -137,7 +145,8 @@ const std::vector<Measurement>& measurements() {
     return all;
 }
 
-int run_eval(const EvalSettings& s, const Options& o) {
+int run_eval(EvalSettings& s, const Options& o) {
+    s.has_threshold = o.given("--threshold");
     set_num_threads(s.threads);
     const ModelKind kind = model_kind(s.config.start);
     const auto& all = measurements();
@@ -208,6 +217,9 @@ void add_eval(Options& app) {
     add_choice(o, "--bleu-tokens", s->bleu,
                "For an encoder-decoder: BLEU's tokens: words (13a), or characters (char), for "
                "languages without spaces");
+    o.number("--threshold", s->threshold, 0, 1,
+             "For a text classifier of several labels: least probability of a label that is "
+             "predicted");
     text.excludes(data);
     pairs.excludes(text).excludes(data);
     images.excludes(text).excludes(pairs).excludes(data);

@@ -1,4 +1,6 @@
-// tapestry export: converts a Tapestry model to files that Hugging Face's transformers loads.
+// tapestry export: converts a Tapestry model to files that Hugging Face's transformers loads, or a
+// text classifier to a smaller one.
+#include <tapestry/autograd/print.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/message.h>
@@ -6,11 +8,13 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/manifest.h>
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace tapestry::cli {
 namespace {
@@ -19,6 +23,7 @@ struct ExportSettings {
     std::string model;
     std::string out;
     bool bf16 = false;
+    bool int8 = false;
     bool overwrite = false;
 };
 
@@ -35,14 +40,33 @@ void check_vacant(const ExportSettings& s) {
         }
         return;
     }
-    const bool is_export = !is_there(out / kMetricsName) && is_own_export(out);
+    const bool is_export = !is_there(out / kMetricsName) &&
+                           (s.int8 ? is_quantized_classifier(out) : is_own_export(out));
     require<IoError>(is_export, "{}: already contains a model; choose another directory",
                      shown(out));
     require<IoError>(s.overwrite, "{}: already contains an export; --overwrite replaces it",
                      shown(out));
 }
 
+int export_classifier(const ExportSettings& s) {
+    require(s.int8, "export: {} is a text classifier, which transformers does not have; use --int8",
+            shown(s.model));
+    require(!s.bf16, "export: --int8 and --bf16 exclude each other");
+    check_vacant(s);
+    const auto size = [](const std::filesystem::path& directory) {
+        return bytes_text(std::filesystem::file_size(directory / kWeightsName));
+    };
+    quantize_classifier(s.model, s.out);
+    print("saved in {}: rows in int8, {} instead of {}\n", utf8::printable(s.out), size(s.out),
+          size(s.model));
+    return kSuccess;
+}
+
 int run_export(const ExportSettings& s) {
+    if (model_kind(s.model) == ModelKind::classifier) return export_classifier(s);
+    require(!s.int8,
+            "export: --int8 is for a text classifier; `tapestry sample --weights int8` rounds a "
+            "language model's weights as it reads them");
     check_vacant(s);
     const LoadedModel loaded = load_model(s.model);
     if (s.bf16) loaded.model->to(DType::bf16);
@@ -61,10 +85,14 @@ int run_export(const ExportSettings& s) {
 
 void add_export(Options& app) {
     auto s = std::make_shared<ExportSettings>();
-    Options& o = app.subcommand("export", "Write a model in Hugging Face's format");
+    Options& o = app.subcommand(
+        "export", "Write a model in Hugging Face's format, or a text classifier with int8 rows");
     add_model_directory(o, s->model);
     o.text("--out", s->out, "Directory for the files").required();
     o.flag("--bf16", s->bf16, "16-bit weights: half the size, rounded to nearest");
+    o.flag("--int8", s->int8,
+           "For a text classifier: rows of 8-bit numbers with a scale each, a third of the size "
+           "for --dim 16; `classify` and `eval` read it");
     o.flag("--overwrite", s->overwrite, "Replace an earlier export");
     o.run([s] { return run_export(*s); });
 }

@@ -91,6 +91,10 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
         say("\nafter training: it writes\n");
         say_sample(session.sample(300) + "\n\n");
     }
+    if (!result.interrupted) {
+        session.module().eval();
+        say(session.task().closing_text());
+    }
     say(to_text(result, s.run.out));
     return result.interrupted ? kInterrupted : kSuccess;
 }
