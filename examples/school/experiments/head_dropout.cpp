@@ -192,7 +192,8 @@ const Design kOne =
 const Design kEqualSteps = Design::compared(
     {.arms = {trained_name(0.3), trained_name(0)},
      .untuned = "the same for both, which leaves the one with head dropout at a higher loss",
-     .control = "a head costs next to nothing"});
+     .control = "a head costs next to nothing",
+     .unit = "a ratio of two models with the same seed"});
 
 std::vector<Claim> claims() {
     const std::string over = "variance over 1 / N_eff, 16 heads, p = 0.5";
