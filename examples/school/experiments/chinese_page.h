@@ -18,7 +18,7 @@ public:
     /// part of a theory, and for an English text that occurs twice.
     explicit Chinese(std::string_view file);
 
-    /// The translation: of the whole text, or with "#" for its numbers, or with "$" for what is in
+    /// The translation: of the whole text, or with "#" for its numbers, or with "$" for a name in
     /// single quotes, or of its parts between ", ". Texts without two lower-case letters in a row
     /// are the same in both languages. Others stay English and are `missing`.
     std::string of(const std::string& english);

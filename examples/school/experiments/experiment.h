@@ -62,7 +62,7 @@ Trial swept(const Setting& setting, const std::string& name, const std::vector<d
             const std::function<Measured(std::uint64_t seed, double rate)>& run,
             const std::string& by = "loss");
 
-/// A learning rate that a tuned trial has tried, and the mean of what it minimises.
+/// A learning rate that a tuned trial has tried, and the mean of the number it minimises.
 struct Tried {
     double rate = 0;
     double loss = 0;

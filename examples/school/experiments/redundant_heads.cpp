@@ -54,7 +54,7 @@ void add_removals(const std::string& when, const Removals& r, Measured& m) {
     m.numbers[when + "overstated"] = overstated;
 }
 
-// Of the layer with the lowest rank, and of what the heads read and write.
+// Of the layer with the lowest rank, and how much the heads read and write alike.
 void add_ranks(const AskedModel& asked, const std::string& when, Measured& m) {
     const std::vector<Rank> ranks = asked.ranks();
     for (const char* what : {"numerical", "effective"}) m.numbers[when + what] = 1e30;

@@ -127,7 +127,7 @@ double accuracy_without(const MaskedLanguageModel& model, const Questions& q,
 /// What one head does at the pronoun, and how the model does without it.
 struct HeadFigures {
     double antecedent = 0, rival = 0;  // mean weights
-    double brought = 0;                // the antecedent's share of what the head brings
+    double brought = 0;                // the antecedent's share of the head's output
     double accuracy_without = 0;
 };
 

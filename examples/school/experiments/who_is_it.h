@@ -1,6 +1,6 @@
-// Internal to the experiment who_is_it: sentences whose pronoun has two nouns to refer to, and a
-// pretrained GPT that is asked about them (who_is_it_asked.cpp); the encoder that learns them is in
-// who_is_it.cpp.
+// Shared by the files of the experiment who_is_it: sentences whose pronoun could refer to two
+// nouns, and a pretrained GPT that is asked about them (who_is_it_asked.cpp); the encoder that
+// learns them is in who_is_it.cpp.
 #pragma once
 
 #include <tapestry/examples/school/experiments/experiment.h>
