@@ -120,6 +120,20 @@ std::unique_ptr<BagClassifier> make_quantized(const ConfigFile& file, const BagC
     }
 }
 
+void fill_parameters(const std::string& path, const std::map<std::string, Tensor>& stored,
+                     const std::vector<StoredParameter>& parameters) {
+    const auto own_name = names_without_wrappers(parameters);
+    std::map<std::string, Tensor> left;
+    for (const auto& [name, tensor] : stored) left.emplace(own_name(name), tensor);
+    for (const StoredParameter& one : parameters) {
+        const auto found = left.find(one.name);
+        require<IoError>(found != left.end(), "{}: tensor \"{}\" is missing", path, one.name);
+        fill_parameter(path, one, found->second);
+        left.erase(found);
+    }
+    check_all_used(path, left);
+}
+
 LoadedClassifier load_classifier_files(const SavedFiles& files) {
     const ConfigFile file(files.path(kConfigName));
     LoadedClassifier loaded{nullptr, labels_in(file)};
@@ -135,10 +149,7 @@ LoadedClassifier load_classifier_files(const SavedFiles& files) {
     for (const auto& [name, tensor] : saved_tensors(*loaded.model)) {
         parameters.push_back({name, tensor});
     }
-    const std::string path = files.path(kWeightsName).string();
-    strip_wrappers(stored, parameters);
-    fill_parameters(path, stored, parameters);
-    check_all_used(path, stored);
+    fill_parameters(files.path(kWeightsName).string(), stored, parameters);
     loaded.model->eval();
     check_model_files(files);
     return loaded;
