@@ -18,6 +18,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace tapestry {
 namespace {
 
@@ -25,6 +29,32 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
 constexpr std::uint64_t kMostBytes =    // a quarter of the address space: rounding up is safe
     std::numeric_limits<std::size_t>::max() / 4 + 1;
 constexpr std::size_t kAlwaysKept = std::size_t{1} << 28;
+
+// Blocks from this size on are mappings of their own where the system has such: the C library would
+// keep them as pieces of its heap, and after some steps have holes that fit none.
+constexpr std::size_t kMapped = std::size_t{1} << 18;
+
+std::byte* map_block(std::size_t bytes) {
+#if defined(__linux__)
+    void* const block =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? nullptr : static_cast<std::byte*>(block);
+#else
+    return static_cast<std::byte*>(
+        ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow));
+#endif
+}
+
+void unmap_block(std::byte* block, std::size_t bytes) noexcept {
+#if defined(__linux__)
+    ::munmap(block, bytes);
+#else
+    static_cast<void>(bytes);
+    ::operator delete (block, std::align_val_t{kAlignment});
+#endif
+}
+
+bool is_mapped(std::size_t bytes) { return detail::kReusesBlocks && bytes >= kMapped; }
 
 // Size classes: eight per power of two, so at most an eighth of a block is wasted.
 struct SizeClass {
@@ -39,6 +69,12 @@ SizeClass size_class(std::size_t bytes) {
     const std::size_t step = std::size_t{1} << octave;
     const std::size_t steps = (lines + step - 1) / step;  // 9 .. 16
     return {8 + octave * 8 + (steps - 9), steps * step * kAlignment};
+}
+
+// The bytes of the class with this index.
+std::size_t class_bytes(std::size_t index) {
+    if (index < 8) return (index + 1) * kAlignment;
+    return ((index - 8) % 8 + 9) * (std::size_t{1} << (index - 8) / 8) * kAlignment;
 }
 
 class Allocator {
@@ -58,7 +94,10 @@ public:
         }
         const SizeClass wanted = size_class(asked);
         std::byte* block = reuse(wanted);
-        if (block == nullptr) block = from_system(wanted.bytes);
+        if (block == nullptr) {
+            if (turn != nullptr) make_room(wanted.bytes);
+            block = from_system(wanted.bytes);
+        }
         count(wanted.bytes);
         if (turn != nullptr) turn->on_allocate(asked, block);
         return block;
@@ -81,7 +120,7 @@ public:
             } catch (const std::bad_alloc&) {  // no room to record the block: free it
             }
         }
-        to_system(block);
+        to_system(block, had.bytes);
     }
 
     void release_cached() noexcept {
@@ -154,6 +193,7 @@ private:
     std::byte* from_system(std::size_t bytes) {
         ++statistics_.system;
         const auto ask = [bytes] {
+            if (is_mapped(bytes)) return map_block(bytes);
             return static_cast<std::byte*>(
                 ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow));
         };
@@ -168,14 +208,29 @@ private:
         return block;
     }
 
-    static void to_system(std::byte* block) noexcept {
+    // Cached blocks of other sizes would add up with those in use: the largest are returned until
+    // there are no more bytes in all than were in use at once.
+    void make_room(std::size_t bytes) noexcept {
+        const std::size_t most = std::max({kAlwaysKept, most_, statistics_.current + bytes});
+        for (std::size_t i = free_.size(); i-- > 0;) {
+            while (!free_[i].empty() && statistics_.current + kept_ + bytes > most) {
+                to_system(free_[i].back(), class_bytes(i));
+                free_[i].pop_back();
+                kept_ -= class_bytes(i);
+                statistics_.cached -= class_bytes(i);
+            }
+        }
+    }
+
+    static void to_system(std::byte* block, std::size_t bytes) noexcept {
+        if (is_mapped(bytes)) return unmap_block(block, bytes);
         ::operator delete (block, std::align_val_t{kAlignment});
     }
 
     void release_locked() noexcept {
-        for (auto& blocks : free_) {
-            for (std::byte* block : blocks) to_system(block);
-            blocks.clear();
+        for (std::size_t i = 0; i < free_.size(); ++i) {
+            for (std::byte* block : free_[i]) to_system(block, class_bytes(i));
+            free_[i].clear();
         }
         statistics_.cached -= std::exchange(kept_, 0);
     }

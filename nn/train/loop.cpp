@@ -30,7 +30,8 @@ TrainLoop::TrainLoop(Optimizer& optimizer, TrainOptions options, TrainCallbacks 
                         .micro_batches = options_.micro_batches,
                         .clip = options_.clip,
                         .communicator = options_.communicator,
-                        .ended = [this](StepPhase phase) { ended(phase); }}),
+                        .ended = [this](StepPhase phase) { ended(phase); },
+                        .plan = options_.plan}),
       steps_(options_.first_step) {}
 
 void TrainLoop::ended(StepPhase phase) {

@@ -24,6 +24,7 @@ struct TrainOptions {
     std::int64_t first_step = 0;  ///< steps of this run taken before
     double first_seconds = 0;     ///< their duration
     Communicator* communicator = nullptr;  ///< TrainStepOptions::communicator
+    bool plan = planning_enabled();        ///< TrainStepOptions::plan
     /// Time limit, evaluations included; 0: none, only `steps`. The loop ends so that the last
     /// evaluation still fits. Needs timed_schedule.
     double seconds = 0;

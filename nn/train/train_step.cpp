@@ -117,10 +117,10 @@ StepTraffic TrainStep::traffic() const { return parallel_ ? parallel_->traffic()
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
     const FloatingPointGuard standard;
     const OneAtATime alone(parameters_);
+    zero_grad();  // before the turn: a plan's memory is not added to that of the last gradients
     std::optional<PlannedMemory::Turn> turn;
     if (memory_) turn.emplace(*memory_);
     StepResult result;
-    zero_grad();
     result.loss = gradients(loss);
     reduce(result.loss);
     result.grad_norm = check(number, result.loss);

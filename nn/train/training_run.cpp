@@ -2,6 +2,7 @@
 
 #include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/module/freeze.h>
@@ -349,7 +350,8 @@ void TrainingRun::Impl::save_at_the_end() {
         writer_.wait();
         if (writer_.written() == result_.last.step) return;
         if (started_ != result_.last.step || problem()) {
-            // No step follows that a copy would be needed for.
+            // No step follows that a copy, or memory of earlier steps, would be needed for.
+            release_cached_memory();
             save(result_.last, CheckpointPurpose::resume, best_at_end_, true);
             writer_.wait();
         }
@@ -372,7 +374,8 @@ void TrainingRun::Impl::finish() {
     result_.resumable = options_.checkpoints.written;
     result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
-    if (const PlannedMemory* memory = session_.planned_memory()) {
+    const PlannedMemory* const memory = session_.planned_memory();
+    if (memory != nullptr && planning_enabled()) {
         result_.plan = plan_text(memory->report());
     }
     if (report_) {

@@ -3,8 +3,10 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/planned_memory.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/tests/core/child.h>
 #include <tapestry/tests/core/support.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -45,6 +47,39 @@ void take_steps(PlannedMemory& memory, Kept& kept, int count) {
 constexpr std::size_t kFirst = 1024, kMost = kFirst + 4096;  // the gradient uses 2048 of these
 
 }  // namespace
+
+// What a process has used at most decides how much stays cached, so a new one is asked.
+TEST_CASE("planned memory child: blocks of two sizes, in a turn and outside" * doctest::skip()) {
+    constexpr std::size_t kOne = std::size_t{16} << 20, kOther = std::size_t{14} << 20;
+    const auto most_of = [] {
+        std::size_t most = 0;
+        for (const std::size_t bytes : {kOne, kOther}) {
+            std::vector<Block> blocks;  // never touched: uses only address space
+            for (int i = 0; i < 40; ++i) {
+                blocks.push_back(block(bytes));
+                const MemoryStatistics now = memory_statistics();
+                most = std::max(most, now.current + now.cached);
+            }
+        }
+        return most / kOne;
+    };
+    test::answer([&] {
+        PlannedMemory memory;
+        std::size_t in_turn = 0;
+        {
+            const PlannedMemory::Turn turn(memory);
+            in_turn = most_of();
+        }
+        return fmt::format("{} {}", in_turn, most_of());
+    });
+}
+
+TEST_CASE("planned memory: before there is a plan, blocks of other sizes make room") {
+    if (kAddressSanitizer) return;
+    const auto told =
+        test::ask_child("planned memory child: blocks of two sizes*", "NO_COLOR", "1");
+    if (told) CHECK_EQ(*told, "40 75");  // of 16 MB; 40 * 14 MB more outside of a turn
+}
 
 TEST_CASE("planned memory: turns that are alike lie in the least that they need") {
     PlannedMemory memory;
