@@ -1,11 +1,13 @@
-// int8 matrices with a scale per row: a quarter of f32's memory, for inference. The error is at
-// most half a scale per weight; for normal weights with deviation s, whose largest in a row is near
-// 3 s, about s / 80. Read next: nn/layers/linear.h, which uses them in a model.
+// int8 matrices with a scale per row: a quarter of f32's memory, for inference, and for weights
+// that training leaves as they are (LoRA). The error is at most half a scale per weight; for normal
+// weights with deviation s, whose largest in a row is near 3 s, about s / 80.
+// Read next: nn/layers/linear.h, which uses them in a model.
 #pragma once
 
 #include <tapestry/core/tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tapestry {
@@ -27,5 +29,13 @@ Int8Rows int8_rows(const Tensor& matrix);
 /// AutogradError if a tape follows x. With up to four rows of x, as when generating token by token,
 /// W is read as int8; for more, a block of its rows at a time is converted to f32.
 Tensor multiply_by_rows(const Tensor& x, const Int8Rows& w, const Tensor& bias = {});
+
+/// The same, which a tape records and keeps w for. Gradient: g W to x, g summed over rows to the
+/// bias; w has none.
+Tensor multiply_by_rows(const Tensor& x, const std::shared_ptr<const Int8Rows>& w,
+                        const Tensor& bias = {});
+
+/// The f32 matrix [rows, cols] that the rows stand for.
+Tensor matrix_of(const Int8Rows& w);
 
 }  // namespace tapestry

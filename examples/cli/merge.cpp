@@ -46,9 +46,12 @@ int run_merge(const MergeSettings& s) {
              s.adapter);
     }
     save_model(out, *sum, tokenizer, loaded.conventions);
-    print("saved in {}: {} of {} added to the weights of {}\n", utf8::printable(s.out),
+    print("saved in {}: {} of {} added to the weights of {}{}\n", utf8::printable(s.out),
           pluralize(static_cast<std::int64_t>(count), "update"), utf8::printable(s.adapter),
-          utf8::printable(s.model));
+          utf8::printable(s.model),
+          is_over_int8(s.adapter) ? "; it was trained over these weights in int8, which the run's "
+                                    "own model has"
+                                  : "");
     return kSuccess;
 }
 

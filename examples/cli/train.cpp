@@ -68,7 +68,7 @@ void add_models(Options& o, TrainSettings& s) {
             [&](auto& model) {
                 add_other_fields(o, model, [](std::string_view field) {
                     return is_model_option(field) && field != "dropout" && field != "compute" &&
-                           field != "weights" && field != "context";
+                           field != "weights" && field != "context" && field != "recompute";
                 });
                 exclude_fields<std::decay_t<decltype(model)>>(o, o.option("--model"));
             },
@@ -76,9 +76,15 @@ void add_models(Options& o, TrainSettings& s) {
     }
     o.option("--model").excludes(kind);
     auto& first = std::get<0>(s.models.front());
-    add_fields(o, first, {"context", "dropout", "compute"});
-    o.text("--weights", s.weights, "Type of weights, gradients and moments: f32 or bf16")
-        .check("{f32,bf16}", [&](auto& type) { return read_weights(type, first.weights); });
+    add_fields(o, first, {"context", "dropout", "recompute", "compute"});
+    o.text(
+         "--weights", s.weights,
+         "Type of weights, gradients and moments: f32 or bf16; int8: of those that --lora freezes")
+        .check("{f32,bf16,int8}", [&](auto& type) {
+            const bool is_int8 = type == name_of_value(WeightType::int8);
+            s.run.config.frozen_weights = is_int8 ? WeightType::int8 : WeightType::f32;
+            return is_int8 ? std::string() : read_weights(type, first.weights);
+        });
 }
 
 // Options whose files say the task.
@@ -148,6 +154,7 @@ void read_models(const Options& o, TrainSettings& s) {
             continues && !is_known ? kind_with_fields(of_models) : kind_for_task(run.config.task);
     }
     run.config.set_model(model_of_kind(s.kind, s.models, of_models));
+    if (o.given("--weights")) run.given.emplace_back("frozen_weights");
     if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
     if (o.given("--model") && o.given("--context")) {  // the model keeps its own
         run.config.sequence = std::get<0>(s.models.front()).context;

@@ -33,6 +33,7 @@ constexpr std::string_view kPeftPrefix = "base_model.model.";
 constexpr const char* kLoraA = ".lora_A.weight";
 constexpr const char* kLoraB = ".lora_B.weight";
 constexpr const char* kBaseHash = "base_xxh3_128";  // in the metadata
+constexpr const char* kBaseType = "base_weights";
 
 // ---- names
 
@@ -299,11 +300,18 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
         adapter_config_json(config, updates.front().second->config(), targets, base.name);
     std::map<std::string, std::string> metadata{{"format", "pt"}};
     if (!base.hash.empty()) metadata[kBaseHash] = base.hash;
+    if (base.is_int8) metadata[kBaseType] = "int8";
     commit.write(in_folder(kAdapterConfigName), text_file(kAdapterConfigName, text).write);
     commit.write(in_folder(kAdapterWeightsName),
                  [tensors, metadata](const fs::path& path, const WriteOptions& options) {
                      return write_safetensors(path, tensors, metadata, options);
                  });
+}
+
+bool is_over_int8(const fs::path& directory) {
+    const auto metadata = read_metadata(directory / kAdapterWeightsName);
+    const auto type = metadata.find(kBaseType);
+    return type != metadata.end() && type->second == "int8";
 }
 
 std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {

@@ -21,6 +21,7 @@ namespace tapestry {
 struct AdapterBase {
     std::string name = {};  ///< a directory, for PEFT
     std::string hash = {};  ///< base_hash() of the model in it; empty: not known
+    bool is_int8 = false;   ///< its matrices were in int8 (keep_frozen_int8) in training
 };
 
 /// XXH3 of the names and bits of a model's parameters, by which an adapter knows its base. The
@@ -33,6 +34,10 @@ std::string base_hash(const LanguageModel& model);
 /// family does not have.
 void write_adapter(Commit& commit, const std::string& folder, const Module& model,
                    const ModelConfig& config, const NamedTensors& weights, const AdapterBase& base);
+
+/// Whether an adapter says that the matrices of its base were in int8 when it was trained. Throws
+/// as read_safetensors does.
+bool is_over_int8(const std::filesystem::path& directory);
 
 /// Adds the updates of a directory to a model, and freezes its own parameters. Numbers of 16 bits
 /// become f32. Returns how many there are.

@@ -22,8 +22,8 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
 
 Tensor Linear::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    if (int8_ != nullptr) return hooked(multiply_by_rows(x, *int8_, bias), x);
-    const Tensor y = linear(x, beside(x, weight), beside(x, bias));
+    const Tensor y = int8_ != nullptr ? multiply_by_rows(x, int8_, bias)
+                                      : linear(x, beside(x, weight), beside(x, bias));
     return hooked(updates_.empty() ? y : y + update_of(x), x);
 }
 
@@ -42,7 +42,7 @@ Tensor Linear::update_of(const Tensor& x) const {
         parts.push_back((*update)(x));
         next = update->first_row() + update->b.size(0);
     }
-    fill_to(weight.size(0));
+    fill_to(out());
     return parts.size() == 1 ? parts.front() : concat(parts, -1);
 }
 
@@ -67,16 +67,22 @@ LowRank& Linear::add_update(const std::string& name, std::int64_t first, std::in
 }
 
 std::string Linear::settings() const {
-    const bool eight = int8_ != nullptr;
-    return fmt::format("{} -> {}{}{}", eight ? int8_->cols : weight.size(1),
-                       eight ? int8_->rows : weight.size(0), bias.defined() ? "" : ", no bias",
-                       eight ? ", int8" : "");
+    return fmt::format("{} -> {}{}{}", in(), out(), bias.defined() ? "" : ", no bias",
+                       int8_ != nullptr ? ", int8" : "");
 }
+
+std::string Linear::weight_name() const {
+    const auto& leaf = weight.leaf();
+    return leaf != nullptr && leaf->place != nullptr ? leaf->place->path() : int8_name_;
+}
+
+std::int64_t Linear::in() const { return int8_ != nullptr ? int8_->cols : weight.size(1); }
+std::int64_t Linear::out() const { return int8_ != nullptr ? int8_->rows : weight.size(0); }
 
 void Linear::keep_int8() {
     if (int8_ != nullptr) return;
-    require(updates_.empty(), "Linear: a layer with low-rank updates cannot be int8; merge them");
     int8_ = std::make_shared<const Int8Rows>(int8_rows(weight));
+    int8_name_ = weight_name();
     weight = Tensor();
 }
 

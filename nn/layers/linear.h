@@ -57,10 +57,17 @@ public:
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
-    /// Replaces the weight with int8 rows (ops/int8_rows.h), irreversibly; forward only. `weight`
-    /// becomes undefined and is no longer a parameter. Throws as int8_rows does, and ValueError for
-    /// a layer with low-rank updates.
+    /// Replaces the weight with int8 rows (ops/int8_rows.h), irreversibly: `weight` becomes
+    /// undefined and is no longer a parameter. Gradients reach the input, the bias and low-rank
+    /// updates. Throws as int8_rows does.
     void keep_int8();
+    /// The int8 rows; null unless it has such.
+    const Int8Rows* int8() const { return int8_.get(); }
+    /// "blocks.3.attention.qkv.weight", in the model that it is a part of; also for int8 rows, as
+    /// when they were made.
+    std::string weight_name() const;
+    std::int64_t in() const;   ///< size of an input
+    std::int64_t out() const;  ///< size of an output
 
     /// Adds a low-rank update to rows [first, first + rows) of the output, as the module `name`.
     /// Its parameters have the weight's dtype, or f32 for a narrow one. Throws ValueError for
@@ -75,6 +82,7 @@ private:
 
     std::vector<std::unique_ptr<LowRank>> updates_;
     std::shared_ptr<const Int8Rows> int8_;  // null: `weight` is used
+    std::string int8_name_;
 };
 
 /// A trained model's weights in fewer bits, for generation: computing one token at a time is
@@ -96,8 +104,8 @@ struct NamesOf<WeightType> {
 };
 
 /// bf16: converts all parameters and buffers, and with them the activations (Module::to). int8:
-/// converts the matrices of linear layers (Linear::keep_int8), which then support forward only;
-/// everything else, and the activations, stay f32. f32: does nothing. Throws as those do.
+/// converts the matrices of linear layers (Linear::keep_int8), which then do not train; everything
+/// else, and the activations, stay f32. f32: does nothing. Throws as those do.
 void quantize_weights(Module& model, WeightType type);
 
 /// Its former name.

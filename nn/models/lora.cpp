@@ -2,17 +2,20 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/layers/feed_forward.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/int8_rows.h>
 #include <tapestry/ops/matmul.h>
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -24,10 +27,8 @@ constexpr std::string_view kHead = "head";
 
 // "blocks.3.attention.qkv", from its weight's name
 std::string path_of(const Linear& layer) {
-    const auto& leaf = layer.weight.leaf();
-    require(leaf != nullptr && leaf->place != nullptr, "LoRA: a layer {} has no weight",
-            layer.name());
-    const std::string path = leaf->place->path();
+    const std::string path = layer.weight_name();
+    require(!path.empty(), "LoRA: a layer {} has no weight", layer.name());
     return path.substr(0, path.rfind('.'));
 }
 
@@ -40,14 +41,14 @@ LoraSite site_of(Linear& layer, std::string target, std::int64_t first, std::int
 }
 
 LoraSite site_of(Linear& layer, std::string target) {
-    return site_of(layer, std::move(target), 0, layer.weight.size(0));
+    return site_of(layer, std::move(target), 0, layer.out());
 }
 
 void add_attention(std::vector<LoraSite>& sites, MultiHeadAttention& attention, bool in_parts) {
     if (attention.qkv && in_parts) {
         const auto& config = attention.config();
         Linear& qkv = *attention.qkv;
-        const std::int64_t width = qkv.weight.size(0) / (config.heads + 2 * config.kv_heads);
+        const std::int64_t width = qkv.out() / (config.heads + 2 * config.kv_heads);
         const std::int64_t queries = config.heads * width, keys = config.kv_heads * width;
         sites.push_back(site_of(qkv, "query", 0, queries));
         sites.push_back(site_of(qkv, "key", queries, keys));
@@ -127,7 +128,7 @@ std::vector<std::pair<std::string, const LowRank*>> lora_updates(const Module& m
 }
 
 std::string update_path(const LoraSite& site) {
-    const bool whole = site.rows == site.layer->weight.size(0);
+    const bool whole = site.rows == site.layer->out();
     return fmt::format("{}.lora{}", site.path, whole ? "" : "_" + site.target);
 }
 
@@ -165,10 +166,46 @@ void add_lora(LanguageModel& model, const LoraConfig& config, Generator& generat
     const std::set<std::string> targets = chosen(model, sites, config.targets);
     std::erase_if(sites, [&](const LoraSite& site) { return !targets.contains(site.target); });
     for (const LoraSite& site : sites) {  // before the model changes
-        check_low_rank(config.update, site.layer->weight.size(1), site.rows);
+        check_low_rank(config.update, site.layer->in(), site.rows);
     }
     model.freeze();
     for (LoraSite& site : sites) add_update(site, config.update, generator);
+}
+
+namespace {
+
+void each_int8(const Module& model, const std::function<void(const Linear&)>& f) {
+    const_cast<Module&>(model).apply([&](Module& module) {
+        const auto* const layer = dynamic_cast<Linear*>(&module);
+        if (layer != nullptr && layer->int8() != nullptr) f(*layer);
+    });
+}
+
+constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
+
+}  // namespace
+
+std::int64_t weight_count(const Module& model) {
+    std::int64_t count = model.parameter_count();
+    each_int8(model, [&](const Linear& layer) { count += layer.in() * layer.out(); });
+    return count;
+}
+
+void keep_frozen_int8(LanguageModel& model) {
+    require(!lora_updates(model).empty(),
+            "LoRA: int8 weights cannot be trained, so only those "
+            "that updates leave as they are can be int8");
+    std::size_t unused = 0;  // bytes of f32 weights
+    model.apply([&](Module& module) {
+        auto* const layer = dynamic_cast<Linear*>(&module);
+        if (layer == nullptr || layer->name() == kHead || layer->int8() != nullptr) return;
+        unused += layer->weight.bytes();
+        layer->keep_int8();
+        if (unused < kReleasedAtOnce) return;
+        release_cached_memory();
+        unused = 0;
+    });
+    release_cached_memory();
 }
 
 std::string lora_text(const Module& model) {
@@ -177,7 +214,7 @@ std::string lora_text(const Module& model) {
     std::int64_t trained = 0;
     for (const auto& [path, update] : updates) trained += update->a.numel() + update->b.numel();
     const LowRankConfig& config = updates.front().second->config();
-    const std::int64_t all = model.parameter_count();
+    const std::int64_t all = weight_count(model);
     return fmt::format(
         "LoRA: rank {}, scale {:.4g}, {}: {} of {} parameters trained "
         "({:.2f}%)",
@@ -185,10 +222,14 @@ std::string lora_text(const Module& model) {
         100 * static_cast<double>(trained) / static_cast<double>(all));
 }
 
-NamedTensors merged_weights(const Module& model, const NamedTensors& weights) {
+NamedTensors merged_weights(const Module& model, const NamedTensors& given) {
     const auto updates = lora_updates(model);
-    if (updates.empty()) return weights;
+    if (updates.empty()) return given;
     const NoGradGuard unrecorded;
+    NamedTensors weights = given;
+    each_int8(model, [&](const Linear& layer) {
+        weights.emplace_back(layer.weight_name(), matrix_of(*layer.int8()));
+    });
     std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
     std::set<std::string> merged;
     for (const auto& [path, update] : updates) {

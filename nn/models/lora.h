@@ -55,6 +55,14 @@ std::vector<LoraSite> lora_sites(LanguageModel& model);
 void add_lora(LanguageModel& model, const LoraConfig& config,
               Generator& generator = default_generator());
 
+/// Keeps the frozen weights of a model with updates as int8 rows (ops/int8_rows.h): those of all
+/// linear layers but the head, which the loss in slices reads, and which may be the embedding. They
+/// are no parameters then. Throws ValueError for a model without updates.
+void keep_frozen_int8(LanguageModel& model);
+
+/// Numbers in a model's parameters and int8 rows.
+std::int64_t weight_count(const Module& model);
+
 /// The updates of a model with their names, in the order of its modules.
 std::vector<std::pair<std::string, const LowRank*>> lora_updates(const Module& model);
 
@@ -62,9 +70,10 @@ std::vector<std::pair<std::string, const LowRank*>> lora_updates(const Module& m
 /// for a model without updates.
 std::string lora_text(const Module& model);
 
-/// `weights`, those of state_dict() or a copy, with W + scale B A in place of W, A and B. Those of
-/// a model without updates are returned as they are.
-NamedTensors merged_weights(const Module& model, const NamedTensors& weights);
+/// `given`, those of state_dict() or a copy, with W + scale B A in place of W, A and B; for W in
+/// int8 this is the matrix that it stands for. Those of a model without updates are returned as
+/// they are.
+NamedTensors merged_weights(const Module& model, const NamedTensors& given);
 
 /// A model without updates that computes the same, up to rounding.
 std::unique_ptr<LanguageModel> merged(const LanguageModel& model);

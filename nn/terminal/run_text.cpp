@@ -46,7 +46,7 @@ std::string description_of(const Session& session) {
     const Recipe recipe = session.config().recipe;
     const std::string text = fmt::format(
         "{}\n{}: {}: {} parameters; {}{}\n", task.data_text(), row_of(task.model_config()).title,
-        task.shape_text(), task.model().parameter_count(), pluralize(num_threads(), "thread"),
+        task.shape_text(), weight_count(task.model()), pluralize(num_threads(), "thread"),
         recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
     const std::string about = text + export_note(session);
     const std::size_t frozen = frozen_parameters(task.model()).size();

@@ -50,6 +50,7 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
 void check_lora_given(const RunRequest& r) {
     require(r.config.lora == 0 || !r.config.start.empty(),
             "train: --lora adapts a trained model; name its directory with --model");
+    check_frozen_weights(r.config);
     if (r.config.lora > 0) return;
     for (const std::string& name : r.given) {
         require(!name.starts_with("lora_"), "train: {} is a setting of LoRA, which --lora turns on",

@@ -247,7 +247,9 @@ double CheckpointWriter::write(const Job& job) {
     const NamedTensors own = snapshot_.weights();
     const NamedTensors weights = merged_weights(session_.module(), own);
     write_adapter(commit, kAdapterFolder, session_.module(), session_.task().model_config(), own,
-                  {.name = session_.config().start, .hash = session_.config().start_hash});
+                  {.name = session_.config().start,
+                   .hash = session_.config().start_hash,
+                   .is_int8 = session_.config().frozen_weights == WeightType::int8});
     write_weights(commit, "", session_.config().model_config(), weights);
     if (job.contents.best) write_best(commit, weights);
     if (job.contents.state) write_state(commit, job);

@@ -37,7 +37,8 @@ void check_names(const std::vector<std::string>& overrides) {
 
 // Which parameters there are: the state of a run fits no others.
 bool decides_parameters(std::string_view field) {
-    return field == "lora" || field == "lora_targets" || field == "target" || field == "pieces";
+    return field == "lora" || field == "lora_targets" || field == "frozen_weights" ||
+           field == "target" || field == "pieces";
 }
 
 // Collects the differences that are allowed.

@@ -31,6 +31,12 @@ void check_rounds_bf16(const std::string& optimizer) {
             optimizer, fmt::join(able, " or "));
 }
 
+std::size_t parameter_bytes(const Module& module) {
+    std::size_t bytes = 0;
+    for (const auto& [name, parameter] : module.named_parameters()) bytes += parameter.bytes();
+    return bytes;
+}
+
 TrainingConfig checked(TrainingConfig config) {
     check_names(config);
     optimizer_row(config.optimizer);  // is there one?
@@ -60,6 +66,7 @@ Session::Session(TrainingConfig config, TaskStart start)
 
 // The updates' first numbers are drawn as the weights are, and so is their dropout.
 void Session::adapt() {
+    check_frozen_weights(config_);
     if (config_.lora == 0) return;
     require(config_.task == "text", "train: --lora adapts language models; the task is {}",
             config_.task);
@@ -72,6 +79,7 @@ void Session::adapt() {
                          .rank_stabilized = config_.lora_rank_stabilized},
               .targets = config_.lora_targets},
              weights_);
+    if (config_.frozen_weights == WeightType::int8) keep_frozen_int8(model());
 }
 
 const TextTask& Session::text_task() const {
@@ -95,6 +103,7 @@ void Session::start_loop(std::int64_t first_step) {
     options.evaluation_steps = static_cast<double>(task_->validation_batches()) /
                                (3 * static_cast<double>(config_.accumulate));
     if (shared_ != nullptr) options.communicator = &shared_->communicator_;
+    options.plan = options.plan || parameter_bytes(module()) >= kPlannedBytes;
     loop_.emplace(
         *optimizer_, options,
         TrainCallbacks{

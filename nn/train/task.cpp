@@ -111,6 +111,17 @@ void copy_parameters(const Module& from, Module& to) {
     }
 }
 
+void check_frozen_weights(const TrainingConfig& config) {
+    if (config.frozen_weights == WeightType::f32) return;
+    require(config.frozen_weights == WeightType::int8,
+            "train: bf16 weights, frozen or not, are the model's (--weights bf16)");
+    require(config.lora > 0,
+            "train: --weights int8 is for the weights that --lora freezes: a step changes a weight "
+            "by less than the distance between two int8 numbers, so rounding would undo it");
+    require(common_settings(config.model_config()).compute == ComputeType::f32,
+            "train: --weights int8 computes in f32; leave out --compute bf16");
+}
+
 void check_memory(const TrainingConfig& config) {
     if (config.lora > 0) {  // its gradients and moments are small
         return check_memory(config.step_config(), config.micro_batch_size(), 0, 0);

@@ -166,6 +166,10 @@ std::string tasks_text();
 /// Gives a model the parameters of another of the same configuration.
 void copy_parameters(const Module& from, Module& to);
 
+/// Throws ValueError for frozen_weights of a type that they cannot have, without LoRA, or beside
+/// activations in bf16.
+void check_frozen_weights(const TrainingConfig& config);
+
 /// Throws ValueError for a configuration whose steps need more memory than there is
 /// (nn/models/model_registry.h). A row's `begin` calls it before it makes the model.
 void check_memory(const TrainingConfig& config);

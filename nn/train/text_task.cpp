@@ -83,6 +83,21 @@ void check_sequences(const Tensor& ids, const CommonSettings& config) {
 
 constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
 
+// Rounds the tensors to bf16, one after the other: memory never holds all of them in both types.
+void narrow(NamedTensors& tensors) {
+    const NoGradGuard unrecorded;
+    std::size_t unused = 0;
+    for (auto& [name, tensor] : tensors) {
+        if (!is_floating(tensor.dtype())) continue;
+        unused += tensor.bytes();
+        tensor = to(tensor, DType::bf16);
+        if (unused < kReleasedAtOnce) continue;
+        release_cached_memory();
+        unused = 0;
+    }
+    release_cached_memory();
+}
+
 template <class T>
 std::shared_ptr<T> borrowed(T* object) {
     return {std::shared_ptr<void>(), object};
@@ -100,13 +115,21 @@ void check_ids_of_batch(const Batch& batch, const ModelConfig& config) {
 // ---- made ---------------------------------------------------------------------------------------
 
 LoadedModel TextTask::given_start(TrainingConfig& config, TaskStart& start) {
-    if (start.tokenizer) return {nullptr, std::move(start.tokenizer)};
-    if (!start.directory.empty()) {
-        return {nullptr, load_tokenizer(start.directory), load_text_conventions(start.directory)};
+    // int8 weights are in no checkpoint: they are made from the base's again.
+    const bool needs_base = config.frozen_weights == WeightType::int8;
+    const bool is_known = start.tokenizer != nullptr || !start.directory.empty();
+    LoadedModel loaded;
+    if (!is_known || needs_base) {
+        loaded = load_start(config.start);
+        if (loaded.model && config.lora > 0) check_base(config, *loaded.model);
     }
-    LoadedModel loaded = load_start(config.start);
-    if (loaded.model && config.lora > 0) check_base(config, *loaded.model);
-    if (start.is_continued) loaded.model.reset();
+    if (start.is_continued && !needs_base) loaded.model.reset();
+    if (start.tokenizer) {
+        loaded.tokenizer = std::move(start.tokenizer);
+    } else if (!start.directory.empty()) {
+        loaded.tokenizer = load_tokenizer(start.directory);
+        loaded.conventions = load_text_conventions(start.directory);
+    }
     return loaded;
 }
 
@@ -117,23 +140,26 @@ void TextTask::complete(TrainingConfig& config, const LanguageModel* start, std:
         });
     }
     const CommonSettings wanted = common_settings(config.model_config());
+    bool recomputes = false;
+    config.visit_model([&](const auto& model) {
+        if constexpr (requires { model.recompute; }) recomputes = model.recompute;
+    });
     config.set_model(start->model_config());
-    config.visit_model([&](auto& model) { keep_run_settings(model, wanted, config); });
+    config.visit_model([&](auto& model) {
+        keep_run_settings(model, wanted, config);
+        if constexpr (requires { model.recompute; }) model.recompute = recomputes;
+    });
 }
 
 std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,
                                                     std::unique_ptr<LanguageModel> start,
                                                     Generator& generator) {
     if (start == nullptr) return make_model(config, generator);
-    if (common_settings(config).weights == ComputeType::bf16) {  // half the memory meanwhile
-        release_cached_memory();                                 // of reading its files
-        start->to(DType::bf16);
-        release_cached_memory();
-    }
-    const SkipDrawing skip;
-    std::unique_ptr<LanguageModel> model = make_model(config, generator);
     NamedTensors values = saved_tensors(*start);
     start.reset();
+    if (common_settings(config).weights == ComputeType::bf16) narrow(values);
+    const SkipDrawing skip;
+    std::unique_ptr<LanguageModel> model = make_model(config, generator);
     const NamedTensors places = saved_tensors(*model);
     std::size_t unused = 0;  // bytes of values that have been copied
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -152,7 +178,7 @@ std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, G
     LoadedModel from = given_start(config, start);
     Corpus corpus = read_corpus(config, std::move(from.tokenizer), start.cache);
     TextData data = split_corpus(corpus, config);
-    if (from.model || !start.is_continued) {
+    if (!start.is_continued) {
         complete(config, from.model.get(), corpus.tokenizer->vocab_size());
     }
     const std::int64_t most = common_settings(config.model_config()).context;

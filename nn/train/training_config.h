@@ -82,7 +82,10 @@ struct TrainingConfig {
     double lora_dropout = 0;                     ///< on their inputs
     std::vector<std::string> lora_targets = {};  ///< matrices that have one; empty: LoraConfig's
     bool lora_rank_stabilized = false;  ///< a factor of alpha / sqrt(rank) instead of alpha / rank
-    std::int64_t batch = 12;            ///< sequences per batch
+    /// Of the weights that LoRA freezes; int8: those of keep_frozen_int8(). bf16 ones are of the
+    /// model's configuration.
+    WeightType frozen_weights = WeightType::f32;
+    std::int64_t batch = 12;                ///< sequences per batch
     BatchOrder order = BatchOrder::random;  ///< how sequences are drawn
     std::int64_t accumulate = 1;            ///< batches whose gradients are averaged per step
     std::int64_t micro_batches = 1;         ///< equal parts of a batch, with a gradient each
@@ -218,6 +221,9 @@ private:
               "q_proj, c_attn, ...; default: query and value, or a GPT's qkv");
         field("lora_rank_stabilized", &C::lora_rank_stabilized,
               "Scale LoRA's updates by alpha / sqrt(rank) instead of alpha / rank");
+        field("frozen_weights", &C::frozen_weights,
+              "Type of the weights that LoRA freezes; as --weights int8",
+              {.optional = true, .in_command = false});
     }
     static constexpr double kSmallestAlpha = 1e-6;
 

@@ -95,6 +95,30 @@ TEST_CASE("cli chat: an adapter answers as the merged model does") {
     check_done(place.run(Arguments{"chat", "--model", "r", "--weights", "int8"}));  // nothing said
 }
 
+TEST_CASE("cli chat: activations computed again and weights in int8, as the options say") {
+    const ChatPlace place;
+    const auto trained = [&](const char* out, const Arguments& more) {
+        check_done(place.run(place.training(Arguments{"--out", out} + more)));
+        return slurp(place / out / "model.safetensors");
+    };
+    CHECK((trained("p", {}) == trained("r", {"--recompute", "yes"})));
+    const Arguments frozen{"--lora", "4", "--weights", "int8"};
+    CHECK((trained("i", frozen) != trained("j", {"--lora", "4"})));
+    const Outcome run = place.run(place.training(Arguments{"--out", "h"} + frozen));
+    CHECK(run.out.find("context 32: 18808 parameters;") != std::string::npos);
+    check_done(place.run({"sample", "--model", "i", "--prompt", "a", "--tokens", "2"}));
+    const Outcome sum =
+        place.run({"merge", "--model", "m", "--adapter", "i/adapter", "--out", "g"});
+    check_done(sum);
+    CHECK(sum.out.find("; it was trained over these weights in int8") != std::string::npos);
+    check_refused(place.run(place.training({"--out", "x", "--weights", "int8"})),
+                  "train: --weights int8 is for the weights that --lora freezes");
+    check_refused(
+        place.run(place.training(Arguments{"--out", "j", "--resume", "--steps", "900"} + frozen)),
+        "frozen_weights was f32 and is now int8");
+    CHECK_FALSE(fs::exists(place / "x/model.safetensors"));
+}
+
 TEST_CASE("cli chat: bad input is one line") {
     const ChatPlace place;
     const auto refused = [&](const Arguments& more, const std::string& words) {

@@ -11,6 +11,7 @@
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/train/replay.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/int8_rows.h>
 #include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -341,6 +342,102 @@ TEST_CASE("LoRA: over a bf16 base the updates are f32, and a resumed run gives t
     const auto a = logits_of(*load_model(whole.out).model);
     const auto b = logits_of(*load_model(wide.out).model);
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 0.05);
+}
+
+TEST_CASE("LoRA: over an int8 base, gradients and results are those of what it stands for") {
+    const LoraPlace place;
+    Generator generator(4);
+    LoadedModel narrow = load_model(place.base), wide = load_model(place.base);
+    add_lora(*narrow.model, {.update = {.rank = 2}, .targets = {"query", "down"}}, generator);
+    for (const auto& [path, update] : lora_updates(*narrow.model)) {
+        Tensor(update->b).copy_(randn(update->b.shape(), generator) * 0.1);
+    }
+    const std::string before = lora_text(*narrow.model);
+    keep_frozen_int8(*narrow.model);
+    CHECK(lora_text(*narrow.model) == before);  // int8 weights count
+    CHECK(narrow.model->summary().find("16 -> 32, no bias, int8") != std::string::npos);  // qkv
+    for (const auto& [name, parameter] : narrow.model->named_parameters()) {
+        const bool is_matrix = parameter.rank() == 2 && name.find("lora") == std::string::npos;
+        CHECK((!is_matrix || name == "token_embedding.weight" || name == "head.weight"));
+    }
+    // The same matrices in f32, with the same updates.
+    NamedTensors unmerged;
+    narrow.model->apply([&](Module& module) {
+        const auto* const layer = dynamic_cast<Linear*>(&module);
+        if (layer == nullptr || layer->int8() == nullptr) return;
+        unmerged.emplace_back(layer->weight_name(), matrix_of(*layer->int8()));
+    });
+    CHECK(unmerged.size() == 2 * 5);  // qkv, output, up, gate, down
+    add_lora(*wide.model, {.update = {.rank = 2}, .targets = {"query", "down"}}, generator);
+    NamedTensors theirs = saved_tensors(*narrow.model);
+    theirs.insert(theirs.end(), unmerged.begin(), unmerged.end());
+    wide.model->load_state_dict(theirs);
+    const Tensor ids = tensor(Ids{1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
+    const auto gradients = [&](LanguageModel& model) {
+        Tape tape;
+        tape.backward(model.loss(ids, ids));
+        std::vector<double> all;
+        for (const auto& [path, update] : lora_updates(model)) {
+            for (const Tensor& one : {update->a, update->b}) {
+                for (const float x : one.grad().to_vector<float>()) all.push_back(x);
+            }
+        }
+        return all;
+    };
+    const auto here = gradients(*narrow.model), there = gradients(*wide.model);
+    REQUIRE(here.size() == there.size());
+    double most = 0;
+    for (const double x : there) most = std::max(most, std::abs(x));
+    CHECK(most > 1e-4);
+    for (std::size_t i = 0; i < here.size(); ++i) CHECK(std::abs(here[i] - there[i]) < 1e-4 * most);
+    const auto merged_logits = logits_of(*merged(*narrow.model)), own = logits_of(*narrow.model);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        CHECK(own[i] == doctest::Approx(merged_logits[i]).epsilon(1e-4));
+    }
+}
+
+TEST_CASE("LoRA: over an int8 base, interrupted, resumed, rewound and shared, the same bytes") {
+    const LoraPlace whole;
+    TrainingConfig config = whole.lora_config();
+    config.frozen_weights = WeightType::int8;
+    train_shared(whole, config, {});
+    const std::string expected = bytes_in(whole.out);
+    for (const int processes : {1, 3}) {
+        CAPTURE(processes);
+        LoraPlace parts;
+        parts.base = whole.base;
+        train_shared(parts, config, {.processes = processes, .last = 3});
+        CHECK((bytes_in(parts.out) != expected));
+        const auto third = Replayer(RunHistory(parts.out)).session_before(3);
+        CHECK(third->steps() == 2);
+        save_task(parts.scratch / "second", third->task());
+        train_shared(parts, config, {.processes = 4 - processes, .resume = true});
+        CHECK((bytes_in(parts.out) == expected));
+    }
+    // The result has the matrices that were trained on; near what the f32 base learns.
+    const LoraPlace wide;
+    TrainingConfig exact = wide.lora_config();
+    exact.start = whole.base.string();
+    train_shared(wide, exact, {});
+    const auto a = logits_of(*load_model(whole.out).model);
+    const auto b = logits_of(*load_model(wide.out).model);
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 0.05);
+}
+
+TEST_CASE("LoRA: what int8 weights are not for") {
+    const LoraPlace place;
+    TrainingConfig config = place.lora_config();
+    config.frozen_weights = WeightType::int8;
+    config.lora = 0;
+    check_message<ValueError>([&] { Session session(config); },
+                              "train: --weights int8 is for the weights that --lora freezes");
+    config.lora = 2;
+    config.model.compute = ComputeType::bf16;
+    check_message<ValueError>([&] { Session session(config); },
+                              "train: --weights int8 computes in f32");
+    LoadedModel base = load_model(place.base);
+    check_message<ValueError>([&] { keep_frozen_int8(*base.model); },
+                              "LoRA: int8 weights cannot be trained");
 }
 
 TEST_CASE("LoRA: an earlier step can be rewound to") {

@@ -1,5 +1,8 @@
 // Session: a training run as an object, stepped explicitly, against its parts assembled by hand.
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
+#include <tapestry/nn/models/llama/llama_config.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/session.h>
@@ -7,6 +10,7 @@
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
+#include <algorithm>
 #include <map>
 
 using namespace tapestry;
@@ -36,6 +40,14 @@ struct Trained {
 
     test::Scratch scratch;
 };
+
+bool recomputes(const TrainingConfig& config) {
+    bool is_on = false;
+    config.visit_model([&](const auto& model) {
+        if constexpr (requires { model.recompute; }) is_on = model.recompute;
+    });
+    return is_on;
+}
 
 }  // namespace
 
@@ -155,6 +167,54 @@ TEST_CASE("session: from a model's weights, with its shape, and the dropout that
     CHECK(test::numbers_of(session.model()) == test::numbers_of(*load_model(start).model));
     config.start_dropout = 0.3;
     CHECK_EQ(Session(config).config().model.dropout, 0.3);
+}
+
+TEST_CASE("session: a model's activations can be recomputed, which gives the same bits") {
+    for (const bool is_llama : {false, true}) {
+        CAPTURE(is_llama);
+        const Trained t;
+        const auto start = t.scratch / "start";
+        TrainingConfig first = t.config();
+        if (is_llama)
+            first.set_model(LlamaConfig{.context = 8, .layers = 2, .heads = 2, .dim = 16});
+        save_task(start, Session(first).task());
+        TrainingConfig config = t.config();
+        config.start = start.string();
+        Session plain(config);
+        config.model.recompute = true;
+        Session again(config);
+        CHECK_FALSE(recomputes(plain.config()));
+        CHECK(recomputes(again.config()));
+        for (int i = 0; i < 3; ++i) {
+            const StepMetrics a = plain.take_step(), b = again.take_step();
+            CHECK_EQ(b.loss, a.loss);
+            CHECK_EQ(b.grad_norm, a.grad_norm);
+        }
+        CHECK(test::numbers_of(again.model()) == test::numbers_of(plain.model()));
+        const auto entries = [](Session& session) {
+            Tape tape;
+            const Tensor ids = tensor<std::int64_t>({1, 2, 3, 4}, {1, 4});
+            const Tensor loss = session.model().loss(ids, ids);
+            const auto all = tape.entries();
+            return std::count_if(all.begin(), all.end(),
+                                 [](const auto& e) { return e->name() == "recompute"; });
+        };
+        CHECK_EQ(entries(plain), 0);
+        CHECK_EQ(entries(again), is_llama ? 2 : 1);
+    }
+}
+
+TEST_CASE("session: a large model's steps are planned, a small one's only on request") {
+    const Trained t;
+    TrainingConfig config = t.config();
+    CHECK(Session(config).planned_memory() == nullptr);
+    config.sequence = config.model.context;
+    config.model.context = 70'000;  // 256 numbers for each position: 72 MB
+    config.model.dim = 256;
+    Session large(config);
+    REQUIRE(large.planned_memory() != nullptr);
+    for (int i = 0; i < 6; ++i) large.take_step();
+    CHECK(large.planned_memory()->report().blocks > 0);
 }
 
 TEST_CASE("session: saved after three steps, resumed elsewhere, the same bits") {

@@ -82,15 +82,15 @@ TEST_CASE(
     [[maybe_unused]] const auto& [recipe, task, text, data, chat_template, chat_system,
                                   test_fraction, start, start_hash, model, other_model,
                                   start_dropout, sequence, train_only, lora, lora_alpha,
-                                  lora_dropout, lora_targets, lora_rank_stabilized, batch, order,
-                                  accumulate, micro_batches, steps, minutes, optimizer, lr, min_lr,
-                                  warmup, schedule, cooldown, muon_lr, muon_momentum,
-                                  muon_iterations, weight_decay, beta1, beta2, eps, momentum,
-                                  nesterov, alpha, centered, clip, eval_every, eval_batches, seed] =
-        config;
+                                  lora_dropout, lora_targets, lora_rank_stabilized, frozen_weights,
+                                  batch, order, accumulate, micro_batches, steps, minutes,
+                                  optimizer, lr, min_lr, warmup, schedule, cooldown, muon_lr,
+                                  muon_momentum, muon_iterations, weight_decay, beta1, beta2, eps,
+                                  momentum, nesterov, alpha, centered, clip, eval_every,
+                                  eval_batches, seed] = config;
     int fields = 0;
     for_each_field<TrainingConfig>([&](const auto&) { ++fields; });
-    CHECK_EQ(fields, 46 - 3);
+    CHECK_EQ(fields, 47 - 3);
 }
 
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {

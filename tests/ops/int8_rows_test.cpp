@@ -6,12 +6,17 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/int8_rows.h>
 #include <tapestry/ops/matmul.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/settings.h>
 
 #include <cmath>
+#include <memory>
+#include <utility>
 
 using namespace tapestry;
 using namespace tapestry::test;
@@ -74,6 +79,62 @@ TEST_CASE("int8 rows: products are those of the numbers that they stand for, on 
             }
         }
     }
+}
+
+TEST_CASE("int8 rows: gradients are those of the numbers that they stand for, on all threads") {
+    const SettingsGuard restored;
+    Generator generator(5);
+    for (const std::int64_t rows : {1, 5, 70}) {
+        for (const std::int64_t out : {3, 300}) {  // below and above a block of rows
+            const auto w = std::make_shared<const Int8Rows>(int8_rows(randn({out, 40}, generator)));
+            const Tensor matrix = widened(*w);
+            CHECK(matrix_of(*w).to_vector<float>() == matrix.to_vector<float>());
+            Tensor x = randn({2, rows, 40}, generator), b = randn({out}, generator);
+            const Tensor g = randn({2, rows, out}, generator);
+            x.set_requires_grad();
+            b.set_requires_grad();
+            const auto gradients = [&](const auto& f) {
+                Tape tape;
+                const Tensors found = tape.gradient(sum(f() * g), {x, b});
+                return std::pair(found[0].to_vector<float>(), found[1].to_vector<float>());
+            };
+            set_num_threads(1);
+            const auto one = gradients([&] { return multiply_by_rows(x, w, b); });
+            set_num_threads(3);
+            CHECK(gradients([&] { return multiply_by_rows(x, w, b); }) == one);
+            CHECK_EQ(gradients([&] { return linear(x, matrix, b); }).second, one.second);
+            // The definition: the gradient of x[i, k] is the sum of g[i, o] w[o, k] over o.
+            const auto sums = g.to_vector<float>(), numbers = matrix.to_vector<float>();
+            for (std::size_t i = 0; i < one.first.size(); ++i) {
+                double wanted = 0, size = 0;
+                for (std::size_t o = 0; o < static_cast<std::size_t>(out); ++o) {
+                    const double term =
+                        static_cast<double>(sums[i / 40 * static_cast<std::size_t>(out) + o]) *
+                        static_cast<double>(numbers[o * 40 + i % 40]);
+                    wanted += term;
+                    size += std::abs(term);
+                }
+                CHECK(std::abs(one.first[i] - wanted) <= 1e-5 * size + 1e-30);
+            }
+        }
+    }
+}
+
+TEST_CASE("int8 rows: gradients of gradients, through both") {
+    Generator generator(6);
+    const auto w = std::make_shared<const Int8Rows>(int8_rows(randn({7, 6}, generator)));
+    const Tensor matrix = matrix_of(*w);
+    Tensor x = randn({5, 6}, generator);
+    x.set_requires_grad();
+    const auto second = [&](const auto& f) {
+        Tape tape;
+        const Tensor first = tape.gradient(sum(square(f())), {x}, {.create_graph = true})[0];
+        return tape.gradient(sum(square(first)), {x})[0].to_vector<float>();
+    };
+    const auto found = second([&] { return multiply_by_rows(x, w); });
+    const auto wanted = second([&] { return linear(x, matrix); });
+    for (std::size_t i = 0; i < found.size(); ++i)
+        CHECK(found[i] == doctest::Approx(wanted[i]).epsilon(1e-4));
 }
 
 TEST_CASE("int8 rows: what is refused") {

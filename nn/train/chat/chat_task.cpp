@@ -154,7 +154,9 @@ Batch batch_of(const std::vector<const ChatTokens*>& rows) {
 std::unique_ptr<Task> ChatTask::begin(TrainingConfig& config, TaskStart start, Generator& weights) {
     check_chat_settings(config);
     LoadedModel from = given_start(config, start);
-    if (from.model) complete(config, from.model.get(), from.tokenizer->vocab_size());
+    if (from.model && !start.is_continued) {
+        complete(config, from.model.get(), from.tokenizer->vocab_size());
+    }
     const std::int64_t most = common_settings(config.model_config()).context;
     require(config.sequence <= most, "train: --context {} is more than the model's context of {}",
             config.sequence, most);
