@@ -5,10 +5,6 @@
 #include <tapestry/core/recycling.h>
 #include <tapestry/core/turn_memory.h>
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -273,11 +269,6 @@ void let_go_arenas() { allocator().let_go_empty_arenas(); }
 
 MemoryStatistics memory_statistics() { return allocator().statistics(); }
 void reset_peak_memory() { allocator().reset_peak(); }
-void release_cached_memory() {
-    allocator().release_cached();
-#ifdef __GLIBC__
-    ::malloc_trim(0);  // free() keeps blocks of up to 32 MB in the process
-#endif
-}
+void release_cached_memory() { allocator().release_cached(); }
 
 }  // namespace tapestry

@@ -52,7 +52,7 @@ struct MemoryStatistics {
 MemoryStatistics memory_statistics();
 /// Sets `peak` to `current`.
 void reset_peak_memory();
-/// Returns cached blocks to the system, and what the C library keeps of them (glibc).
+/// Returns cached blocks to the system.
 void release_cached_memory();
 
 }  // namespace tapestry
