@@ -89,7 +89,7 @@ class Llama(nn.Module):
         for block in self.blocks:
             x = block(x, cos, sin)
         logits = F.linear(F.rms_norm(x, (a.dim,), self.norm, 1e-5), self.table)
-        return F.cross_entropy(logits.view(-1, a.vocab).float(), targets.view(-1))
+        return F.cross_entropy(logits.view(-1, a.vocab).float(), targets.reshape(-1))
 
 
 model = Llama()
