@@ -1,7 +1,9 @@
 #include <tapestry/autograd/capi/buffers.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 namespace tapestry::capi {
@@ -12,9 +14,16 @@ using Values = std::vector<double>;
 constexpr std::size_t kGuards = 8;         // on either side
 constexpr double kGuard = -7.7357589e123;  // no result is this number
 
+// Usually they are: much faster than one after the other.
+bool are_same(const double* a, const double* b, std::size_t n) {
+    return n == 0 || std::memcmp(a, b, n * sizeof(double)) == 0;
+}
+
 }  // namespace
 
-bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same_bits(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 
 Buffer::Buffer(const Values& numbers)
     : numbers_(numbers), memory_(numbers.size() + 2 * kGuards, kGuard) {
@@ -35,6 +44,7 @@ bool Buffer::has_its_guards() const {
 }
 
 std::optional<std::size_t> Buffer::changed() const {
+    if (are_same(memory_.data() + kGuards, numbers_.data(), numbers_.size())) return {};
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
         if (!same_bits(memory_[kGuards + i], numbers_[i])) return i;
     }
@@ -51,6 +61,7 @@ std::optional<std::size_t> unwritten(const Values& with_zeros, const Values& wit
 }
 
 double apart(const Values& a, const Values& b) {
+    if (a.size() == b.size() && are_same(a.data(), b.data(), a.size())) return 0;
     double most = 0, size = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
         if (std::isnan(a[i]) != std::isnan(b[i])) return 1;

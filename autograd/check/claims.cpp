@@ -106,6 +106,7 @@ void Claims::collect(bool each, bool classes,
     // Shaken bits would only show that.
     if (memory.verdict != Verdict::pass || !overwritten.empty()) return;
     for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        if (same_bits(again[leaf], gradients[0][leaf])) continue;  // it would show nothing
         claims_[leaf][0].shaken.push_back(again[leaf]);
     }
     const Complaint nonlinear = find_nonlinearity(subject_, weights_, around_.base.values,

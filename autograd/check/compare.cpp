@@ -271,6 +271,7 @@ void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights,
 
 double typical_size(const std::vector<double>& x) {
     std::vector<double> sizes;
+    sizes.reserve(x.size());
     for (const double value : x) {
         if (value != 0 && std::isfinite(value)) sizes.push_back(std::abs(value));
     }
@@ -331,6 +332,7 @@ Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     along.uncertainty = std::max(moved, kEps * along.scale);
     along.evened = claim.evened;
     along.alone = claim.alone;
+    along.here = claim.here;
     along.vanishes = along.scale <= kRounding * moved_at_all;
     return along;
 }

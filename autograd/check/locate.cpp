@@ -53,13 +53,13 @@ public:
         if (auto wrong = remembering(random)) return wrong;
         const auto by_random = claims(random);
         const auto by_real = claims_of(real, outgoing);
+        std::optional<WrongOp> unnamed;  // the first wrong operand; another may show the cause
         for (std::size_t k = 0; k < which_.size(); ++k) {
-            if (is_plain(op_) && known_[k].verdict == Verdict::fail) {
-                return wrong_op(known_[k], k, by_real[k], by_random[k]);
-            }
-            if (auto wrong = compare(k, around, by_random[k], by_real[k])) return wrong;
-            if (auto wrong = compare(k, around, by_real[k], by_random[k])) return wrong;
+            auto wrong = wrong_operand(k, around, by_random[k], by_real[k]);
+            if (wrong && wrong->cause.mistake != Mistake::unknown) return wrong;
+            if (wrong && !unnamed) unnamed = std::move(wrong);
         }
+        if (unnamed) return unnamed;
         const Tape scratch;  // while a tape is alive, rules use recordable ops
         const auto recorded = claims(random);
         for (std::size_t k = 0; k < which_.size(); ++k) {
@@ -182,6 +182,16 @@ private:
         return wrong_op(report, k, claim, other);
     }
 
+    std::optional<WrongOp> wrong_operand(std::size_t k, const Neighbourhood& around,
+                                         const ClaimedGradient& by_random,
+                                         const ClaimedGradient& by_real) {
+        if (is_plain(op_) && known_[k].verdict == Verdict::fail) {
+            return wrong_op(known_[k], k, by_real, by_random);
+        }
+        auto wrong = compare(k, around, by_random, by_real);
+        return wrong ? std::move(wrong) : compare(k, around, by_real, by_random);
+    }
+
     WrongOp wrong_op(const InputReport& report, std::size_t k, const ClaimedGradient& claim,
                      const ClaimedGradient& other) {
         WrongOp wrong =
@@ -210,6 +220,9 @@ private:
                        : Shape{static_cast<std::int64_t>(claim.weights.size())};
         s.other_cotangent = other.weights;
         s.other_claimed = other.gradient;
+        s.rule = [this, k](const Values& cotangent) {
+            return gradient_at(op_.walk(subject_->as_cotangents(cotangent)), k);
+        };
         s.places = chosen_places(claim.gradient.size(), claim.weights.size(), first_wrong);
         measure_slopes(*subject_, k, examination_.limits.format, s);
         for (std::size_t i = 0; i < op_.inputs().size(); ++i) {

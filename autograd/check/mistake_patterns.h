@@ -25,6 +25,9 @@ struct Wrong {
     /// Whether the function's numbers are those of a narrow format.
     bool is_narrow() const { return symptoms.blur > 0; }
     bool knows_all() const { return symptoms.places.size() == symptoms.claimed.size(); }
+
+    /// What the rule claims for each output alone; null if it cannot be asked.
+    const ClaimedJacobian* jacobian() const;
 };
 
 inline bool same(const Values& a, const Values& b) { return distance(a, b) < kSame; }
@@ -67,7 +70,9 @@ Match looks_like_a_chain_factor(
     const Wrong& w);  ///< the op's own derivative missing, or applied twice
 
 // Elements (mistakes_in_elements.cpp).
-Match looks_partly_right(const Wrong& w);  ///< right except for some elements
+Match looks_clearly_partly_right(const Wrong& w);  ///< few are wrong, or which ones has a name
+Match looks_partly_right(const Wrong& w);          ///< right except for some elements
+Match looks_off_by_few_values(const Wrong& w);     ///< of a constant: a target, a mask
 
 // Outputs (mistakes_in_outputs.cpp).
 Match looks_off_in_outputs(const Wrong& w);  ///< what some outputs contribute times a factor
@@ -81,6 +86,23 @@ Match looks_off_in_rows(const Wrong& w);        ///< rows times factors
 Match looks_permuted(const Wrong& w);  ///< axes exchanged, or column by column
 Match looks_shifted(const Wrong& w);   ///< moved along an axis
 Match looks_flipped(const Wrong& w);   ///< reversed along an axis
+
+// Direction (mistakes_in_direction.cpp).
+Match looks_like_the_jacobian(const Wrong& w);  ///< J g instead of J^T g
+Match looks_unsymmetric(const Wrong& w);        ///< of a symmetric gradient, not averaged
+Match misreads_the_incoming(const Wrong& w);    ///< permuted, flipped or shifted before the rule
+Match reverses_each_output(const Wrong& w);     ///< a convolution's kernel flipped
+Match runs_the_wrong_way(const Wrong& w);       ///< from outputs before for those after
+Match arrives_elsewhere(const Wrong& w);        ///< contributions at other elements
+
+// Entries of the Jacobian (mistakes_in_jacobians.cpp).
+Match drops_contributions(const Wrong& w);         ///< some are 0, also the diagonal alone
+Match drops_outputs(const Wrong& w);               ///< the same, of whole outputs
+Match ignores_a_mask(const Wrong& w);              ///< more of them than f has
+Match mixes_rows(const Wrong& w);                  ///< a sum over too much, or along another axis
+Match looks_like_other_factors(const Wrong& w);    ///< of each output, element or both
+Match looks_like_another_formula(const Wrong& w);  ///< factors of outputs, elements or both
+Match has_a_wrong_sum(const Wrong& w);             ///< off in one direction in each row
 
 // Places (mistakes_in_places.cpp).
 Match looks_unsummed(const Wrong& w);  ///< of a broadcast operand: from one place, or summed twice

@@ -1,5 +1,6 @@
 #include <tapestry/autograd/check/mistakes.h>
 
+#include <tapestry/autograd/check/claimed_jacobian.h>
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/mistake_patterns.h>
 #include <tapestry/autograd/check/noise.h>
@@ -17,6 +18,13 @@ Values gradient_for(const Symptoms& symptoms, const Values& cotangent) {
     Values gradient;
     for (const Values& slope : symptoms.slopes) gradient.push_back(dot(slope, cotangent));
     return gradient;
+}
+
+const ClaimedJacobian* Wrong::jacobian() const {
+    if (!symptoms.jacobian && ClaimedJacobian::is_known(symptoms)) {
+        symptoms.jacobian = std::make_shared<const ClaimedJacobian>(symptoms, same);
+    }
+    return symptoms.jacobian.get();
 }
 
 std::string closeness(const Wrong& w, const Values& model) {
@@ -69,16 +77,31 @@ constexpr Pattern kPatterns[] = {looks_not_finite,
                                  looks_flipped,
                                  looks_like_some_samples,
                                  looks_off_in_rows,
+                                 looks_like_the_jacobian,
+                                 misreads_the_incoming,
+                                 looks_unsymmetric,
+                                 drops_contributions,
+                                 looks_clearly_partly_right,
                                  looks_partly_right,
                                  looks_off_in_outputs,
+                                 drops_outputs,
                                  lacks_the_direct_way,
                                  looks_like_a_factor_of_x,
+                                 looks_like_other_factors,
                                  has_a_term_too_many,
                                  lacks_a_constant_term,
                                  lacks_an_output_term,
                                  looks_off_by_a_term,
+                                 mixes_rows,
+                                 ignores_a_mask,
                                  looks_partly_right,
-                                 looks_of_rank_one};
+                                 looks_of_rank_one,
+                                 reverses_each_output,
+                                 runs_the_wrong_way,
+                                 arrives_elsewhere,
+                                 looks_off_by_few_values,
+                                 looks_like_another_formula,
+                                 has_a_wrong_sum};
 
 Wrong wrong_of(const Symptoms& symptoms) {
     Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places), numeric_gradient(symptoms)};
@@ -126,6 +149,7 @@ std::optional<Symptoms> other_way(const Symptoms& symptoms) {
     std::swap(other.cotangent, other.other_cotangent);
     std::swap(other.claimed, other.other_claimed);
     const double before = norm(symptoms.cotangent), after = norm(other.cotangent);
+    other.jacobian.reset();  // it refers to its symptoms
     for (double& doubt : other.doubts) doubt *= before > 0 ? after / before : 1;
     other.blur = 2 * std::max(symptoms.blur, blur_of(other));  // it need not be as close again
     return other;
@@ -149,10 +173,10 @@ Cause find_cause(const Symptoms& symptoms) {
     const Wrong w = wrong_of(symptoms);
     const bool narrow = w.is_narrow();
     const auto other = narrow ? other_way(symptoms) : std::nullopt;
-    bool too_early = narrow;
+    bool too_early = narrow && !claims_nothing_somewhere(w) && !is_off_in_one(w);
     for (const Pattern pattern : kPatterns) {
-        const bool waits = pattern == looks_partly_right && std::exchange(too_early, false);
-        if (waits && !claims_nothing_somewhere(w) && !is_off_in_one(w)) continue;
+        if (too_early && pattern == looks_clearly_partly_right) continue;
+        if (pattern == looks_partly_right && std::exchange(too_early, false)) continue;
         const Match cause = pattern(w);
         if (cause && is_confirmed(*cause, pattern, other)) return *cause;
     }
@@ -271,6 +295,9 @@ std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs,
 void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms& symptoms) {
     symptoms.point = subject.leaves()[which].second.to_vector<double>();
     const Values& x = symptoms.point;
+    constexpr std::size_t kMostOutputs = 256;  // whose doubts are kept
+    // The rule rounds its incoming gradient.
+    const double rounding = format == Format::f64 ? 0 : epsilon(format) / 2;
     const double typical = typical_size(x);
     const Sample base = subject.run();
     symptoms.value = base.values;
@@ -284,8 +311,10 @@ void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms
         double squares = 0;
         for (std::size_t i = 0; i < symptoms.cotangent.size(); ++i) {
             squares += std::pow(symptoms.cotangent[i] * doubts[i], 2);
+            squares += std::pow(rounding * symptoms.cotangent[i] * symptoms.slopes.back()[i], 2);
         }
         symptoms.doubts.push_back(std::sqrt(squares));
+        if (doubts.size() <= kMostOutputs) symptoms.slope_doubts.push_back(std::move(doubts));
     }
     if (format != Format::f64) symptoms.blur = blur_of(symptoms);
 }

@@ -10,10 +10,14 @@
 #include <tapestry/core/shape.h>
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace tapestry::checker {
+
+class ClaimedJacobian;
 
 /// Everything known about the gradient of one operand.
 struct Symptoms {
@@ -29,6 +33,8 @@ struct Symptoms {
     std::vector<double> point = {};  ///< of the operand; empty if unknown
     /// How far the right gradient may be off, at `places`; empty: by rounding.
     std::vector<double> doubts = {};
+    /// The same for each number of `slopes`; empty if there are many outputs.
+    std::vector<std::vector<double>> slope_doubts = {};
     /// The part of the right gradient that its function's format leaves uncertain.
     double blur = 0;
 
@@ -38,6 +44,11 @@ struct Symptoms {
     /// The right gradients of the op's other operands of the same shape, at `places`.
     std::vector<std::pair<std::size_t, std::vector<double>>> others = {};
     bool used_twice = false;  ///< the op takes the same value as another operand as well
+
+    /// The claimed gradient for any cotangent; empty if the rule cannot be asked again.
+    std::function<std::vector<double>(const std::vector<double>& cotangent)> rule = {};
+    /// What it claims for each output alone, once asked.
+    mutable std::shared_ptr<const ClaimedJacobian> jacobian = {};
 };
 
 /// The right gradient at `places`.

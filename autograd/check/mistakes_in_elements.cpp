@@ -108,9 +108,7 @@ bool is_clear_cut(const Wrong& w, const Split& found) {
     return true;
 }
 
-}  // namespace
-
-Match looks_partly_right(const Wrong& w) {
+Match partly_right(const Wrong& w, bool clearly) {
     constexpr double kFar = 0.01, kFarther = 1e-3;
     Split found = split(w, kFar);
     const std::size_t n = found.is_wrong.size();
@@ -122,9 +120,13 @@ Match looks_partly_right(const Wrong& w) {
         for (std::size_t i = 0; i < n; ++i) count += w.right[i] != 0 || w.claimed[i] != 0 ? 1 : 0;
         const bool some = found.surely_right > 0 && 8 * found.surely_right >= count;
         if (found.wrong == 0 || !some || found.wrong == n) return {};
+        // Almost all: more likely a cause that a few elements do not show
+        if (3 * found.wrong > 2 * n && words_for(w, found).empty()) clearly = true;
     }
     if (w.is_narrow() && !is_clear_cut(w, found)) return {};
     const std::string which = words_for(w, found);
+    if (clearly && 3 * found.wrong > n && which.empty() && factor_there(w, found).empty())
+        return {};
     return Cause{
         Mistake::partial,
         fmt::format("{} of {} elements are wrong{}, the first is number {}{}", found.wrong, n,
@@ -132,6 +134,43 @@ Match looks_partly_right(const Wrong& w) {
                     factor_there(w, found)),
         "a border: the last elements of a vectorised loop, a mask, a branch, an index that "
         "occurs twice"};
+}
+
+}  // namespace
+
+Match looks_clearly_partly_right(const Wrong& w) { return partly_right(w, true); }
+Match looks_partly_right(const Wrong& w) { return partly_right(w, false); }
+
+Match looks_off_by_few_values(const Wrong& w) {
+    constexpr std::size_t kLeast = 9, kMost = 3;
+    if (w.is_narrow() || w.symptoms.cotangent.size() != 1 || w.right.size() < kLeast) return {};
+    Values errors;
+    double doubt = 0;
+    for (std::size_t i = 0; i < w.right.size(); ++i) {
+        errors.push_back(w.claimed[i] - w.right[i]);
+        if (!w.symptoms.doubts.empty()) doubt = std::max(doubt, 8 * w.symptoms.doubts[i]);
+    }
+    const double apart = std::max(doubt, same_difference(w, errors) * largest(errors));
+    const auto distinct = [apart](Values values) {
+        std::sort(values.begin(), values.end());
+        std::vector<std::pair<double, std::size_t>> found;
+        for (const double value : values) {
+            if (found.empty() || value - found.back().first > apart) found.emplace_back(value, 0);
+            ++found.back().second;
+        }
+        return found;
+    };
+    const auto values = distinct(errors);
+    // Each occurs more than once, or nothing confirms them.
+    const bool repeated = std::all_of(values.begin(), values.end(),
+                                      [](const auto& value) { return value.second > 1; });
+    if (values.size() < 2 || values.size() > kMost || !repeated) return {};
+    if (2 * distinct(w.right).size() < w.right.size()) return {};
+    return Cause{
+        Mistake::formula,
+        fmt::format("claimed - numeric takes {} values in {} elements, the first is {:.6g}",
+                    values.size(), errors.size(), values.front().first),
+        "a constant of the formula (a target, label, weight or mask) is not that of f"};
 }
 
 }  // namespace tapestry::checker

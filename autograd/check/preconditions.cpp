@@ -162,6 +162,7 @@ public:
         const double rounding = least_ / std::abs(by) + least_ / std::abs(by_b);
         double most = 0;
         for (std::size_t leaf = 0; leaf < a.size(); ++leaf) {
+            if (by == by_b && same_bits(a[leaf], b[leaf])) continue;
             double apart = 0;
             for (std::size_t i = 0; i < a[leaf].size(); ++i) {
                 const double difference = std::abs(a[leaf][i] / by - b[leaf][i] / by_b) - rounding;
@@ -184,9 +185,9 @@ private:
 Apart apart_for(Subject& subject, const Values& weights, const Values& values,
                 Format format = Format::f64) {
     std::vector<double> nothing;
-    for (const auto& [name, leaf] : subject.leaves()) {
-        nothing.push_back(0x1p-40 * usual_size(weights, values) /
-                          typical_size(leaf.to_vector<double>()));
+    const double usual = 0x1p-40 * usual_size(weights, values);
+    for (std::size_t i = 0; i < subject.leaves().size(); ++i) {
+        nothing.push_back(usual / subject.typical(i));
     }
     return {std::move(nothing), format == Format::f64 ? 0 : smallest(format)};
 }

@@ -93,9 +93,9 @@ double Quotients::shake_of_changed(const Sample& above, const Sample& below,
     for (std::size_t k = 0; k < around_.shaken.size(); ++k) {
         double sum = 0;
         for (const std::size_t i : few) sum += w_[i] * (around_.shaken[k][i] - base[i]);
-        const double shake = std::abs(most_change ? of_all_->shakes[k] - sum : sum);
+        const double shake = std::abs(most_change ? here_->shakes[k] - sum : sum);
         // inf - inf, if one that does not change is infinite when shaken: all of them count.
-        most = std::max(most, std::isnan(shake) ? std::abs(of_all_->shakes[k]) : shake);
+        most = std::max(most, std::isnan(shake) ? std::abs(here_->shakes[k]) : shake);
     }
     changed_ = changed;
     which_changed_ = which;
@@ -119,26 +119,23 @@ double Quotients::noise(const Sample& above, const Sample& below) const {
 double Quotients::noise(const Sample& above, const Sample& below,
                         const Difference& difference) const {
     const auto& base = around_.base.values;
-    if (!of_all_) {
-        OfAll found;
-        found.size = size_of(w_, base);
+    if (!here_->is_known) {
+        here_->size = size_of(w_, base);
         for (const auto& shaken : around_.shaken) {
-            found.shakes.push_back(weighted_change(shaken, base));
-            found.shake = std::max(found.shake, std::abs(found.shakes.back()));
+            here_->shakes.push_back(weighted_change(shaken, base));
+            here_->shake = std::max(here_->shake, std::abs(here_->shakes.back()));
         }
-        of_all_ = std::move(found);
+        here_->is_known = true;
     }
     // An output that does not move may still have moved by less than its last bit. Next to 0, the
     // last bit is not relative to the number any more.
     constexpr double kLeastBit = std::numeric_limits<double>::denorm_min();
     const double above_size =
         is_safe(difference.squares) ? std::sqrt(difference.squares) : size_of(w_, above.values);
-    const double size =
-        std::max({least_noise_, kLeastBit, kEps * of_all_->size, kEps * above_size});
+    const double size = std::max({least_noise_, kLeastBit, kEps * here_->size, kEps * above_size});
     const std::size_t count = weighted_.empty() ? base.size() : weighted_.size();
     const bool all = difference.changed == 0 || difference.changed == count;
-    return std::max(size,
-                    all ? of_all_->shake : shake_of_changed(above, below, difference.changed));
+    return std::max(size, all ? here_->shake : shake_of_changed(above, below, difference.changed));
 }
 
 // Whether any output with a nonzero weight differs.

@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -130,11 +131,27 @@ bool finite(const std::vector<double>& w, const Sample& sample);
 inline constexpr double kRounding = 32;
 inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
+/// What does not depend on the line: <w, f> at x, and by how much it moves when bits are shaken.
+/// Each is found once it is needed.
+struct WeightedHere {
+    std::optional<std::vector<std::size_t>> few = {};  ///< outputs with a weight, if few have one
+    std::optional<bool> is_finite = {};
+    bool is_known = false;  ///< the following are
+    double size = 0, shake = 0;
+    std::vector<double> shakes = {};  ///< one for each time
+};
+
 class Quotients {
 public:
-    /// `weights` has one number per output of f. All arguments must outlive it.
-    Quotients(Line& line, const std::vector<double>& weights, const Neighbourhood& around)
-        : line_(line), w_(weights), around_(around), weighted_(few_weighted(weights)) {}
+    /// `weights` has one number per output of f. All arguments must outlive it. `here`: shared by
+    /// those of the same weights and neighbourhood; null: not shared.
+    Quotients(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
+              std::shared_ptr<WeightedHere> here = {})
+        : line_(line),
+          w_(weights),
+          around_(around),
+          here_(here ? std::move(here) : std::make_shared<WeightedHere>()),
+          weighted_(few_of(*here_, weights)) {}
 
     const std::vector<double>& weights() const { return w_; }
     const Neighbourhood& around() const { return around_; }
@@ -142,7 +159,10 @@ public:
 
     /// <weights, f(t)>
     double value_at(double t) { return weighted(w_, line_.at(t).values); }
-    bool is_finite_here() const { return finite(w_, around_.base); }
+    bool is_finite_here() const {
+        if (!here_->is_finite) here_->is_finite = finite(w_, around_.base);
+        return *here_->is_finite;
+    }
     bool takes_own_branches(double t) { return line_.at(t).branch == around_.base.branch; }
 
     /// The attempt from f(t) - f(-t) for t = h, h/2, h/4.
@@ -185,6 +205,11 @@ public:
     std::vector<CurvePoint> curve(double slope);
 
 private:
+    static const std::vector<std::size_t>& few_of(WeightedHere& here,
+                                                  const std::vector<double>& weights) {
+        if (!here.few) here.few = few_weighted(weights);
+        return *here.few;
+    }
     double bend(int power, double slope, double scale);
     bool goes_on_between(const Attempt& attempt);
     std::optional<Attempt> one_sided_step(double side, double h);
@@ -200,18 +225,13 @@ private:
     double least_noise_ = 0;
     bool met_kink_ = false;
 
-    // Of <w, f> here, and by how much it moves when bits are shaken: once they are needed.
-    struct OfAll {
-        double size = 0, shake = 0;
-        std::vector<double> shakes = {};  // one for each time
-    };
-    mutable std::optional<OfAll> of_all_ = {};
+    std::shared_ptr<WeightedHere> here_;
     // The last shake_of_changed(): smaller steps along a line usually change the same outputs.
     mutable std::size_t changed_ = 0;
     mutable std::uint64_t which_changed_ = 0;
     mutable double shake_ = 0;
     // The outputs with a weight, if these are few.
-    std::vector<std::size_t> weighted_ = {};
+    const std::vector<std::size_t>& weighted_;
 };
 
 }  // namespace tapestry::checker

@@ -16,7 +16,7 @@ public:
     SlopeEstimator(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                    const Claim& claim, const GradcheckLimits& limits, bool one_number,
                    double least_noise = 0)
-        : quotients_(line, weights, around),
+        : quotients_(line, weights, around, claim.here),
           evidence_(quotients_, claim, limits),
           claim_(claim),
           line_(line),
@@ -275,7 +275,7 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     Judgement j = judged_slope(line, weights, around, claim, limits, one_number, hidden);
     const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
     if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
-    Quotients closer(line, weights, around);
+    Quotients closer(line, weights, around, claim.here);
     if (closer.is_fine_grained(j.noise) || closer.has_ripples(claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;

@@ -20,6 +20,7 @@
 #include <tapestry/autograd/check/verdict.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Claim {
     bool by_class = false;    ///< along a direction of entries that contribute about the same
     double usual_step = 0;    ///< tried first because it decided a similar claim; 0: none
     bool is_lost = false;     ///< one of the same kind was undecided: only clear errors are sought
+    std::shared_ptr<WeightedHere> here = {};  ///< of its weights, shared by all lines
     bool steady = false;  ///< last bits do not change it: however small, it is a definite number
 };
 

@@ -146,11 +146,13 @@ public:
     /// `weights` as cotangents, one per output.
     Tensors as_cotangents(const std::vector<double>& weights) const;
 
+    /// typical_size() of a leaf at x.
+    double typical(std::size_t which);
+
 private:
     using Values = std::vector<double>;
     using Change = std::function<Values(const Values& x, std::size_t leaf)>;
     void moved(const Change& change, const std::function<void()>& then);
-    double typical(std::size_t which);
     std::vector<Values> numbers() const;
     std::string place(const std::vector<Values>& numbers) const;
     bool where_defined(const std::function<void()>& then,

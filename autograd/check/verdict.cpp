@@ -53,6 +53,12 @@ std::string_view to_string(Mistake mistake) {
         case Mistake::extra_term: return "a term too many: a sum or mean along an axis";
         case Mistake::held: return "off along x or y: an inner norm held constant, or decay";
         case Mistake::convention: return "breaks a calling convention";
+        case Mistake::mixed: return "rows are mixed: a sum along a wrong axis, or over too much";
+        case Mistake::formula: return "wrong formula of a factor or single derivative";
+        case Mistake::wrong_sum: return "wrong term of a row's sum, maximum, mean or norm";
+        case Mistake::symmetry: return "not symmetric: gradient and transpose not averaged";
+        case Mistake::unmasked: return "a contribution too many: a mask or branch is ignored";
+        case Mistake::misplaced: return "right numbers at other elements: a wrong index";
     }
     return {};
 }

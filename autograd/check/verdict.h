@@ -81,6 +81,12 @@ enum class Mistake {
     extra_term,    ///< a mean or sum along an axis is subtracted that does not belong there
     held,          ///< an inner number that depends on x is taken for a constant
     convention,    ///< right for contiguous tensors that are all needed, and not for others
+    mixed,         ///< elements that do not depend on one another get each other's gradients
+    formula,       ///< right in structure, wrong in each element's, output's or step's own factor
+    wrong_sum,     ///< off by the term of one number in each row: its sum, maximum, norm
+    symmetry,      ///< not averaged with its transpose, where f uses the symmetric part
+    unmasked,      ///< contributions of outputs that f does not make of these elements
+    misplaced,     ///< right contributions at other elements
 };
 
 /// The mistake in words, for reports.

@@ -106,7 +106,7 @@ private:
 
     Attempt attempt(std::size_t first, std::size_t last, double step) {
         Line line = line_of(first, last);
-        Quotients quotients(line, claim_.weights, around_);
+        Quotients quotients(line, claim_.weights, around_, claim_.here);
         quotients.set_least_noise(noise_);
         return quotients.central(step);
     }
@@ -152,7 +152,7 @@ private:
 std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradient& claim,
                                                   const Claim& along, const HiddenNoise& hidden) {
     if (examination_.fixed || looked_ || !std::isfinite(along.slope)) return {};
-    Quotients quotients(line, claim.weights, around_);
+    Quotients quotients(line, claim.weights, around_, claim.here);
     const double step = along.usual_step > 0 ? along.usual_step : std::ldexp(line.scale(), -7);
     const auto difference = [&] { return quotients.central(step); };
     const auto seems_right = [&](const Attempt& a) {
@@ -183,7 +183,7 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     if (claim.gradient.size() <= kMany || !std::isfinite(seen.off)) return {};
     if (!(std::abs(seen.off) > kLeast && seen.error <= kSharp * std::abs(seen.off))) return {};
     const auto is_like_seen = [&](Line& line, const Claim& along) {
-        Quotients quotients(line, claim.weights, around_);
+        Quotients quotients(line, claim.weights, around_, claim.here);
         quotients.set_least_noise(hidden(Jumps::none));
         const Attempt attempt = quotients.central(std::ldexp(line.scale(), -7));
         if (attempt.obstacle != Reason::none || !attempt.settled) return false;

@@ -264,6 +264,14 @@ class Conventions:
             there = f"f(x) is {found[at]:.6g} instead of {expected[at]:.6g}"
             self.found.add(f"f misreads inputs {how}: {there}")
 
+    def called_again(self, expected, second):
+        """The first call of all, and one more."""
+        visible = Comparison(self.subject.inputs, _VISIBLE, self.same.names)
+        wrong = None if self.found.wrong else visible.contradiction(expected, second)
+        if wrong and np.array_equal(self.value(self.inputs()), self.value(self.inputs()), equal_nan=True):
+            self.found.add(f"backward gives another result when called again: {wrong}; it keeps something between calls")
+        self.same.learn(expected, second)
+
     def cotangent_name(self, i):
         return "the cotangent" if len(self.subject.outputs.arrays) == 1 else f"cotangent {i}"
 
@@ -315,7 +323,7 @@ class NumpyConventions(Conventions):
         for i in _changed(x_before, x):
             self.found.add(f"backward overwrites {self.same.name(i)}")
         expected = self.joined(first)
-        self.same.learn(expected, self.gradient(self.inputs(), self.cotangents()))
+        self.called_again(expected, self.gradient(self.inputs(), self.cotangents()))
         self.gradient(self.inputs(), subject.outputs.split(-self.g))
         self.own_memory(expected, self.joined(first))
         self.called_twice()
@@ -325,7 +333,6 @@ class NumpyConventions(Conventions):
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             pass  # x is on the edge of where it is defined
         return expected
-
 
     def called_twice(self):
         """After one call of f, whose intermediate results vjp may have kept."""

@@ -112,7 +112,7 @@ class TorchConventions(Conventions):
             if not (_same(a, b) or i in changed):
                 self.found.add(f"backward overwrites {self.same.name(i)}")
         expected = self.joined(first)
-        self.same.learn(expected, self.gradient(self.inputs(), self.cotangents()))
+        self.called_again(expected, self.gradient(self.inputs(), self.cotangents()))
         self.gradient(self.inputs(), [-d for d in self.cotangents()])
         self.own_memory(expected, self.joined(first))
         x = [self.shaken_input(a) for a in self.inputs()]

@@ -203,13 +203,13 @@ std::vector<Planted> other_mistakes() {
     using enum Mistake;
     return {
         {"a little of everything",
-         {unknown},
+         {unknown, formula},
          [](const Problem& p, Plain& d, const Plain&) {
              const Plain r = drawn(77, p.n());
              for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 1e-4 * r[i];
          }},
         {"one large entry and a bit",
-         {unknown},
+         {formula},
          [](const Problem& p, Plain& d, const Plain&) {
              const Plain r = drawn(78, p.n());
              for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 0.3 * r[i];
@@ -220,7 +220,7 @@ std::vector<Planted> other_mistakes() {
              for (std::size_t i = 0; i < p.n(); ++i) d[i] += 0.01 * p.x[i] / p.scale / p.scale;
          }},
         {"another slope at every output",
-         {unknown},
+         {formula, rows},  // rows: where one of three is right
          [](const Problem& p, Plain& d, const Plain& g) {
              Plain other = g;
              for (std::size_t s = 0; s < p.samples; ++s)
@@ -290,4 +290,6 @@ TEST_CASE("causes: right numbers in another order") { check_tally(tried(mistakes
 
 TEST_CASE("causes: rows, samples, pairs and factors") { check_tally(tried(mistakes_in_numbers())); }
 
-TEST_CASE("causes: what has no name is given none") { check_tally(tried(other_mistakes())); }
+TEST_CASE("causes: factors that vary, and what has no name") {
+    check_tally(tried(other_mistakes()));
+}

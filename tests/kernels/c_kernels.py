@@ -170,7 +170,7 @@ KERNELS = [
                             dw[6 * o + 3 * c + k] += g[6 * o + n] * x[8 * c + n + k];
                         }
         }
-        """, "g[6 * o + n] * w[6 * o + 3 * c + k] => g[6 * o + n] * w[6 * o + 3 * c + 2 - k]", "", (3, 6)),
+        """, "g[6 * o + n] * w[6 * o + 3 * c + k] => g[6 * o + n] * w[6 * o + 3 * c + 2 - k]", "flipped", (3, 6)),
     K("scan", "U(0.2, 0.9, 7), N(7)", """
         void f(const double* a, const double* b, double* h) {
             double state = 0;
@@ -186,7 +186,7 @@ KERNELS = [
                 carry *= a[t];
             }
         }
-        """, "carry *= a[t] => carry *= t > 0 ? a[t - 1] : 0", "", (7,)),
+        """, "carry *= a[t] => carry *= t > 0 ? a[t - 1] : 0", "wrong formula", (7,)),
     K("max_pool", "N(3, 8)", """
         void f(const double* x, double* y) {
             for (int i = 0; i < 12; ++i) y[i] = fmax(x[2 * i], x[2 * i + 1]);
@@ -240,7 +240,7 @@ KERNELS = [
                     dx[6 * t + 2 * k + 1] = a * sin(turn) + b * cos(turn);
                 }
         }
-        """, "turn = -t * => turn = t *", "", (4, 6)),
+        """, "turn = -t * => turn = t *", "transposed", (4, 6)),
     K("swiglu", "N(12), N(12)", """
         void f(const double* a, const double* b, double* y) {
             for (int i = 0; i < 12; ++i) y[i] = a[i] / (1 + exp(-a[i])) * b[i];
@@ -252,7 +252,7 @@ KERNELS = [
                 db[i] = g[i] * a[i] * s;
             }
         }
-        """, "(s + a[i] * s * (1 - s)) => (s + s * (1 - s))", "", (12,)),
+        """, "(s + a[i] * s * (1 - s)) => (s + s * (1 - s))", "wrong formula", (12,)),
     K("gelu", "N(15)", """
         void f(const double* x, double* y) {
             for (int i = 0; i < 15; ++i) y[i] = 0.5 * x[i] * (1 + erf(x[i] / sqrt(2)));
@@ -263,7 +263,7 @@ KERNELS = [
                 dx[i] = g[i] * (0.5 * (1 + erf(x[i] / sqrt(2))) + x[i] * density);
             }
         }
-        """, "+ x[i] * density => - x[i] * density", "", (15,)),
+        """, "+ x[i] * density => - x[i] * density", "wrong formula", (15,)),
     K("attention_of_one_query", "N(4), N(5, 4), N(5, 3)", """
         static void weights(const double* q, const double* k, double* p) {
             double most = -1e300, sum = 0;
@@ -298,7 +298,7 @@ KERNELS = [
                 for (int d = 0; d < 4; ++d) dq[d] += ds * k[4 * j + d], dk[4 * j + d] = ds * q[d];
             }
         }
-        """, "p[j] * (dp[j] - dot) / 2 => p[j] * dp[j] / 2", "", (3,)),
+        """, "p[j] * (dp[j] - dot) / 2 => p[j] * dp[j] / 2", "held constant|wrong term", (3,)),
     K("huber", "N(9), N(9)", """
         void f(const double* x, const double* y, double* loss) {
             *loss = 0;

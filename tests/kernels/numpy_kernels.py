@@ -117,7 +117,7 @@ KERNELS = [
 
         def vjp(z, g):
             return g * (np.exp(log_softmax(z)) - wanted()) / 4
-        """, "- wanted()) / 4 => - (wanted() > 0.5)) / 4", ""),
+        """, "- wanted()) / 4 => - (wanted() > 0.5)) / 4", "wrong formula"),
     K("cross_entropy_with_ignored_rows", "N(6, 4)", """
         target = np.array([1, -100, 0, 3, -100, 2])
 
@@ -144,7 +144,7 @@ KERNELS = [
         def vjp(x, g):
             y = f(x)
             return y * (g - (g * y).sum(-1, keepdims=True))
-        """, "y * (g - (g * y).sum(-1, keepdims=True)) => y * (1 - y) * g", ""),
+        """, "y * (g - (g * y).sum(-1, keepdims=True)) => y * (1 - y) * g", "a term is missing|a contribution is dropped"),
     K("log_softmax", "N(3, 6)", """
         def f(x):
             s = x - x.max(1, keepdims=True)
@@ -152,7 +152,7 @@ KERNELS = [
 
         def vjp(x, g):
             return g - np.exp(f(x)) * g.sum(1, keepdims=True)
-        """, "g.sum(1, keepdims=True) => g.sum()", ""),
+        """, "g.sum(1, keepdims=True) => g.sum()", "rows are mixed"),
     K("attention", "N(4, 3), N(5, 3), N(5, 2)", """
         def weights(q, k):
             s = q @ k.T / np.sqrt(q.shape[1])
@@ -222,7 +222,7 @@ KERNELS = [
         def vjp(x, g):
             a, b = g[:, :3], g[:, 3:]
             return np.concatenate([a * cos + b * sin, b * cos - a * sin], 1)
-        """, "[a * cos + b * sin, b * cos - a * sin] => [a * cos - b * sin, a * sin + b * cos]", ""),
+        """, "[a * cos + b * sin, b * cos - a * sin] => [a * cos - b * sin, a * sin + b * cos]", "transposed"),
     K("rotary_of_pairs", "N(4, 2, 6)", """
         angle = np.arange(4)[:, None, None] * 100.0 ** (-np.arange(0, 6, 2) / 6)
 
@@ -237,7 +237,7 @@ KERNELS = [
 
         def vjp(x, g):
             return turned(g, -angle)
-        """, "return turned(g, -angle) => return turned(g, angle)", ""),
+        """, "return turned(g, -angle) => return turned(g, angle)", "transposed"),
     K("swiglu", "N(3, 4), N(4, 5), N(4, 5)", """
         def f(x, w, v):
             a = x @ w
@@ -248,7 +248,7 @@ KERNELS = [
             s = 1 / (1 + np.exp(-a))
             da, db = g * b * s * (1 + a * (1 - s)), g * a * s
             return da @ w.T + db @ v.T, x.T @ da, x.T @ db
-        """, "s * (1 + a * (1 - s)) => s * (1 + a * s)", ""),
+        """, "s * (1 + a * (1 - s)) => s * (1 + a * s)", "wrong formula"),
     K("gelu_tanh", "N(4, 5)", """
         c = np.sqrt(2 / np.pi)
 
@@ -258,7 +258,7 @@ KERNELS = [
         def vjp(x, g):
             t = np.tanh(c * (x + 0.044715 * x**3))
             return g * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * c * (1 + 3 * 0.044715 * x**2))
-        """, "c * (1 + 3 * 0.044715 => c * (1 + 0.044715", ""),
+        """, "c * (1 + 3 * 0.044715 => c * (1 + 0.044715", "wrong formula"),
     K("conv1d", "N(2, 3, 9), N(4, 3, 3)", """
         def f(x, w):
             n = x.shape[2] - w.shape[2] + 1
@@ -272,7 +272,7 @@ KERNELS = [
                 dw[:, :, k] = np.einsum("bon,bcn->oc", g, x[:, :, k : k + n])
             return dx, dw
         """, 'dx[:, :, k : k + n] += np.einsum("bon,oc->bcn", g, w[:, :, k]) => '
-             'dx[:, :, k : k + n] += np.einsum("bon,oc->bcn", g, w[:, :, -1 - k])', ""),
+             'dx[:, :, k : k + n] += np.einsum("bon,oc->bcn", g, w[:, :, -1 - k])', "flipped"),
     K("conv2d", "N(2, 5, 5), N(3, 2, 2, 2), N(3)", """
         def windows(x, r, c, n, m):
             return x[:, r : r + n, c : c + m]
@@ -293,7 +293,7 @@ KERNELS = [
                     windows(dx, r, c, n, m)[...] += np.tensordot(w[:, :, r, c].T, g, 1)
                     dw[:, :, r, c] = np.tensordot(g, windows(x, r, c, n, m), ((1, 2), (1, 2)))
             return dx, dw, g.sum((1, 2))
-        """, "windows(dx, r, c, n, m)[...] += => windows(dx, r, c, n, m)[...] =", ""),
+        """, "windows(dx, r, c, n, m)[...] += => windows(dx, r, c, n, m)[...] =", "a contribution is dropped"),
     K("depthwise_causal_conv", "N(7, 3), N(4, 3)", """
         def f(x, w):
             padded = np.concatenate([np.zeros((3, 3)), x])
@@ -314,7 +314,7 @@ KERNELS = [
 
         def vjp(x, g):
             return np.cumsum(g[:, ::-1], 1)[:, ::-1]
-        """, "np.cumsum(g[:, ::-1], 1)[:, ::-1] => np.cumsum(g, 1)", ""),
+        """, "np.cumsum(g[:, ::-1], 1)[:, ::-1] => np.cumsum(g, 1)", "transposed|flipped"),
     K("linear_scan", "U(0.3, 0.9, 6, 3), N(6, 3)", """
         def states(a, b):
             h, all = np.zeros(3), []
@@ -335,7 +335,7 @@ KERNELS = [
                 da[t] = carry * (h[t - 1] if t > 0 else 0)
                 carry = carry * a[t]
             return da, db
-        """, "h[t - 1] if t > 0 else 0 => h[t]", ""),
+        """, "h[t - 1] if t > 0 else 0 => h[t]", "wrong formula"),
     K("gru_step", "N(3, 4), N(4, 4), N(3, 4)", """
         def gates(h, u, x):
             return 1 / (1 + np.exp(-(x + h @ u)))
@@ -348,7 +348,7 @@ KERNELS = [
             z, n = gates(h, u, x), np.tanh(x)
             dz = g * (h - n) * z * (1 - z)
             return g * z + dz @ u.T, h.T @ dz, dz + g * (1 - z) * (1 - n**2)
-        """, "g * z + dz @ u.T, => dz @ u.T,", ""),
+        """, "g * z + dz @ u.T, => dz @ u.T,", "a contribution is dropped|wrong formula"),
     K("max_pool", "N(2, 8)", """
         def f(x):
             return x.reshape(2, 4, 2).max(2)
@@ -366,7 +366,7 @@ KERNELS = [
             for k in range(3):
                 dx[:, k : k + 7 : 2] += g / 3
             return dx
-        """, "dx[:, k : k + 7 : 2] += g / 3 => dx[:, k : k + 7 : 2] = g / 3", "some elements"),
+        """, "dx[:, k : k + 7 : 2] += g / 3 => dx[:, k : k + 7 : 2] = g / 3", "some elements|a contribution is dropped"),
     K("embedding", "N(6, 3)", """
         tokens = np.array([2, 0, 2, 5, 2])
 
@@ -425,5 +425,5 @@ KERNELS = [
             db = np.linalg.solve(s, g)
             da = -db @ np.linalg.solve(s, b).T
             return (da + da.T) / 2, db
-        """, "return (da + da.T) / 2, db => return da, db", ""),
+        """, "return (da + da.T) / 2, db => return da, db", "not symmetric"),
 ]  # fmt: skip

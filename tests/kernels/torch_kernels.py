@@ -46,7 +46,7 @@ KERNELS = [
         def backward(ctx, g):
             y, = ctx.saved_tensors
             return y * (g - (g * y).sum(-1, keepdim=True))
-        """, "(g * y).sum(-1, keepdim=True) => (g * y).sum(0, keepdim=True)", ""),
+        """, "(g * y).sum(-1, keepdim=True) => (g * y).sum(0, keepdim=True)", "rows are mixed"),
     K("softmax_in_place", "N(3, 6)", """
         def forward(ctx, x):
             y = torch.softmax(x, 1)
@@ -65,7 +65,7 @@ KERNELS = [
         def backward(ctx, g):
             y, = ctx.saved_tensors
             return g - y.exp() * g.sum(1, keepdim=True)
-        """, "g - y.exp() * => g - y *", ""),
+        """, "g - y.exp() * => g - y *", "wrong term"),
     K("cross_entropy", "N(5, 7)", """
         def forward(ctx, z):
             target = torch.tensor([3, 0, 6, 2, 2])
@@ -98,7 +98,7 @@ KERNELS = [
             p, = ctx.saved_tensors
             dp = 2 * (1 - p) * p.log() - (1 - p) ** 2 / p
             return g * dp * p * (1 - p)
-        """, "2 * (1 - p) * p.log() - => (1 - p) * p.log() -", ""),
+        """, "2 * (1 - p) * p.log() - => (1 - p) * p.log() -", "wrong formula"),
     K("attention", "N(4, 3), N(5, 3), N(5, 2)", """
         def forward(ctx, q, k, v):
             p = torch.softmax(q @ k.T / 3**0.5, -1)
@@ -124,7 +124,7 @@ KERNELS = [
             dp = g @ v.mT * keep / 0.8
             ds = p * (dp - (dp * p).sum(-1, keepdim=True)) / 3**0.5
             return ds @ k, ds.mT @ q, dropped.mT @ g
-        """, "dp = g @ v.mT * keep / 0.8 => dp = g @ v.mT", ""),
+        """, "dp = g @ v.mT * keep / 0.8 => dp = g @ v.mT", "a mask or branch is ignored"),
     K("attention_by_logsumexp", "N(4, 3), N(4, 3), N(4, 3)", """
         def forward(ctx, q, k, v):
             s = q @ k.T
@@ -138,7 +138,7 @@ KERNELS = [
             delta = (g * o).sum(1, keepdim=True)
             ds = p * (g @ v.T - delta)
             return ds @ k, ds.T @ q, p.T @ g
-        """, "(g * o).sum(1, keepdim=True) => (g * v).sum(1, keepdim=True)", ""),
+        """, "(g * o).sum(1, keepdim=True) => (g * v).sum(1, keepdim=True)", "wrong term"),
     K("rotary", "N(5, 6)", """
         angle = torch.arange(5.0).double()[:, None] * 100 ** (-torch.arange(3.0).double() / 3)
         def turn(x, cos, sin):
@@ -148,7 +148,7 @@ KERNELS = [
             return turn(x, angle.cos(), angle.sin())
         def backward(ctx, g):
             return turn(g, angle.cos(), -angle.sin())
-        """, "-angle.sin() => angle.sin()", ""),
+        """, "-angle.sin() => angle.sin()", "transposed"),
     K("rotary_in_place", "N(4, 6)", """
         angle = torch.arange(4.0).double()[:, None] * torch.tensor([1.0, 0.3, 0.1]).double()
         def forward(ctx, x):
@@ -170,7 +170,7 @@ KERNELS = [
             a, b = ctx.saved_tensors
             s = torch.sigmoid(a)
             return g * b * s * (1 + a * (1 - s)), g * a * s
-        """, "(1 + a * (1 - s)) => (1 + a * (1 - a))", ""),
+        """, "(1 + a * (1 - s)) => (1 + a * (1 - a))", "wrong formula"),
     K("swiglu_from_one_tensor", "N(3, 8)", """
         def forward(ctx, x):
             a, b = x.chunk(2, 1)
@@ -190,7 +190,7 @@ KERNELS = [
             cdf = 0.5 * (1 + torch.erf(a / 2**0.5))
             pdf = torch.exp(-a * a / 2) / (2 * torch.pi) ** 0.5
             return g * b * (cdf + a * pdf), g * a * cdf
-        """, "g * b * (cdf + a * pdf) => g * b * cdf", ""),
+        """, "g * b * (cdf + a * pdf) => g * b * cdf", "wrong formula"),
     K("mish", "N(11)", """
         def forward(ctx, x):
             ctx.save_for_backward(x)
@@ -199,7 +199,7 @@ KERNELS = [
             x, = ctx.saved_tensors
             t = torch.tanh(torch.log1p(x.exp()))
             return g * (t + x * (1 - t * t) * torch.sigmoid(x))
-        """, "(1 - t * t) * torch.sigmoid(x) => (1 - t * t)", ""),
+        """, "(1 - t * t) * torch.sigmoid(x) => (1 - t * t)", "wrong formula"),
     K("leaky_relu", "N(3, 5)", """
         def forward(ctx, x, slope=0.1):
             ctx.save_for_backward(x)
@@ -300,7 +300,7 @@ KERNELS = [
         def backward(ctx, g, _):
             index, = ctx.saved_tensors
             return torch.zeros(4, 5, dtype=g.dtype).scatter_add(1, index, g)
-        """, "scatter_add(1, index, g) => scatter_add(1, index.flip(1), g)", "some elements"),
+        """, "scatter_add(1, index, g) => scatter_add(1, index.flip(1), g)", "flipped|wrong index"),
     K("conv1d", "N(2, 3, 8), N(4, 3, 3)", """
         def forward(ctx, x, w):
             ctx.save_for_backward(x, w)
@@ -310,7 +310,7 @@ KERNELS = [
             dx = torch.conv_transpose1d(g, w, padding=1)
             dw = torch.conv1d(x.transpose(0, 1), g.transpose(0, 1), padding=1).transpose(0, 1)
             return dx, dw
-        """, "torch.conv_transpose1d(g, w, padding=1) => torch.conv_transpose1d(g, w.flip(2), padding=1)", ""),
+        """, "torch.conv_transpose1d(g, w, padding=1) => torch.conv_transpose1d(g, w.flip(2), padding=1)", "flipped"),
     K("conv2d_by_unfold", "N(2, 2, 4, 4), N(3, 2, 3, 3)", """
         def forward(ctx, x, w):
             ctx.save_for_backward(x, w)
@@ -351,7 +351,7 @@ KERNELS = [
         def backward(ctx, g):
             x, y = ctx.saved_tensors
             return (g * y).flip(1).cumsum(1).flip(1) / x
-        """, "(g * y).flip(1).cumsum(1).flip(1) => (g * y).cumsum(1)", ""),
+        """, "(g * y).flip(1).cumsum(1).flip(1) => (g * y).cumsum(1)", "flipped"),
     K("max_pool", "N(2, 8)", """
         def forward(ctx, x):
             y, index = x.reshape(2, 4, 2).max(2)
@@ -361,7 +361,7 @@ KERNELS = [
             index, = ctx.saved_tensors
             d = torch.zeros(2, 4, 2, dtype=g.dtype)
             return d.scatter(2, index[..., None], g[..., None]).reshape(2, 8)
-        """, "index[..., None], g => 1 - index[..., None], g", ""),
+        """, "index[..., None], g => 1 - index[..., None], g", "wrong index"),
     K("global_average_pool", "N(2, 3, 4, 4)", """
         def forward(ctx, x):
             ctx.shape = x.shape
@@ -375,7 +375,7 @@ KERNELS = [
             return table[tokens]
         def backward(ctx, g):
             return torch.zeros(6, 3, dtype=g.dtype).index_add(0, tokens, g)
-        """, ".index_add(0, tokens, g) => .index_copy(0, tokens, g)", "some elements|some rows|some samples"),
+        """, ".index_add(0, tokens, g) => .index_copy(0, tokens, g)", "some elements|some rows|some samples|a contribution is dropped"),
     K("embedding_with_padding", "N(5, 4)", """
         tokens = torch.tensor([[1, 4, 1], [3, 0, 0]])
         def forward(ctx, table):
@@ -390,7 +390,7 @@ KERNELS = [
             return x.gather(1, index)
         def backward(ctx, g):
             return torch.zeros(4, 5, dtype=g.dtype).scatter_add(1, index, g)
-        """, ".scatter_add(1, index, g) => .scatter(1, index, g)", "some elements|some samples"),
+        """, ".scatter_add(1, index, g) => .scatter(1, index, g)", "some elements|some samples|a contribution is dropped"),
     K("matrix_exponential", "N(3, 3)", """
         def forward(ctx, a):
             ctx.save_for_backward(a)
@@ -430,7 +430,7 @@ KERNELS = [
             i = torch.linalg.inv(l)
             d = i.T @ p @ i
             return (d + d.T) / 2
-        """, "p = p - torch.diag(p.diagonal()) / 2 => pass", ""),
+        """, "p = p - torch.diag(p.diagonal()) / 2 => pass", "wrong formula"),
     K("solve", "N(3, 3) + 3 * np.eye(3), N(3, 2)", """
         def forward(ctx, a, b):
             x = torch.linalg.solve(a, b)
@@ -440,7 +440,7 @@ KERNELS = [
             a, x = ctx.saved_tensors
             db = torch.linalg.solve(a.T, g)
             return -db @ x.T, db
-        """, "torch.linalg.solve(a.T, g) => torch.linalg.solve(a, g)", ""),
+        """, "torch.linalg.solve(a.T, g) => torch.linalg.solve(a, g)", "transposed"),
     K("normalize", "N(4, 3)", """
         def forward(ctx, x):
             n = x.norm(dim=1, keepdim=True)
@@ -468,7 +468,7 @@ KERNELS = [
         def backward(ctx, g):
             x, scale = ctx.saved_tensors
             return g @ (codes * scale).T, x.T @ g * codes
-        """, "x.T @ g * codes => x.T @ g", ""),
+        """, "x.T @ g * codes => x.T @ g", "wrong formula"),
     K("lora", "N(3, 4), N(4, 2), N(2, 5)", """
         def forward(ctx, x, a, b):
             ctx.save_for_backward(x, a, b)
@@ -487,7 +487,7 @@ KERNELS = [
             y, var = ctx.saved_tensors
             d = g - g.mean(2, keepdim=True) - y * (g * y).mean(2, keepdim=True)
             return d / (var + 1e-5).sqrt()
-        """, "g - g.mean(2, keepdim=True) => g - g.mean((0, 2), keepdim=True)", ""),
+        """, "g - g.mean(2, keepdim=True) => g - g.mean((0, 2), keepdim=True)", "rows are mixed|a term is missing"),
     K("weight_norm", "N(4, 3), N(4, 1)", """
         def forward(ctx, v, s):
             n = v.norm(dim=1, keepdim=True)
@@ -509,7 +509,7 @@ KERNELS = [
             dp = (g * x).sum(1, keepdim=True)
             onehot = torch.nn.functional.one_hot(chosen, 3)
             return g * best, dp * best * (onehot - p)
-        """, "dp * best * (onehot - p) => dp * best * (1 - best) * onehot", ""),
+        """, "dp * best * (onehot - p) => dp * best * (1 - best) * onehot", "some elements"),
     K("running_state", "N(9)", """
         calls = [0]
         def forward(ctx, x):

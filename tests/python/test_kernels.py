@@ -25,6 +25,9 @@ class Corpus(unittest.TestCase):
             else:
                 self.assertEqual(v.report.verdict, expected, f"{v.name()}\n{v.report}")
             self.assertIsNot(v.place_is_right(), False, f"{v.name()}\n{v.report}")
+        named = [judge.is_named(v) for v in verdicts if v.wrong and v.report.verdict == "FAIL"]
+        self.assertNotIn(None, named)  # each fault has a cause in the table
+        self.assertGreaterEqual(sum(named), 0.85 * len(named))
         self.assertLessEqual(others, undecided * len(verdicts))
         return verdicts
 

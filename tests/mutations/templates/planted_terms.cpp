@@ -127,7 +127,7 @@ const std::vector<PlantedMistake>& mistakes_in_terms() {
     static const std::vector<std::string_view> kRows{"on some rows", "some elements only",
                                                      "some samples only", "conjugate"};
     static const std::vector<PlantedMistake> all{
-        {"factor of x", {"missing or doubled chain factor"}, factor_of_x},
+        {"factor of x", {"missing or doubled chain factor", "wrong formula"}, factor_of_x},
         {"term along x", {"a term is missing", "a term too many", "held constant"}, term_along_x},
         {"mean too many", {"a term too many"}, mean_too_many},
         {"training's rule", {"a term too many"}, trainings_rule},
