@@ -1,4 +1,4 @@
-// What a rule claims for each output alone, next to the right Jacobian.
+// What a rule claims for each single output, next to the right Jacobian.
 // Internal to autograd/check. Read next: mistakes_in_jacobians.cpp, what a difference tells.
 #pragma once
 

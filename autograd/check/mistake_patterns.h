@@ -26,7 +26,7 @@ struct Wrong {
     bool is_narrow() const { return symptoms.blur > 0; }
     bool knows_all() const { return symptoms.places.size() == symptoms.claimed.size(); }
 
-    /// What the rule claims for each output alone; null if it cannot be asked.
+    /// What the rule claims for each single output; null if it cannot be asked.
     const ClaimedJacobian* jacobian() const;
 };
 

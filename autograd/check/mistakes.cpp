@@ -59,8 +59,8 @@ namespace {
 using Pattern = Match (*)(const Wrong&);
 
 // From the unambiguous patterns to those that need a fit. In a narrow format, elements in which the
-// error of a pattern is small look right, so that "some elements" comes late; but not last, because
-// one wrong element is an error of rank 1 as well.
+// error of a pattern is small look right: "some elements" comes late; but not last, because one
+// wrong element is an error of rank 1 as well.
 constexpr Pattern kPatterns[] = {looks_not_finite,
                                  looks_steep_where_flat,
                                  looks_zero,

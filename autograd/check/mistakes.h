@@ -47,7 +47,7 @@ struct Symptoms {
 
     /// The claimed gradient for any cotangent; empty if the rule cannot be asked again.
     std::function<std::vector<double>(const std::vector<double>& cotangent)> rule = {};
-    /// What it claims for each output alone, once asked.
+    /// What it claims for each single output, once asked.
     mutable std::shared_ptr<const ClaimedJacobian> jacobian = {};
 };
 

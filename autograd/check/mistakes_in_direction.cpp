@@ -250,7 +250,7 @@ Match arrives_elsewhere(const Wrong& w) {
         moved += as_in_f ? 0 : 1;
         entries += right.size();
     }
-    // A few of many: where most elements are reached, an order is no index.
+    // A few of many: where most elements are reached, an order is not an index.
     const bool sparse = static_cast<double>(entries) <=
                         kFew * static_cast<double>(c->places()) * static_cast<double>(c->outputs());
     if (moved < 2 || !sparse) return {};

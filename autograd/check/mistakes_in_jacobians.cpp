@@ -1,6 +1,6 @@
 // The claimed Jacobian against the right one, entry by entry: which outputs reach which elements,
-// and by what factors. The rule is asked for each output alone, which shows how a wrong gradient is
-// put together where one incoming gradient only shows a sum.
+// and by what factors. The rule is asked for each single output, which shows how a wrong gradient
+// is put together where one incoming gradient only shows a sum.
 #include <tapestry/autograd/check/claimed_jacobian.h>
 #include <tapestry/autograd/check/mistake_patterns.h>
 
@@ -234,7 +234,7 @@ Match mixes_rows(const Wrong& w) {
             return c->is_claimed(p, i, 0) ? 0 : c->claimed(p, i);
         };
         const Shares shares = shares_of(w, *c, axes, claimed);
-        // A matrix of the wrong order is no sum over too much.
+        // A matrix in the wrong order is not a sum over too much.
         if (!(shares.inside > 0 && shares.outside > kClearly * shares.inside)) continue;
         const Rows of_places = rows_of(w.symptoms.shape, axes.operand);
         const Rows of_outputs = rows_of(w.symptoms.output, axes.output);
@@ -265,7 +265,7 @@ Match mixes_rows(const Wrong& w) {
 
 namespace {
 
-// Factors of outputs or elements: all of their own, or 1 for many of them.
+// Factors of outputs or elements: each has another one, or it is 1 for many of them.
 Match of_factors(const Wrong& w, const Values& factors, const std::string& whose) {
     constexpr double kMuchLess = 0.01;
     double farthest = 0;
@@ -292,7 +292,7 @@ Match of_factors(const Wrong& w, const Values& factors, const std::string& whose
                      fmt::format("the entries of {} of {} {}s are those of f times {}, all others "
                                  "are right",
                                  known - right, known, whose,
-                                 alike ? fmt::format("{:.6g}", other) : "factors of their own"),
+                                 alike ? fmt::format("{:.6g}", other) : "various factors"),
                      of_outputs ? "a weight, mask or branch that belongs to some outputs"
                                 : "a border, a mask or a branch: the last elements of a vectorised "
                                   "loop, the other side of a threshold"};

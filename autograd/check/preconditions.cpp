@@ -194,6 +194,17 @@ Apart apart_for(Subject& subject, const Values& weights, const Values& values,
 
 constexpr double kFar = 1e-3;  // an error that a check must see
 
+// A power of two up to 2^10, and at least 2^6, by which neither the incoming gradient nor the
+// gradient leaves the range of f16.
+double within_f16(const Values& weights, const std::vector<Values>& gradient) {
+    constexpr double kRange = 0x1p15;
+    double most = largest(weights);
+    for (const Values& of_leaf : gradient) most = std::max(most, largest(of_leaf));
+    double factor = 0x1p6;
+    while (factor < 0x1p10 && 2 * factor * most < kRange) factor *= 2;
+    return factor;
+}
+
 bool are_finite(const std::vector<Values>& gradient) {
     return std::all_of(gradient.begin(), gradient.end(), [](const Values& of_leaf) {
         return std::all_of(of_leaf.begin(), of_leaf.end(),
@@ -225,7 +236,7 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     const bool wide = format == Format::f64, short_range = format == Format::f16;
     const double shrunk = short_range ? 0x1p-4 : 0x1p-12, grown = wide ? 0x1p12 : 0x1p4,
                  largest_factor = wide          ? 0x1p30
-                                  : short_range ? 0x1p6
+                                  : short_range ? within_f16(weights, gradient)
                                                 : 0x1p10;
     std::vector<Values> scaled;
     for (const double factor : {-1.0, shrunk, grown, largest_factor}) {

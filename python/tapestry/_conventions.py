@@ -323,6 +323,7 @@ class NumpyConventions(Conventions):
         for i in _changed(x_before, x):
             self.found.add(f"backward overwrites {self.same.name(i)}")
         expected = self.joined(first)
+        self.value(self.inputs())  # vjp may use what f saved
         self.called_again(expected, self.gradient(self.inputs(), self.cotangents()))
         self.gradient(self.inputs(), subject.outputs.split(-self.g))
         self.own_memory(expected, self.joined(first))
