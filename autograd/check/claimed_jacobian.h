@@ -22,6 +22,8 @@ public:
 
     std::size_t places() const { return symptoms_.places.size(); }
     std::size_t outputs() const { return claims_.size(); }
+    /// Whether the rule was too slow to be asked for every output.
+    bool is_empty() const { return claims_.empty(); }
     double claimed(std::size_t p, std::size_t i) const { return claims_[i][p]; }
     double right(std::size_t p, std::size_t i) const { return symptoms_.slopes[p][i]; }
     double error(std::size_t p, std::size_t i) const { return claimed(p, i) - right(p, i); }

@@ -24,7 +24,8 @@ const ClaimedJacobian* Wrong::jacobian() const {
     if (!symptoms.jacobian && ClaimedJacobian::is_known(symptoms)) {
         symptoms.jacobian = std::make_shared<const ClaimedJacobian>(symptoms, same);
     }
-    return symptoms.jacobian.get();
+    const ClaimedJacobian* const found = symptoms.jacobian.get();
+    return found != nullptr && !found->is_empty() ? found : nullptr;
 }
 
 std::string closeness(const Wrong& w, const Values& model) {

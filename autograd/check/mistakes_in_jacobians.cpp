@@ -272,7 +272,8 @@ Match of_factors(const Wrong& w, const Values& factors, const std::string& whose
     for (const double factor : factors) {
         if (!std::isnan(factor)) farthest = std::max(farthest, std::abs(factor - 1));
     }
-    const double near = std::max(kMuchLess * farthest, w.is_narrow() ? w.same : 0);
+    const double least = std::min(kMuchLess * farthest, 4 * w.same);
+    const double near = std::max(least, w.is_narrow() ? w.same : 0);
     std::size_t known = 0, right = 0;
     bool alike = true;
     double other = 1;
