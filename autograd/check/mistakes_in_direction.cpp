@@ -46,6 +46,25 @@ Values transposed(const Values& x, const Shape& shape) {
     return permuted(x, shape, order);
 }
 
+// Whether f multiplies pairs as complex numbers: blocks [[a, -b], [b, a]], whose transpose is the
+// conjugate.
+bool is_complex(const Wrong& w) {
+    const auto ends_in_pairs = [](const Shape& shape) {
+        return shape.rank() > 0 && shape[shape.rank() - 1] == 2;
+    };
+    if (!ends_in_pairs(w.symptoms.shape) || !ends_in_pairs(w.symptoms.output)) return false;
+    for (std::size_t p = 0; p + 1 < w.right.size(); p += 2) {
+        const Values &real = w.symptoms.slopes[p], &imaginary = w.symptoms.slopes[p + 1];
+        for (std::size_t i = 0; i + 1 < real.size(); i += 2) {
+            const double size = std::abs(real[i]) + std::abs(real[i + 1]);
+            const double apart =
+                std::abs(real[i] - imaginary[i + 1]) + std::abs(real[i + 1] + imaginary[i]);
+            if (apart > w.same * std::max(size, 1e-3 * largest(real))) return false;
+        }
+    }
+    return true;
+}
+
 struct OtherOrder {
     Mistake mistake;
     std::string words;
@@ -143,6 +162,13 @@ Match looks_like_the_jacobian(const Wrong& w) {
     const Values model = forward(w, g);
     if (!explains(w, w.claimed, model)) return {};
     if (!holds_again(w, [&](const Values& other) { return forward(w, other); })) return {};
+    if (is_complex(w)) {
+        return Cause{Mistake::conjugate,
+                     "claimed = J g instead of J^T g, where J multiplies complex numbers, " +
+                         closeness(w, model),
+                     "a conjugate is missing: the gradient of f(z) by z is g conj(f'(z)), with "
+                     "dL/da + i dL/db for z = a + i b"};
+    }
     return Cause{
         Mistake::permuted,
         fmt::format("claimed = J g, with J as in f, instead of J^T g, {}", closeness(w, model)),

@@ -3,8 +3,10 @@
 #include <tapestry/autograd/check/mistakes.h>
 #include <tapestry/tests/judge/support.h>
 
+#include <chrono>
 #include <cmath>
 #include <functional>
+#include <thread>
 
 using namespace tapestry;
 using namespace tapestry::checker;
@@ -90,6 +92,34 @@ TEST_CASE("mistakes: the Jacobian for its transpose") {
     const Matrix claimed =
         with(right, [&right](std::size_t p, std::size_t i, double) { return right[i][p]; });
     check_cause(symptoms({9}, {9}, right, claimed), Mistake::permuted, "J g");
+}
+
+TEST_CASE("mistakes: a product of complex numbers without its conjugate") {
+    const Values z = random_values(8, 9);
+    const Matrix right =
+        with(Matrix(8, Values(8, 0.0)), [&z](std::size_t p, std::size_t i, double) {
+            if (p / 2 != i / 2) return 0.0;
+            const double part = z[p == i ? p / 2 * 2 : p / 2 * 2 + 1];
+            return p > i ? -part : part;
+        });
+    const Matrix claimed =
+        with(right, [&right](std::size_t p, std::size_t i, double) { return right[i][p]; });
+    check_cause(symptoms({4, 2}, {4, 2}, right, claimed), Mistake::conjugate, "complex numbers");
+}
+
+TEST_CASE("mistakes: a slow rule is not asked for every output") {
+    const auto each = [](std::size_t p, std::size_t, double value) {
+        return value * (1 + 0.1 * static_cast<double>(p * p));
+    };
+    Symptoms s = symptoms({9}, {9}, diagonal(), with(diagonal(), each));
+    int calls = 0;
+    s.rule = [&calls, rule = s.rule](const Values& g) {
+        ++calls;
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        return rule(g);
+    };
+    CHECK_EQ(find_cause(s).mistake, Mistake::unknown);
+    CHECK_LE(calls, 2);
 }
 
 TEST_CASE("mistakes: an incoming gradient in another order") {
