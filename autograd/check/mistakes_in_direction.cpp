@@ -53,16 +53,19 @@ bool is_complex(const Wrong& w) {
         return shape.rank() > 0 && shape[shape.rank() - 1] == 2;
     };
     if (!ends_in_pairs(w.symptoms.shape) || !ends_in_pairs(w.symptoms.output)) return false;
+    double turned = 0, all = 0;  // real factors have no conjugate
     for (std::size_t p = 0; p + 1 < w.right.size(); p += 2) {
         const Values &real = w.symptoms.slopes[p], &imaginary = w.symptoms.slopes[p + 1];
         for (std::size_t i = 0; i + 1 < real.size(); i += 2) {
             const double size = std::abs(real[i]) + std::abs(real[i + 1]);
+            turned += std::abs(real[i + 1]);
+            all += size;
             const double apart =
                 std::abs(real[i] - imaginary[i + 1]) + std::abs(real[i + 1] + imaginary[i]);
             if (apart > w.same * std::max(size, 1e-3 * largest(real))) return false;
         }
     }
-    return true;
+    return turned > 0.01 * all;
 }
 
 struct OtherOrder {
