@@ -94,7 +94,11 @@ std::map<std::string, Tensor> read_weights(const SavedFiles& files, const BagCon
                                            bool int8) {
     const std::string path = files.path(kWeightsName).string();
     std::map<std::string, Tensor> stored;
-    for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
+    for (auto& [name, tensor] : read_safetensors(path).tensors) {
+        require<IoError>(stored.emplace(without_wrappers(name), tensor).second,
+                         "{}: tensor \"{}\" occurs twice, with and without a prefix", path,
+                         utf8::printable(without_wrappers(name)));
+    }
     if (int8) expand_int8(path, config, stored);
     const auto found = stored.try_emplace("temperature", ones({1}, DType::f32)).first;
     const std::vector<double> temperature = found->second.to_vector<double>();
@@ -120,18 +124,15 @@ std::unique_ptr<BagClassifier> make_quantized(const ConfigFile& file, const BagC
     }
 }
 
-void fill_parameters(const std::string& path, const std::map<std::string, Tensor>& stored,
-                     const std::vector<StoredParameter>& parameters) {
-    const auto own_name = names_without_wrappers(parameters);
-    std::map<std::string, Tensor> left;
-    for (const auto& [name, tensor] : stored) left.emplace(own_name(name), tensor);
-    for (const StoredParameter& one : parameters) {
-        const auto found = left.find(one.name);
-        require<IoError>(found != left.end(), "{}: tensor \"{}\" is missing", path, one.name);
-        fill_parameter(path, one, found->second);
-        left.erase(found);
+void fill_parameters(const std::string& path, std::map<std::string, Tensor> stored,
+                     const Module& model) {
+    for (const auto& [name, parameter] : saved_tensors(model)) {
+        const auto found = stored.find(name);
+        require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", path, name);
+        fill_parameter(path, {name, parameter}, found->second);
+        stored.erase(found);
     }
-    check_all_used(path, left);
+    check_all_used(path, stored);
 }
 
 LoadedClassifier load_classifier_files(const SavedFiles& files) {
@@ -145,11 +146,7 @@ LoadedClassifier load_classifier_files(const SavedFiles& files) {
     if (!int8) loaded.model = make_model(config, files);
     std::map<std::string, Tensor> stored = read_weights(files, config, int8);
     if (int8) loaded.model = make_quantized(file, config, stored);
-    std::vector<StoredParameter> parameters;
-    for (const auto& [name, tensor] : saved_tensors(*loaded.model)) {
-        parameters.push_back({name, tensor});
-    }
-    fill_parameters(files.path(kWeightsName).string(), stored, parameters);
+    fill_parameters(files.path(kWeightsName).string(), std::move(stored), *loaded.model);
     loaded.model->eval();
     check_model_files(files);
     return loaded;

@@ -6,7 +6,6 @@
 #include <tapestry/nn/io/shards.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <set>
 #include <string_view>
@@ -61,28 +60,37 @@ std::string_view kind_of_text(std::string_view beginning) {
 
 }  // namespace
 
-std::string without_wrappers(const std::string& name) {
-    constexpr std::array<std::string_view, 3> kWrappers{"module.", "_orig_mod.", "model."};
-    std::string_view rest = name;
-    for (std::size_t i = 0; i < kWrappers.size();) {
-        if (rest.starts_with(kWrappers[i])) {
-            rest.remove_prefix(kWrappers[i].size());
-            i = 0;
-        } else {
-            ++i;
-        }
+namespace {
+
+// The beginning of `name` that a wrapper has added; empty for none.
+std::string_view wrapper_of(std::string_view name) {
+    for (const std::string_view one : {"module.", "_orig_mod.", "model."}) {
+        if (name.starts_with(one)) return one;
     }
-    return std::string(rest);
+    return {};
+}
+
+}  // namespace
+
+std::string without_wrappers(const std::string& name) { return without_wrappers(name, {}); }
+
+std::string without_wrappers(const std::string& name, const std::set<std::string>& wanted) {
+    std::string rest = name;
+    while (!wanted.contains(rest)) {
+        const std::size_t length = wrapper_of(rest).size();
+        if (length == 0) return wanted.empty() ? rest : name;
+        rest.erase(0, length);
+    }
+    return rest;
 }
 
 std::function<std::string(const std::string&)> names_without_wrappers(
-    const std::vector<StoredParameter>& parameters) {
+    const std::vector<StoredParameter>& parameters, const std::string& copied) {
     std::set<std::string> wanted;
+    if (!copied.empty()) wanted.insert(copied);
     for (const StoredParameter& one : parameters) wanted.insert(one.name);
     return [wanted = std::move(wanted)](const std::string& name) {
-        if (wanted.contains(name)) return name;
-        const std::string bare = without_wrappers(name);
-        return wanted.contains(bare) ? bare : name;
+        return without_wrappers(name, wanted);
     };
 }
 
@@ -91,8 +99,8 @@ void strip_wrappers(NamedTensors& stored, const Module& module) {
     for (const auto& [name, tensor] : saved_tensors(module)) wanted.insert(name);
     for (const auto& [name, tensor] : stored) there.insert(name);
     for (auto& [name, tensor] : stored) {
-        const std::string bare = without_wrappers(name);
-        if (!wanted.contains(name) && wanted.contains(bare) && !there.contains(bare)) name = bare;
+        const std::string bare = without_wrappers(name, wanted);
+        if (!there.contains(bare)) name = bare;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,14 @@ namespace tapestry {
 /// Without "module.", "_orig_mod." and "model.", in any order, with which DataParallel,
 /// torch.compile and Lightning begin the names of all tensors.
 std::string without_wrappers(const std::string& name);
+/// Without as many of them as lead to a name that is wanted, because a family's own names may begin
+/// with "model."; the whole name if none does.
+std::string without_wrappers(const std::string& name, const std::set<std::string>& wanted);
 
-/// The names of tensors in files as the parameters' own: without wrappers if none of the parameters
-/// has the whole name, but one has the rest.
+/// The names of tensors in files as the parameters' own, or as `copied`, the name of a tensor that
+/// is a parameter's copy: without wrappers, where that is wanted.
 std::function<std::string(const std::string&)> names_without_wrappers(
-    const std::vector<StoredParameter>& parameters);
+    const std::vector<StoredParameter>& parameters, const std::string& copied = "");
 
 /// Renames stored tensors in this way, for a module.
 void strip_wrappers(NamedTensors& stored, const Module& module);

@@ -108,13 +108,14 @@ void read_weights(const SavedFiles& files, Llama& model, const DecoderFormat& fo
     const auto wanted = [&](const std::string& name) { return !is_buffer(format, name); };
     std::vector<StoredParameter> parameters = stored_parameters(model, format);
     if (weights == WeightType::int8) quantize_when_filled(parameters, model);
-    const auto own_name = names_without_wrappers(parameters);
+    const std::string head = fmt::format("{}.weight", format.head);
+    const auto own_name = names_without_wrappers(parameters, head);
     std::map<std::string, Tensor> others =
         read_parameters(files, wanted, own_name, std::move(parameters));
     const std::string file = weight_files(files).front().string();
     if (model.config().tied_head) {
-        drop_copy_of_head(file, others, fmt::format("{}.weight", format.head),
-                          fmt::format("{}.weight", format.embedding), model.token_embedding.weight);
+        drop_copy_of_head(file, others, head, fmt::format("{}.weight", format.embedding),
+                          model.token_embedding.weight);
     }
     check_all_used(file, others);
 }

@@ -75,7 +75,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
 /// config.json. Throws IoError, with the file and the reason: an encoder-decoder, missing, damaged,
 /// tensors that are missing, unknown or of another shape than the configuration's, other bytes than
 /// were saved. Weights become of the type `weights` while they are read, as quantize_weights would
-/// make them: memory never holds them all in f32.
+/// make them: all of them in f32 are never in RAM, although address space is reserved for them.
 LoadedModel load_model(const std::filesystem::path& directory,
                        WeightType weights = WeightType::f32);
 

@@ -266,7 +266,7 @@ void fill_parameter(const std::string& file, const StoredParameter& one, const T
     const Tensor tensor = widens || rounds ? cast(stored, wanted.dtype()) : stored;
     require<IoError>(tensor.shape() == shape && tensor.dtype() == wanted.dtype(),
                      "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, one.name,
-                     tensor.dtype(), tensor.shape(), wanted.dtype(), shape);
+                     stored.dtype(), stored.shape(), compute_dtype(wanted.dtype()), shape);
     const Tensor as_wanted = views::reshape(tensor, wanted.shape());
     Tensor(one.parameter).copy_(one.transposed ? views::transpose(as_wanted, 0, 1) : as_wanted);
 }

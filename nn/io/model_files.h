@@ -108,8 +108,8 @@ struct StoredParameter {
 void fill_parameter(const std::string& file, const StoredParameter& parameter,
                     const Tensor& stored);
 
-/// Some files store the tied head's weight a second time: removes it. Throws IoError if it is not
-/// the embedding, whose name in the file is `table`.
+/// Some files store the tied head's weight a second time: removes it. Throws IoError if, in the
+/// type of the model, it is not the embedding, whose name in the file is `table`.
 void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored,
                        const std::string& head, const std::string& table, const Tensor& embedding);
 

@@ -112,7 +112,12 @@ struct ParameterSink {
             release_after(x.bytes() + (converts ? one->parameter.bytes() : 0), unused);
         }
         one->parameter = Tensor();
-        if (one->filled) one->filled();
+        if (!one->filled) return;
+        try {
+            one->filled();
+        } catch (const ValueError& error) {
+            fail<IoError>("{}: tensor \"{}\": {}", file, utf8::printable(name), error.what());
+        }
     }
 };
 

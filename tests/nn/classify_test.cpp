@@ -550,8 +550,7 @@ TEST_CASE("classify: models from before there was a temperature have 1; no other
     const auto file = place.out / "model.safetensors";
     const SafetensorsFile saved = read_safetensors(file);
     std::filesystem::remove(place.out / "tapestry-manifest.json");
-    const auto with = [&](std::optional<double> temperature) {
-        NamedTensors tensors;
+    const auto with = [&](std::optional<double> temperature, NamedTensors tensors = {}) {
         for (const auto& [name, tensor] : saved.tensors) {
             if (name != "temperature") tensors.emplace_back(name, tensor);
         }
@@ -564,7 +563,17 @@ TEST_CASE("classify: models from before there was a temperature have 1; no other
     for (const double bad : {0.0, -1.0, double(INFINITY)}) {
         check_message<IoError>([&] { with(bad); },
                                "model.safetensors: the temperature must be one positive number");
+        check_message<IoError>(
+            [&] {
+                with(std::nullopt, {{"module.temperature", full({1}, bad, DType::f32)}});
+            },
+            "model.safetensors: the temperature must be one positive number");
     }
+    check_message<IoError>(
+        [&] {
+            with(2, {{"module.temperature", ones({1})}});
+        },
+        "tensor \"temperature\" occurs twice, with and without a prefix");
 }
 
 TEST_CASE("classify: what cannot be trained on, and labels that occur once") {

@@ -57,6 +57,26 @@ TEST_CASE("foreign weights: wrappers in front of names are left out") {
     }
 }
 
+TEST_CASE("foreign weights: a Llama's own names begin with a wrapper's") {
+    const Scratch scratch;
+    const fs::path fixture = test::source_dir() / "tests/fixtures/llama";
+    const std::vector<float> wanted = logits(fixture);
+    for (const char* wrapper : {"module.", "_orig_mod.", "model.", "module._orig_mod."}) {
+        INFO(wrapper);
+        write_wrapped(scratch / "wrapped", wrapper, fixture);
+        CHECK(logits(scratch / "wrapped") == wanted);
+        const fs::path file = scratch / "wrapped" / "model.safetensors";
+        NamedTensors tensors = read_safetensors(file).tensors;
+        for (std::size_t i = 0, end = tensors.size(); i < end; ++i) {  // the tied head's, too
+            if (!tensors[i].first.ends_with("embed_tokens.weight")) continue;
+            const Tensor table = tensors[i].second;
+            tensors.emplace_back(std::string(wrapper) + "lm_head.weight", table);
+        }
+        write_safetensors(file, tensors, {{"format", "pt"}});
+        CHECK(logits(scratch / "wrapped") == wanted);
+    }
+}
+
 TEST_CASE("foreign weights: in our own format and in any module's file, too") {
     const Scratch scratch;
     Generator g(1);

@@ -15,6 +15,7 @@
 
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -150,6 +151,21 @@ TEST_CASE("load model: weights of fewer bits, which memory never holds in f32") 
                      cast(expected, DType::f32).to_vector<float>());
         }
     }
+}
+
+TEST_CASE("load model: a weight that int8 rows cannot hold is named") {
+    const test::Scratch scratch;
+    Generator generator(3);
+    GPT model({.vocab = 8, .context = 8, .layers = 1, .heads = 2, .dim = 8}, generator);
+    Tensor weight;
+    for (const auto& [name, tensor] : model.named_parameters()) {
+        if (name == "blocks.0.feed_forward.up.weight") weight = tensor;
+    }
+    weight.fill_(std::numeric_limits<double>::quiet_NaN());
+    export_hugging_face(scratch / "m", model, nullptr);
+    test::check_message<IoError>(
+        [&] { load_model(scratch / "m", WeightType::int8); },
+        "model.safetensors: tensor \"h.0.mlp.c_fc.weight\": int8_rows: row 0 holds nan");
 }
 
 TEST_CASE(

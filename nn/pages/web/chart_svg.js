@@ -30,7 +30,7 @@ export function chartSvg({ title, unit = 'step', width, height, x, y, log, forma
     if (low) {
       parts.push(svg('path', { d: `M${[...points(most), ...points(low).reverse()].join('L')}Z`, fill: colour(name), 'fill-opacity': 0.2 }));
     }
-    parts.push(svg('path', { d: `M${points(of).join('L')}`, fill: 'none', stroke: colour(name), 'stroke-width': thick ?? 1.5,
+    parts.push(svg('path', { d: `M${points(of).join('L')}`, fill: 'none', stroke: colour(name), 'stroke-width': faint ? 1 : thick ?? 1.5,
       'stroke-opacity': faint ? 0.3 : 1, 'stroke-dasharray': dashed ? '5 4' : null }));
   }
   for (const { at } of levels.filter((level) => level.at >= y[0] && level.at <= y[1])) {

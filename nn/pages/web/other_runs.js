@@ -22,7 +22,11 @@ export function nameOfRun({ title, recipe }) {
 }
 
 // The mark of a run's lines: once all colours are used, they return for thicker lines.
-export const swatch = ({ colour, lap }) => h('span', { class: `key ${colour}${lap > 0 ? ' thick' : ''}` });
+export function swatch({ colour, lap }) {
+  const mark = h('span', { class: `key ${colour}` });
+  mark.style.width = `${9 * (1 + lap)}px`;
+  return mark;
+}
 
 export class OtherRuns {
   constructor(changed) {
@@ -56,12 +60,17 @@ export class OtherRuns {
     }
   }
 
+  freeName(title) {
+    for (let i = 1; ; ++i) {
+      const name = i === 1 ? title : `${title} (${i})`;
+      if (this.runs.every((run) => run.name !== name)) return name;
+    }
+  }
+
   add(data) {
     const { curves, recipe } = data;
     const { colour, lap } = this.freeLook();
-    const title = nameOfRun(data);
-    const same = this.runs.filter((each) => each.title === title).length;
-    const run = { title, name: same > 0 ? `${title} (${same + 1})` : title, curves, recipe, colour, lap };
+    const run = { name: this.freeName(nameOfRun(data)), curves, recipe, colour, lap };
     this.runs.push(run);
     const name = h('span', { 'data-run': run.name }, swatch(run), run.name, ' ',
       h('button', { class: 'step-button', 'aria-label': `Remove ${run.name}`, onclick: () => {
