@@ -43,7 +43,8 @@ std::byte* map_block(std::size_t bytes) {
 
 void unmap_block(std::byte* block, std::size_t bytes) noexcept {
 #if defined(__linux__)
-    ::munmap(block, bytes);
+    // A mapping in the middle cannot be split where the system allows no more of them.
+    if (::munmap(block, bytes) != 0) ::madvise(block, bytes, MADV_DONTNEED);
 #else
     static_cast<void>(bytes);
     ::operator delete (block, std::align_val_t{kAlignment});
@@ -91,7 +92,7 @@ public:
         const SizeClass wanted = size_class(asked);
         std::byte* block = reuse(wanted);
         if (block == nullptr) {
-            if (turn != nullptr) make_room(wanted.bytes);
+            if (turn != nullptr && turn->may_plan()) make_room(wanted.bytes);
             block = from_system(wanted.bytes);
         }
         count(wanted.bytes);

@@ -103,6 +103,7 @@ public:
     PlannedMemory::Report report() const;
 
     // With lock_blocks() held:
+    bool may_plan() const { return !disabled_; }
     std::byte* take(std::size_t bytes);  ///< null: from the allocator
     void on_allocate(std::size_t bytes, const std::byte* block) noexcept;
     void on_free(const std::byte* block);

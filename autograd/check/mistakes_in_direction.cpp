@@ -166,11 +166,12 @@ Match looks_like_the_jacobian(const Wrong& w) {
     if (!explains(w, w.claimed, model)) return {};
     if (!holds_again(w, [&](const Values& other) { return forward(w, other); })) return {};
     if (is_complex(w)) {
-        return Cause{Mistake::conjugate,
-                     "claimed = J g instead of J^T g, where J multiplies complex numbers, " +
-                         closeness(w, model),
-                     "a conjugate is missing: the gradient of f(z) by z is g conj(f'(z)), with "
-                     "dL/da + i dL/db for z = a + i b"};
+        return Cause{
+            Mistake::conjugate,
+            "claimed = J g instead of J^T g, where J multiplies complex numbers, " +
+                closeness(w, model),
+            "a conjugate is missing: the gradient of f(z) by z is g conj(f'(z)), with "
+            "dL/da + i dL/db for z = a + i b; of a rotation of pairs, by the opposite angle"};
     }
     return Cause{
         Mistake::permuted,

@@ -235,15 +235,20 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     // as well.
     const bool wide = format == Format::f64, short_range = format == Format::f16;
     const double shrunk = short_range ? 0x1p-4 : 0x1p-12, grown = wide ? 0x1p12 : 0x1p4,
-                 largest_factor = wide          ? 0x1p30
-                                  : short_range ? within_f16(weights, gradient)
-                                                : 0x1p10;
+                 wanted = wide          ? 0x1p30
+                          : short_range ? within_f16(weights, gradient)
+                                        : 0x1p10;
+    constexpr double kUsualOfF16 = 0x1p6;  // if more leaves the range between f and the gradient
+    std::vector<double> factors{-1.0, shrunk, grown, wanted};
+    if (short_range && wanted > kUsualOfF16) factors.push_back(kUsualOfF16);
     std::vector<Values> scaled;
-    for (const double factor : {-1.0, shrunk, grown, largest_factor}) {
+    for (const double factor : factors) {
         scaled.push_back(weights);
         for (double& w : scaled.back()) w *= factor;
     }
     const auto found = subject.gradients(scaled);
+    const std::size_t last = are_finite(found[3]) ? 3 : found.size() - 1;
+    const double largest_factor = factors[last];
     const Apart apart = apart_for(subject, weights, values, format);
     const auto complaint = [](Verdict verdict, double factor, double by) {
         return Complaint{
@@ -260,8 +265,8 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     constexpr double kOfSolvers = 0.1;
     const double negated = apart.of(gradient, 1, found[0], -1);
     if (negated > kFar) return complaint(Verdict::fail, -1, negated);
-    if (short_range && !(are_finite(found[2]) && are_finite(found[3]))) return {};
-    const double larger = apart.of(found[2], grown, found[3], largest_factor);
+    if (short_range && !(are_finite(found[2]) && are_finite(found[last]))) return {};
+    const double larger = apart.of(found[2], grown, found[last], largest_factor);
     if (larger > kFar) return complaint(Verdict::fail, largest_factor, larger);
     const double large = apart.of(gradient, 1, found[2], grown);
     if (large > kOfSolvers) return complaint(Verdict::fail, grown, large);

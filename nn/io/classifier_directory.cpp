@@ -107,8 +107,8 @@ std::map<std::string, Tensor> read_weights(const SavedFiles& files, const BagCon
     return stored;
 }
 
-// An int8 table is smaller than make_model() expects. read_weights() has checked it; the head's
-// size is checked here, before memory is allocated.
+// An int8 table is smaller than make_model() expects. read_weights() has checked it; the other
+// sizes are checked here, before memory is allocated.
 std::unique_ptr<BagClassifier> make_quantized(const ConfigFile& file, const BagConfig& config,
                                               const std::map<std::string, Tensor>& stored) {
     const auto head = stored.find("head.weight");
@@ -116,6 +116,11 @@ std::unique_ptr<BagClassifier> make_quantized(const ConfigFile& file, const BagC
         head != stored.end() && head->second.shape() == Shape({config.classes, config.dim}),
         "{}: there is no tensor \"head.weight\" {}", file.path(),
         Shape({config.classes, config.dim}));
+    double stored_numbers = 0;
+    for (const auto& [name, tensor] : stored) stored_numbers += static_cast<double>(tensor.numel());
+    require<IoError>(parameter_count(config) <= stored_numbers,
+                     "{}: the configuration needs {:.0f} parameters, but the weights are {:.0f}",
+                     file.path(), parameter_count(config), stored_numbers);
     const SkipDrawing skip;
     try {
         return std::make_unique<BagClassifier>(config);

@@ -330,8 +330,8 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
         if (!place) continue;
         const std::string theirs = fmt::format("{}{}", kPeftPrefix, *place);
         if (!stored.contains(theirs + kLoraA) && !stored.contains(theirs + kLoraB)) continue;
-        const Tensor a = take_tensor(file, stored, theirs + kLoraA,
-                                     {config.rank, site.layer->weight.size(1)}, site);
+        const Tensor a =
+            take_tensor(file, stored, theirs + kLoraA, {config.rank, site.layer->in()}, site);
         Tensor b = take_tensor(file, stored, theirs + kLoraB, {site.rows, config.rank}, site);
         if (has_mixed_heads(kind, update_path(site))) b = with_heads_moved(b, heads_of(kind), 3);
         found.emplace_back(site, a, b);
@@ -343,7 +343,10 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     check_same_base(file, read.metadata, model);
     for (const auto& one : found) {  // before the model changes
         const LoraSite& site = std::get<0>(one);
-        check_low_rank(config, site.layer->weight.size(1), site.rows);
+        require(site.layer->int8() == nullptr,
+                "{}: {} of the model is in int8 already; load the adapter first", file,
+                site.target);
+        check_low_rank(config, site.layer->in(), site.rows);
     }
     model.freeze();
     for (auto& [site, a, b] : found) {

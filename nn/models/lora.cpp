@@ -166,6 +166,8 @@ void add_lora(LanguageModel& model, const LoraConfig& config, Generator& generat
     const std::set<std::string> targets = chosen(model, sites, config.targets);
     std::erase_if(sites, [&](const LoraSite& site) { return !targets.contains(site.target); });
     for (const LoraSite& site : sites) {  // before the model changes
+        require(site.layer->int8() == nullptr, "LoRA: {} is in int8 already; add updates first",
+                site.target);
         check_low_rank(config.update, site.layer->in(), site.rows);
     }
     model.freeze();
@@ -227,11 +229,12 @@ NamedTensors merged_weights(const Module& model, const NamedTensors& given) {
     if (updates.empty()) return given;
     const NoGradGuard unrecorded;
     NamedTensors weights = given;
+    std::set<std::string> merged;  // need not be copied before they change
     each_int8(model, [&](const Linear& layer) {
         weights.emplace_back(layer.weight_name(), matrix_of(*layer.int8()));
+        merged.insert(weights.back().first);
     });
     std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
-    std::set<std::string> merged;
     for (const auto& [path, update] : updates) {
         const std::string weight = path.substr(0, path.rfind('.')) + ".weight";
         Tensor& w = by_name.at(weight);

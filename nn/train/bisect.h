@@ -53,7 +53,7 @@ struct FoundStep {
     std::string what = {};                  ///< "grad_norm 2.25", "update_ratio 0.1 (head.weight)"
     /// Steps examined on their own. Empty: all steps were, in metrics.jsonl.
     std::vector<std::int64_t> probed = {};
-    std::int64_t walk_first = 0,  ///< all steps from this one on were examined, too; 0: none
+    std::int64_t walk_first = 0,  ///< all steps from this one on were examined as well; 0: none
         walk_last = 0;            ///< last of these
 };
 

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
@@ -244,14 +245,18 @@ double CheckpointWriter::write(const Job& job) {
     } else {
         commit.adopt(kMetricsName, metrics_.name(), job.state.metrics);
     }
+    const bool is_int8 = session_.config().frozen_weights == WeightType::int8;
     const NamedTensors own = snapshot_.weights();
-    const NamedTensors weights = merged_weights(session_.module(), own);
     write_adapter(commit, kAdapterFolder, session_.module(), session_.task().model_config(), own,
                   {.name = session_.config().start,
                    .hash = session_.config().start_hash,
-                   .is_int8 = session_.config().frozen_weights == WeightType::int8});
-    write_weights(commit, "", session_.config().model_config(), weights);
-    if (job.contents.best) write_best(commit, weights);
+                   .is_int8 = is_int8});
+    {
+        const NamedTensors weights = merged_weights(session_.module(), own);
+        write_weights(commit, "", session_.config().model_config(), weights);
+        if (job.contents.best) write_best(commit, weights);
+    }
+    if (is_int8) release_cached_memory();  // the matrices in f32, which no step needs
     if (job.contents.state) write_state(commit, job);
     try {
         commit.finish();

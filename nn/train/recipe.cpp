@@ -35,7 +35,7 @@ std::string subtitle_of(const Session& session) {
                        pluralize(num_threads(), "thread"));
 }
 
-// Options of other optimisers, which the command line knows, too: "--momentum".
+// Options of other optimisers, which the command line also knows: "--momentum".
 std::vector<std::string> foreign_options(std::string_view optimizer) {
     std::vector<std::string> options;
     for_each_field<TrainingConfig>([&](const auto& one) {

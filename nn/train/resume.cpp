@@ -54,7 +54,7 @@ public:
             !decides_parameters(what),
             "{}: {} was {} and is now {}, whose parameters the run's state does not have; start "
             "a new run",
-            name_, what, utf8::printable(stored), now);
+            name_, what == "frozen_weights" ? "--weights" : what, utf8::printable(stored), now);
         require(contains(options_.overrides, what),
                 "{}: {} was {} and is now {}; --override {} continues anyway, with other steps "
                 "than an uninterrupted run",

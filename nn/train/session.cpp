@@ -31,12 +31,6 @@ void check_rounds_bf16(const std::string& optimizer) {
             optimizer, fmt::join(able, " or "));
 }
 
-std::size_t parameter_bytes(const Module& module) {
-    std::size_t bytes = 0;
-    for (const auto& [name, parameter] : module.named_parameters()) bytes += parameter.bytes();
-    return bytes;
-}
-
 TrainingConfig checked(TrainingConfig config) {
     check_names(config);
     optimizer_row(config.optimizer);  // is there one?
@@ -103,7 +97,8 @@ void Session::start_loop(std::int64_t first_step) {
     options.evaluation_steps = static_cast<double>(task_->validation_batches()) /
                                (3 * static_cast<double>(config_.accumulate));
     if (shared_ != nullptr) options.communicator = &shared_->communicator_;
-    options.plan = options.plan || parameter_bytes(module()) >= kPlannedBytes;
+    options.plan =
+        options.plan || static_cast<std::size_t>(4 * weight_count(module())) >= kPlannedBytes;
     loop_.emplace(
         *optimizer_, options,
         TrainCallbacks{

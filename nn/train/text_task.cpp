@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/text_task.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/core/skip_drawing.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
@@ -120,6 +121,10 @@ LoadedModel TextTask::given_start(TrainingConfig& config, TaskStart& start) {
     const bool is_known = start.tokenizer != nullptr || !start.directory.empty();
     LoadedModel loaded;
     if (!is_known || needs_base) {
+        require<IoError>(!is_known || is_there(config.start),
+                         "{}: the base of this run, whose int8 weights no checkpoint has, is not "
+                         "there",
+                         shown(config.start));
         loaded = load_start(config.start);
         if (loaded.model && config.lora > 0) check_base(config, *loaded.model);
     }

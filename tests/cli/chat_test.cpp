@@ -113,9 +113,10 @@ TEST_CASE("cli chat: activations computed again and weights in int8, as the opti
     CHECK(sum.out.find("; it was trained over these weights in int8") != std::string::npos);
     check_refused(place.run(place.training({"--out", "x", "--weights", "int8"})),
                   "train: --weights int8 is for the weights that --lora freezes");
-    check_refused(
-        place.run(place.training(Arguments{"--out", "j", "--resume", "--steps", "900"} + frozen)),
-        "frozen_weights was f32 and is now int8");
+    check_refused(place.run(Arguments{"train", "--data", "c.jsonl", "--out", "j", "--resume",
+                                      "--steps", "900"} +
+                            frozen),
+                  "--weights was f32 and is now int8");
     CHECK_FALSE(fs::exists(place / "x/model.safetensors"));
 }
 

@@ -266,6 +266,28 @@ TEST_CASE("format: a small gradient's clip at 10 is found in f16, whose range is
     CHECK_NE(report.complaints[0].find("not linear"), std::string::npos);
 }
 
+TEST_CASE(
+    "format: a clip is found in f16 where the rule itself leaves the range for large gradients") {
+    const auto f = [](Plain x) {
+        for (double& a : x) a = 0.01 * std::sin(a);
+        return x;
+    };
+    const auto clipped = [](const Plain& x, Plain g) {
+        double squares = 0;
+        for (std::size_t i = 0; i < g.size(); ++i) {
+            const double scaled = 64 * g[i];  // as losses are
+            g[i] = std::abs(scaled) < 65520 ? scaled * 0.01 * std::cos(x[i]) / 64 : INFINITY;
+            squares += g[i] * g[i];
+        }
+        const double norm = std::sqrt(squares);
+        for (double& slope : g) slope *= norm > 0.3 ? 0.3 / norm : 1;
+        return g;
+    };
+    const auto report = check_pullback(f, clipped, drawn(5, 8, -1, 1), {.format = Format::f16});
+    INFO(to_string(report));
+    CHECK_EQ(report.verdict, Verdict::fail);
+}
+
 // An output with few distinct values, or one whose rounding follows x, shows the format's rounding
 // as a slope.
 TEST_CASE("format: what rounding may hide refutes nothing, and what rounds nothing hides nothing") {

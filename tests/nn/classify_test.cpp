@@ -425,8 +425,12 @@ TrainingConfig by_order(const test::RunPlace& place, std::int64_t layers) {
     test::spill(place.scratch / "t.tsv", lines);
     TrainingConfig config = learnable(place);
     test::spill(place.scratch / "t.tsv", lines);
-    config.set_model(BagConfig{
-        .buckets = 500, .dim = 16, .shortest = 3, .longest = 3, .layers = layers, .heads = 2});
+    config.set_model(BagConfig{.buckets = 500,
+                               .dim = 16,
+                               .shortest = 3,
+                               .longest = 3,
+                               .layers = layers,
+                               .heads = layers > 0 ? 2 : 4});
     config.steps = 150;
     config.eval_every = 50;
     config.lr = 0.01;
@@ -586,6 +590,17 @@ TEST_CASE("classify: what cannot be trained on, and labels that occur once") {
     refused("a\tx\nb\ty\n", "every label occurs once, so no text can be held out");
     test::spill(place.scratch / "t.tsv", "a\tx\na\ty\nb\tz\n");
     CHECK(Session(config).task().data_text().find("1 label occurs only once") != std::string::npos);
+    // Both texts with c would be held out by their rarest label, and c never learned.
+    config.text = (place.scratch / "several.txt").string();
+    test::spill(
+        config.text,
+        "__label__a x1\n__label__b x2\n__label__a __label__c x3\n__label__b __label__c x4\n");
+    CHECK(Session(config).task().data_text().find("training on 3, validating on 1") !=
+          std::string::npos);
+    config.text = (place.scratch / "t.tsv").string();
     config.test_fraction = 0.1;
     refused("a\tx\na\ty\nb\tz\n", "--test-fraction is for a text");
+    BagConfig bag{.classes = 2, .buckets = 10, .dim = 8};
+    bag.heads = 2;
+    check_message<ValueError>([&] { BagClassifier{bag}; }, "layers must be at least 1 as well");
 }

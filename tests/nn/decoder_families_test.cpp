@@ -359,7 +359,7 @@ TEST_CASE("decoder families: what would compute something else is refused by its
         {neox, [](Json& c) { c["attention_bias"] = false; }, {"attention.dense.bias"}},
         {neox, [](Json& c) { c["tie_word_embeddings"] = true; }, {"embed_out.weight"}},
         {neox, [](Json& c) { c["num_attention_heads"] = 3; }, {"3 heads"}},
-        {neox, [](Json& c) { c["intermediate_size"] = 44; }, {"dense_h_to_4h", "40", "44"}},
+        {neox, [](Json& c) { c["intermediate_size"] = 44; }, {"mlp.dense_", "40", "44"}},
         {neo,
          [](Json& c) {
              c.erase("attention_types");

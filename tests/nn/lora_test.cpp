@@ -438,6 +438,9 @@ TEST_CASE("LoRA: what int8 weights are not for") {
     LoadedModel base = load_model(place.base);
     check_message<ValueError>([&] { keep_frozen_int8(*base.model); },
                               "LoRA: int8 weights cannot be trained");
+    quantize_weights(*base.model, WeightType::int8);
+    check_message<ValueError>([&] { add_lora(*base.model, {}); }, "is in int8 already");
+    CHECK(base.model->parameters().front().requires_grad());  // nothing was frozen
 }
 
 TEST_CASE("LoRA: an earlier step can be rewound to") {

@@ -32,9 +32,9 @@ check() {
     check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
     check page_keys
     check story_pages
+    check page_states "$directory/pictures" "$all"
 } &
 check inspect_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
 check first_screen "${TAPESTRY_SCREENSHOTS:-}"
-check page_states "$directory/pictures" "$all"
 [[ -z $all ]] || check drawings "$directory/drawings"
 wait $!

@@ -124,6 +124,8 @@ const BagConfig& checked(const BagConfig& config) {
         "BagClassifier: n-grams need 1 <= shortest <= longest <= 64, got {} and {}; 0 and 0: "
         "none",
         config.shortest, config.longest);
+    require(config.layers > 0 || config.heads == BagConfig{}.heads,
+            "BagClassifier: heads are those of an encoder; layers must be at least 1 as well");
     require(config.layers >= 0 && config.heads >= 1,
             "BagClassifier: layers must be >= 0 and heads positive, got {} and {}", config.layers,
             config.heads);
@@ -163,12 +165,16 @@ std::vector<std::string_view> feature_words(std::string_view text, const BagConf
     return words_of(text, config.words);
 }
 
+// A batch has room for as many features of each word as of the longest.
+constexpr std::size_t kMostOfWord = 128;
+
 std::vector<std::vector<std::int64_t>> word_features(std::string_view text,
                                                      const BagConfig& config) {
     std::vector<std::vector<std::int64_t>> all;
     for (const std::string_view word : feature_words(text, config)) {
         std::vector<std::uint64_t> hashes{hash_of('w', word)};
         if (config.longest > 0) add_characters(word, config, hashes);
+        hashes.resize(std::min(hashes.size(), kMostOfWord));
         all.push_back(rows_of(hashes, config));
     }
     return all;

@@ -27,7 +27,8 @@ namespace tapestry {
 /// features with one hash share a row. Throws ValueError for a text that is not UTF-8.
 std::vector<std::int64_t> text_features(std::string_view text, const BagConfig& config);
 
-/// The same by word, for a model with layers: of each word itself and its n-grams of characters.
+/// The same by word, for a model with layers: of each word itself and its n-grams of characters, at
+/// most 128 in all.
 std::vector<std::vector<std::int64_t>> word_features(std::string_view text,
                                                      const BagConfig& config);
 

@@ -40,7 +40,7 @@ void keep_template(const ChatTemplate& chat, TextConventions& conventions) {
     program = jinja_of(chat);
 }
 
-// What was learned ends an answer in other programs, too: it is the first of the ids that do.
+// What was learned ends an answer in other programs as well: it is the first of the ids that do.
 void keep_end(std::int64_t end, const Tokenizer& tokenizer, TextConventions& conventions) {
     Ids& eos = conventions.eos;
     if (!conventions.bos && eos.empty()) {  // those that an export writes for unknown ones

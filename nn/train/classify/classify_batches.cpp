@@ -140,8 +140,9 @@ Batch ClassifyTask::validation_batch(std::int64_t i, Generator&) const {
 
 Batch ClassifyTask::batch_of(std::string_view text, const std::string& label) const {
     Example one = example_of(std::string(text), {}, 0, model_->config());
-    for (const std::string& name :
-         has_several_labels() ? label_names(label) : std::vector<std::string>{label}) {
+    const bool is_one =
+        !has_several_labels() || std::find(labels_.begin(), labels_.end(), label) != labels_.end();
+    for (const std::string& name : is_one ? std::vector<std::string>{label} : label_names(label)) {
         const auto found = std::find(labels_.begin(), labels_.end(), name);
         require(found != labels_.end(), "label {} is not one of the model's {}", utf8::quoted(name),
                 labels_.size());

@@ -61,6 +61,27 @@ std::vector<std::int64_t> rarest_labels(const LabelledTexts& texts) {
     return all;
 }
 
+// A text held out by its rarest label may have the last of another, without which nothing could
+// learn that.
+template <class Examples>
+void learn_every_label(Examples& all) {
+    std::set<std::int64_t> learned;
+    const auto learn = [&](const auto& one) {
+        learned.insert(one.labels.begin(), one.labels.end());
+    };
+    for (const auto& one : all.train) learn(one);
+    const auto is_new = [&](std::int64_t label) { return !learned.contains(label); };
+    for (auto one = all.held_out.begin(); one != all.held_out.end();) {
+        if (std::none_of(one->labels.begin(), one->labels.end(), is_new)) {
+            ++one;
+            continue;
+        }
+        learn(*one);
+        all.train.push_back(std::move(*one));
+        one = all.held_out.erase(one);
+    }
+}
+
 }  // namespace
 
 // ---- made ---------------------------------------------------------------------------------------
@@ -84,6 +105,7 @@ ClassifyTask::Examples ClassifyTask::split(const TrainingConfig& config, Labelle
         }
     }
     if (texts.several) {
+        learn_every_label(all);
         std::set<std::int64_t> held_out;
         for (const Example& one : all.held_out) {
             held_out.insert(one.labels.begin(), one.labels.end());

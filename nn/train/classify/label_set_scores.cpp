@@ -48,7 +48,8 @@ void LabelSetScores::add(const LabelledLogits& some) {
             occurring[c] += has;
             predicted[c] += says;
             all_right = all_right && has == says;
-            loss_of_text -= std::log(std::max(has ? p[c] : 1 - p[c], 1e-38));
+            const double z = some.row(i)[c] / calibration.temperature();
+            loss_of_text += std::max(z, 0.0) - (has ? z : 0) + std::log1p(std::exp(-std::abs(z)));
         }
         const auto best =
             static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
