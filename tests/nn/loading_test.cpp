@@ -137,13 +137,14 @@ TEST_CASE("load model: weights of fewer bits, which memory never holds in f32") 
         export_hugging_face(scratch / "llama", Llama(llama, generator), nullptr);
     }
     for (const char* format : {"ours", "gpt2", "llama"}) {
-        for (const auto& [type, share] :
+        for (const auto& one :
              {std::pair{WeightType::int8, 0.6}, {WeightType::bf16, 0.85}, {WeightType::f32, 1.2}}) {
+            const WeightType type = one.first;
             CAPTURE(std::string(format));
             CAPTURE(std::string(name_of_value(type)));
             LoadedModel loaded;
             const auto peak = resident_peak([&] { loaded = load_model(scratch / format, type); });
-            if (peak && !test::kAddressSanitizer) CHECK_LT(*peak, share * bytes);
+            if (peak && !test::kAddressSanitizer) CHECK_LT(*peak, one.second * bytes);
             const LoadedModel rounded = load_model(scratch / format);
             quantize_weights(*rounded.model, type);
             const Tensor logits = (*loaded.model)(ids), expected = (*rounded.model)(ids);
