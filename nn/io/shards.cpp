@@ -63,14 +63,18 @@ std::vector<fs::path> weight_files(const SavedFiles& files) {
 
 namespace {
 
-// Returns memory to the system, now and then, that smaller tensors would not reuse.
-void release_after(std::size_t bytes, std::size_t& unused) {
-    constexpr std::size_t kReleasedAtOnce = std::size_t{8} << 20;
+// Returns memory to the system once `most` bytes, or more, are unused.
+void release_after(std::size_t bytes, std::size_t& unused, std::size_t most) {
     unused += bytes;
-    if (unused < kReleasedAtOnce) return;
+    if (unused < most) return;
     release_cached_memory();
     unused = 0;
 }
+
+// Blocks of tensors that have been copied, which the next ones use again if they are as large.
+constexpr std::size_t kMostCopied = std::size_t{32} << 20;
+// Weights in f32 that have become int8 rows.
+constexpr std::size_t kMostRounded = std::size_t{8} << 20;
 
 // Where the tensors of a file go.
 struct ParameterSink {
@@ -109,7 +113,7 @@ struct ParameterSink {
         if (x.storage() != one->parameter.storage()) {
             fill_parameter(file, *one, x);
             const bool converts = x.dtype() != one->parameter.dtype();
-            release_after(x.bytes() + (converts ? one->parameter.bytes() : 0), unused);
+            release_after(x.bytes() + (converts ? one->parameter.bytes() : 0), unused, kMostCopied);
         }
         one->parameter = Tensor();
         if (!one->filled) return;
@@ -168,7 +172,7 @@ void quantize_when_filled(std::vector<StoredParameter>& parameters, Module& mode
             if (--weight->parts == 0) {
                 for (Linear* const layer : weight->layers) layer->keep_int8();
             }
-            release_after(bytes, *unused);
+            release_after(bytes, *unused, kMostRounded);
         };
     }
 }

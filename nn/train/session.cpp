@@ -97,8 +97,11 @@ void Session::start_loop(std::int64_t first_step) {
     options.evaluation_steps = static_cast<double>(task_->validation_batches()) /
                                (3 * static_cast<double>(config_.accumulate));
     if (shared_ != nullptr) options.communicator = &shared_->communicator_;
+    const bool repeats =
+        config_.task == "text" && !config_.is_chat();  // the same lengths each step
     options.plan =
-        options.plan || static_cast<std::size_t>(4 * weight_count(module())) >= kPlannedBytes;
+        options.plan ||
+        (repeats && static_cast<std::size_t>(4 * weight_count(module())) >= kPlannedBytes);
     loop_.emplace(
         *optimizer_, options,
         TrainCallbacks{

@@ -98,10 +98,11 @@ public:
     /// The former SharedSession::dismiss().
     [[deprecated("use SharedSession::dismiss")]] void dismiss();
 
-    /// Bytes of weights in f32 from which a run plans its memory even if planning is off: an
-    /// allocator that keeps a block for every size holds a sixth more.
+    /// Bytes of weights in f32 from which a run on text, whose steps have the same lengths, plans
+    /// its memory even if planning is off: an allocator that keeps a block for every size holds a
+    /// sixth more.
     static constexpr std::size_t kPlannedBytes = std::size_t{64} << 20;
-    /// Null unless planning_enabled() or the weights take kPlannedBytes.
+    /// Null unless planning_enabled() or it is such a run.
     const PlannedMemory* planned_memory() { return loop_->step().planned_memory(); }
 
     /// Steps taken.
