@@ -244,22 +244,33 @@ TEST_CASE("format: a rule that clips is not linear, in f16 as in the others") {
     }
 }
 
-TEST_CASE("format: a small gradient's clip at 10 is found in f16, whose range is short") {
+namespace {
+
+// The rule of 0.01 sin(x), whose gradient is clipped at a norm of `most`. It computes with
+// `scale` times the incoming gradient, as for a scaled loss, and what f16 cannot hold is infinite.
+GradcheckReport check_clipped(double most, double scale) {
     const auto f = [](Plain x) {
         for (double& a : x) a = 0.01 * std::sin(a);
         return x;
     };
-    const auto clipped = [](const Plain& x, Plain g) {
+    const auto clipped = [=](const Plain& x, Plain g) {
         double squares = 0;
         for (std::size_t i = 0; i < g.size(); ++i) {
-            g[i] *= 0.01 * std::cos(x[i]);
+            const double scaled = scale * g[i];
+            g[i] = std::abs(scaled) < 65520 ? scaled * 0.01 * std::cos(x[i]) / scale : INFINITY;
             squares += g[i] * g[i];
         }
         const double norm = std::sqrt(squares);
-        for (double& slope : g) slope *= norm > 10 ? 10 / norm : 1;
+        for (double& slope : g) slope *= norm > most ? most / norm : 1;
         return g;
     };
-    const auto report = check_pullback(f, clipped, drawn(5, 8, -1, 1), {.format = Format::f16});
+    return check_pullback(f, clipped, drawn(5, 8, -1, 1), {.format = Format::f16});
+}
+
+}  // namespace
+
+TEST_CASE("format: a small gradient's clip at 10 is found in f16, whose range is short") {
+    const auto report = check_clipped(10, 1);
     INFO(to_string(report));
     CHECK_EQ(report.verdict, Verdict::fail);
     REQUIRE_EQ(report.complaints.size(), 1U);
@@ -268,22 +279,7 @@ TEST_CASE("format: a small gradient's clip at 10 is found in f16, whose range is
 
 TEST_CASE(
     "format: a clip is found in f16 where the rule itself leaves the range for large gradients") {
-    const auto f = [](Plain x) {
-        for (double& a : x) a = 0.01 * std::sin(a);
-        return x;
-    };
-    const auto clipped = [](const Plain& x, Plain g) {
-        double squares = 0;
-        for (std::size_t i = 0; i < g.size(); ++i) {
-            const double scaled = 64 * g[i];  // as losses are
-            g[i] = std::abs(scaled) < 65520 ? scaled * 0.01 * std::cos(x[i]) / 64 : INFINITY;
-            squares += g[i] * g[i];
-        }
-        const double norm = std::sqrt(squares);
-        for (double& slope : g) slope *= norm > 0.3 ? 0.3 / norm : 1;
-        return g;
-    };
-    const auto report = check_pullback(f, clipped, drawn(5, 8, -1, 1), {.format = Format::f16});
+    const auto report = check_clipped(0.3, 64);
     INFO(to_string(report));
     CHECK_EQ(report.verdict, Verdict::fail);
 }

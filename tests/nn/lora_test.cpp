@@ -314,6 +314,21 @@ TEST_CASE("LoRA: interrupted, resumed and by several processes, the same bytes")
     }
 }
 
+namespace {
+
+// The run's model computes nearly what the same run over an f32 base has learned.
+void check_near_f32(const LoraPlace& run) {
+    const LoraPlace wide;
+    TrainingConfig exact = wide.lora_config();
+    exact.start = run.base.string();
+    train_shared(wide, exact, {});
+    const auto a = logits_of(*load_model(run.out).model);
+    const auto b = logits_of(*load_model(wide.out).model);
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 0.05);
+}
+
+}  // namespace
+
 TEST_CASE("LoRA: over a bf16 base the updates are f32, and a resumed run gives the same bytes") {
     const LoraPlace whole;
     TrainingConfig config = whole.lora_config();
@@ -334,14 +349,7 @@ TEST_CASE("LoRA: over a bf16 base the updates are f32, and a resumed run gives t
     CHECK((bytes_in(parts.out) != bytes_in(whole.out)));
     train_shared(parts, config, {.resume = true});
     CHECK((bytes_in(parts.out) == bytes_in(whole.out)));
-    // Near what the f32 base learns.
-    const LoraPlace wide;
-    TrainingConfig exact = wide.lora_config();
-    exact.start = whole.base.string();
-    train_shared(wide, exact, {});
-    const auto a = logits_of(*load_model(whole.out).model);
-    const auto b = logits_of(*load_model(wide.out).model);
-    for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 0.05);
+    check_near_f32(whole);
 }
 
 TEST_CASE("LoRA: over an int8 base, gradients and results are those of what it stands for") {
@@ -414,14 +422,7 @@ TEST_CASE("LoRA: over an int8 base, interrupted, resumed, rewound and shared, th
         train_shared(parts, config, {.processes = 4 - processes, .resume = true});
         CHECK((bytes_in(parts.out) == expected));
     }
-    // The result has the matrices that were trained on; near what the f32 base learns.
-    const LoraPlace wide;
-    TrainingConfig exact = wide.lora_config();
-    exact.start = whole.base.string();
-    train_shared(wide, exact, {});
-    const auto a = logits_of(*load_model(whole.out).model);
-    const auto b = logits_of(*load_model(wide.out).model);
-    for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 0.05);
+    check_near_f32(whole);  // it has the matrices that were trained on
 }
 
 TEST_CASE("LoRA: what int8 weights are not for") {

@@ -9,9 +9,9 @@ Each description is taken once, of sections with at least 50; those whose SHA-25
 are for testing. Says whether the files are those of the figures.
 """
 import collections
-import hashlib
-import pathlib
 import sys
+
+from labelled_parts import write_parts
 
 FIGURES = {
     "train.txt": "9e179f71a013148249028768476e84c9df5a875576a6fdd9796fe20bc95be01a",
@@ -31,20 +31,12 @@ def descriptions(lines):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     sections = {}
     for section, text in descriptions(open(0, encoding="utf-8")):
         sections.setdefault(text, section)
     counts = collections.Counter(sections.values())
-    parts = {"train.txt": "", "test.txt": ""}
-    for text, section in sections.items():
-        if counts[section] >= 50:
-            is_test = int(hashlib.sha256(text.encode()).hexdigest(), 16) % 10 == 0
-            parts["test.txt" if is_test else "train.txt"] += f"__label__{section} {text}\n"
-    for name, lines in parts.items():
-        (folder / name).write_text(lines, encoding="utf-8")
-        same = hashlib.sha256(lines.encode()).hexdigest() == FIGURES[name]
-        print(f"{name}: {lines.count(chr(10))} texts, {'those' if same else 'not those'} of the figures")
+    labelled = {text: [section] for text, section in sections.items() if counts[section] >= 50}
+    write_parts(sys.argv[1] if len(sys.argv) > 1 else ".", labelled, FIGURES)
 
 
 main()

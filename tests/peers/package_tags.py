@@ -11,10 +11,10 @@ them have; those whose SHA-256 is divisible by 10 are for testing. Says whether 
 of the figures.
 """
 import collections
-import hashlib
-import pathlib
 import re
 import sys
+
+from labelled_parts import write_parts
 
 FIGURES = {
     "train.txt": "99dc020137b586fccf4407ba79852ff9721322515ec5fde3b787d9c4b8ed8bc9",
@@ -43,24 +43,14 @@ def tags_of(field):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    texts = {}
-    for tags, text in fields(open(0, encoding="utf-8")):
-        if tags and text:
-            texts.setdefault(text, tags_of(tags))
-    counts = collections.Counter(tag for tags in texts.values() for tag in set(tags))
-    parts = {"train.txt": "99dc020137b586fccf4407ba79852ff9721322515ec5fde3b787d9c4b8ed8bc9", "test.txt": "7757cb6831a3736a42a67b9925f27b6639b5f32e0b43f00d16375ddfad680c76"}
-    for text, tags in texts.items():
-        labels = sorted({tag for tag in tags if counts[tag] >= 100})
-        if labels:
-            is_test = int(hashlib.sha256(text.encode()).hexdigest(), 16) % 10 == 0
-            line = " ".join("__label__" + tag for tag in labels) + f" {text}\n"
-            parts["test.txt" if is_test else "train.txt"] += line
-    for name, lines in parts.items():
-        (folder / name).write_text(lines, encoding="utf-8")
-        digest = hashlib.sha256(lines.encode()).hexdigest()
-        same = "those" if digest == FIGURES[name] else "not those"
-        print(f"{name}: {lines.count(chr(10))} texts, {same} of the figures")
+    tags = {}
+    for field, text in fields(open(0, encoding="utf-8")):
+        if field and text:
+            tags.setdefault(text, tags_of(field))
+    counts = collections.Counter(tag for of_text in tags.values() for tag in set(of_text))
+    kept = {text: sorted({tag for tag in of_text if counts[tag] >= 100}) for text, of_text in tags.items()}
+    labelled = {text: labels for text, labels in kept.items() if labels}
+    write_parts(sys.argv[1] if len(sys.argv) > 1 else ".", labelled, FIGURES)
 
 
 main()

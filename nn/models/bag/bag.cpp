@@ -19,6 +19,8 @@ namespace tapestry {
 namespace {
 constexpr double kFeatures = 300;  // of a text
 constexpr double kWords = 100;     // of a text that an encoder reads
+// A batch has room for as many features of each word as of the longest.
+constexpr std::size_t kMostOfWord = 128;
 
 // Weights of a block's matrices, whose feed-forward network is four times as wide as the model.
 double block_products(const BagConfig& config) {
@@ -42,6 +44,7 @@ EncoderConfig encoder_config(const BagConfig& config) {
                       .positions = Positions::rotary},
             .final_norm = true};
 }
+
 }  // namespace
 
 double parameter_count(const BagConfig& config) {
@@ -164,9 +167,6 @@ std::vector<std::string_view> feature_words(std::string_view text, const BagConf
             flaw ? flaw->byte : 0);
     return words_of(text, config.words);
 }
-
-// A batch has room for as many features of each word as of the longest.
-constexpr std::size_t kMostOfWord = 128;
 
 std::vector<std::vector<std::int64_t>> word_features(std::string_view text,
                                                      const BagConfig& config) {

@@ -104,9 +104,10 @@ Batch ClassifyTask::batch_from(const std::vector<const Example*>& examples) cons
                 zeros({rows, has_several_labels() ? std::ssize(labels_) : 1}, DType::i64)};
     auto* labels = batch.targets.mutable_data<std::int64_t>();
     for (const Example* one : examples) {
-        if (!has_several_labels()) *labels = one->labels[0];
         if (has_several_labels()) {
             for (const std::int64_t id : one->labels) labels[id] = 1;
+        } else {
+            *labels = one->labels[0];
         }
         labels += batch.targets.size(1);
     }
