@@ -13,7 +13,7 @@ constexpr std::int64_t kAtOnce = 64;  // texts
 
 }  // namespace
 
-// Of the texts to learn from, if there are any: they may be much shorter than step_flops() of the
+// With texts to learn from, theirs: they may be much shorter than step_flops() of the
 // configuration assumes. A block has 12 dim^2 weights.
 double ClassifyTask::step_flops(std::int64_t rows) const {
     const BagConfig& c = model_->config();
