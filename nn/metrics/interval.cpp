@@ -49,6 +49,9 @@ Interval student_interval(const std::vector<double>& values) {
         constexpr double kInfinite = std::numeric_limits<double>::infinity();
         return {mean, -kInfinite, kInfinite, 1};
     }
+    if (std::ranges::count(values, values.front()) == count) {  // without rounding
+        return {values.front(), values.front(), values.front(), count};
+    }
     for (const double value : values) squares += (value - mean) * (value - mean);
     const double half =
         student_quantile(values.size() - 1) * std::sqrt(squares / (n - 1)) / std::sqrt(n);

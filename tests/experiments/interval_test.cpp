@@ -118,11 +118,49 @@ TEST_CASE("trials: every seed of each, in order, regardless of which runs first"
     const Outcomes outcomes = run_trials({{"one", square}, {"two", square, true}}, 3, 4);
     for (const char* name : {"one", "two"}) {
         CHECK_EQ(outcomes.values(name, "square"), std::vector<double>{9, 16, 25, 36});
-        CHECK_EQ(outcomes.curve(name, "line"), std::vector<double>{4.5, 9});
+        CHECK_EQ(outcomes.curve(name, "line").mean, std::vector<double>{4.5, 9});
     }
     CHECK_EQ(outcomes.of("one", "square").mean, 21.5);
     CHECK_THROWS_WITH_AS(outcomes.of("three", "square"),
                          "no trial is called 'three'; there are one; two", tapestry::ValueError);
     CHECK_THROWS_WITH_AS(outcomes.of("one", "cube"), "trial 'one' has no number 'cube'",
                          tapestry::ValueError);
+}
+
+TEST_CASE("values that are all the same have no spread, and are not counted") {
+    const Interval same = student(std::vector<double>(10, 0.7));
+    CHECK_EQ(same.mean, 0.7);  // exactly: ten times a tenth of it is less
+    CHECK_EQ(same.half_width(), 0);
+    CHECK(is_same_in_all(same));
+    CHECK(is_same_in_all({1 - 1e-16, 1 - 3e-16, 1 + 1e-16, 10}));
+    CHECK_FALSE(is_same_in_all({1, 0.999, 1.001, 10}));
+    CHECK_FALSE(is_same_in_all(exactly(1)));
+    CHECK_FALSE(is_same_in_all(student({1})));
+    // The sign test: ten heads in a row.
+    CHECK_EQ(p_value(above(0.5), same), std::pow(2.0, -9));
+    CHECK_EQ(p_value(below(0.5), same), std::pow(2.0, -9));
+    CHECK_EQ(p_value(above(0.7), same), 1);
+    CHECK_EQ(values_needed(above(0.5), same, 0.05 / 150), 13);
+    // Its verdict is that of these values; 200 others change nothing, and it does not change
+    // theirs.
+    std::vector<Judged> claims(20, {above(0), ten_values(0.1)});
+    claims.push_back({above(0.5), same});
+    CHECK_EQ(judge_together(claims).back(), Verdict::holds);
+    const Judged weak{above(0), ten_values(2.5)};
+    CHECK_EQ(judge_together({weak, {above(0.5), same}}),
+             std::vector{Verdict::holds, Verdict::holds});
+}
+
+TEST_CASE("curves of all seeds: means and intervals, as JSON keeps them") {
+    const auto line = [](std::uint64_t seed) -> Measured {
+        const auto x = static_cast<double>(seed);
+        return {{{"x", x}}, {{"line", {x / 3, 100 * x, 7}}}};
+    };
+    const Outcomes outcomes = run_trials({{"one", line}}, 1, 3);
+    const Curve& curve = outcomes.curve("one", "line");
+    CHECK_EQ(curve.mean, std::vector<double>{0.66667, 200, 7});
+    CHECK_EQ(curve.half_width, std::vector<double>{0.82811, 248.43, 0});  // 4.303 s / sqrt(3)
+    CHECK_THROWS_WITH_AS(outcomes.curve("one", "circle"), "trial 'one' has no curve 'circle'",
+                         tapestry::ValueError);
+    CHECK(std::isnan(run_trials({{"one", line}}, 1, 1).curve("one", "line").half_width[0]));
 }

@@ -134,7 +134,7 @@ TEST_CASE("pictures that need no curves are those of the numbers of the page") {
         try {
             report = experiment.report({.seed = results->seed, .seeds = seeds_of(found)},
                                        found.outcomes);
-        } catch (const ValueError& error) {  // the JSON has no curves
+        } catch (const ValueError& error) {  // run before the JSON had curves
             REQUIRE(std::string(error.what()).find("has no curve") != std::string::npos);
             continue;
         } catch (const std::out_of_range&) {

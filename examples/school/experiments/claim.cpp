@@ -39,7 +39,9 @@ double p_at(double bound, const Interval& i) {
         const double deviation = std::sqrt(bound * (1 - bound) / static_cast<double>(i.count));
         return std::erfc(distance / deviation / std::numbers::sqrt2);
     }
-    if (i.half_width() == 0) return distance > 0 ? 0 : 1;
+    if (is_same_in_all(i)) {
+        return distance > 0 ? std::exp2(1 - static_cast<double>(i.count)) : 1;
+    }
     const auto freedom = static_cast<std::size_t>(i.count - 1);
     const double error = i.half_width() / student_quantile(freedom);
     return student_tails(distance / error, i.count - 1);
@@ -52,6 +54,11 @@ Interval exactly(double value) { return {value, value, value, 0}; }
 Interval unmeasured() {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     return {std::nan(""), -kInfinite, kInfinite, 0};
+}
+
+bool is_same_in_all(const Interval& i) {
+    constexpr double kRounding = 1e-12;
+    return i.count > 1 && !i.is_share && i.half_width() <= kRounding * std::abs(i.mean);
 }
 
 std::string text_of(const Rule& rule) {

@@ -50,10 +50,15 @@ std::string text_of(Verdict verdict);
 /// these seeds have shown neither.
 Verdict judge(const Rule& rule, const Interval& measured);
 
+/// Whether several values are the same, up to rounding: nothing is then known of their spread.
+bool is_same_in_all(const Interval& measured);
+
 /// The probability of a measurement at least as far from the rule's bounds, were the true number at
 /// the nearest of them: two-sided, as the interval is, by Student's distribution or, for a share,
 /// by the normal approximation that Wilson's interval inverts. Below 0.05 where judge() gives
-/// `holds` or `does_not_hold`; 0 for a number computed exactly, 1 for a single value.
+/// `holds` or `does_not_hold`; 0 for a number computed exactly, 1 for a single value. Student's
+/// distribution needs a spread: for n values that are the same it is that of the sign test,
+/// 2^(1 - n), were the bound the median.
 double p_value(const Rule& rule, const Interval& measured);
 
 /// The number of values that would make the p-value smaller than `level`, if their mean and spread
@@ -68,14 +73,17 @@ struct Judged {
     bool undecided = false;  ///< whether the design leaves it undecided (Report::undecided)
 
     Verdict verdict() const { return undecided ? Verdict::not_shown : judge(rule, measured); }
-    /// Whether Holm's correction counts it: its number depends on seeds.
-    bool is_counted() const { return measured.count > 0 && !undecided; }
+    /// Whether Holm's correction counts it: its number depends on seeds, and differs between them.
+    /// The verdict on values that are all the same only says what these seeds gave.
+    bool is_counted() const {
+        return measured.count > 0 && !undecided && !is_same_in_all(measured);
+    }
 };
 
 /// The verdicts on claims that are read together: as by judge(), but `not_shown` where Holm's
 /// correction makes the p-value at least 0.05. The probability that any of these verdicts is wrong
-/// by chance is then below 5%, however many there are. Numbers that do not depend on seeds are not
-/// counted. Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
+/// by chance is then below 5%, however many there are. Numbers that do not differ between seeds are
+/// not counted. Source: Holm 1979, "A simple sequentially rejective multiple test procedure".
 std::vector<Verdict> judge_together(const std::vector<Judged>& claims);
 
 struct Claim {

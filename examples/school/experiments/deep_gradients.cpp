@@ -181,12 +181,8 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
               .x = {.label = "layer"},
               .y = {.label = "gradient norm", .log = true}};
     for (const Way& way : ways()) {
-        Series s{.name = way.name, .mark = Mark::line_and_points};
-        for (const double log : o.curve(way.name, "norms")) {
-            s.x.push_back(static_cast<double>(s.y.size()));
-            s.y.push_back(std::exp(log));
-        }
-        plot.series.push_back(s);
+        plot.series.push_back(exp_of(curve_of(o, way.name, "norms", 0)));
+        plot.series.back().mark = Mark::line_and_points;
     }
     return plot;
 }

@@ -137,10 +137,7 @@ Report report(const Setting&, const Outcomes& o) {
               .x = {.label = "step"},
               .y = {.label = "loss", .low = 0}};
     for (const char* name : {"made anew", "learnt once"}) {
-        Series series{.name = name, .y = o.curve(name, "losses")};
-        for (std::size_t i = 0; i < series.y.size(); ++i)
-            series.x.push_back(static_cast<double>(i));
-        plot.series.push_back(series);
+        plot.series.push_back(curve_of(o, name, "losses"));
     }
     return {.tables = {moved, forms},
             .figures = {{"losses", "two runs whose weights come from different places", svg(plot)}},

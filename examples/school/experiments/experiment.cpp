@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -31,6 +32,45 @@ Trial swept(const Setting& setting, const std::string& name, const std::vector<d
     Trial trial = tuned(name, rates, run);
     trial.tuning->by = by;
     return trial;
+}
+
+namespace {
+
+// To five significant digits; NaN if not finite.
+double rounded(double value) {
+    if (!std::isfinite(value)) return std::nan("");
+    if (value == 0) return 0;
+    const double scale = std::pow(10.0, 4 - std::floor(std::log10(std::abs(value))));
+    return std::round(value * scale) / scale;
+}
+
+Curve over_seeds(const std::vector<Measured>& seeds, const std::string& name) {
+    std::size_t points = std::numeric_limits<std::size_t>::max();
+    for (const Measured& seed : seeds) points = std::min(points, seed.curves.at(name).size());
+    Curve curve;
+    for (std::size_t i = 0; i < points; ++i) {
+        std::vector<double> values;
+        for (const Measured& seed : seeds) values.push_back(seed.curves.at(name)[i]);
+        const Interval interval = student(values);
+        curve.mean.push_back(rounded(interval.mean));
+        curve.half_width.push_back(rounded(interval.half_width()));
+    }
+    return curve;
+}
+
+}  // namespace
+
+Outcomes::Outcomes(std::vector<Entry> entries) : entries_(std::move(entries)) {
+    for (Entry& entry : entries_) {
+        if (entry.seeds.empty()) continue;
+        for (const auto& [name, points] : entry.seeds.front().curves) {
+            const bool in_all = std::ranges::all_of(
+                entry.seeds, [&](const Measured& seed) { return seed.curves.contains(name); });
+            if (in_all && !entry.curves.contains(name)) {
+                entry.curves[name] = over_seeds(entry.seeds, name);
+            }
+        }
+    }
 }
 
 bool Outcomes::has(const std::string& trial) const {
@@ -60,20 +100,11 @@ Interval Outcomes::of(const std::string& trial, const std::string& number) const
     return student(values(trial, number));
 }
 
-std::vector<double> Outcomes::curve(const std::string& trial, const std::string& name) const {
-    std::vector<double> mean;
-    const std::vector<Measured>& all = seeds(trial);
-    for (const Measured& seed : all) {
-        const auto found = seed.curves.find(name);
-        require<ValueError>(found != seed.curves.end(), "trial '{}' has no curve '{}'", trial,
-                            name);
-        const std::vector<double>& curve = found->second;
-        mean.resize(&seed == &all.front() ? curve.size() : std::min(mean.size(), curve.size()), 0);
-        for (std::size_t i = 0; i < mean.size(); ++i) {
-            mean[i] += curve[i] / static_cast<double>(all.size());
-        }
-    }
-    return mean;
+const Curve& Outcomes::curve(const std::string& trial, const std::string& name) const {
+    const Entry& entry = this->entry(trial);
+    const auto found = entry.curves.find(name);
+    require<ValueError>(found != entry.curves.end(), "trial '{}' has no curve '{}'", trial, name);
+    return found->second;
 }
 
 Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,

@@ -26,7 +26,14 @@ namespace tapestry::experiments {
 /// The results of one seed.
 struct Measured {
     std::map<std::string, double> numbers = {};              ///< "accuracy", "loss"
-    std::map<std::string, std::vector<double>> curves = {};  ///< for figures; not in the JSON
+    std::map<std::string, std::vector<double>> curves = {};  ///< for figures
+};
+
+/// A curve of all seeds: the mean of each of its points and half the width of Student's interval,
+/// with the five significant digits that the JSON keeps, so that figures can be drawn from it.
+struct Curve {
+    std::vector<double> mean = {};
+    std::vector<double> half_width = {};  ///< NaN for a single seed
 };
 
 /// How a trial's learning rate is chosen: by the mean of `by` over three seeds that are not judged.
@@ -81,18 +88,20 @@ public:
         double seconds = 0;                ///< of CPU, of all seeds and of choosing its rate
         std::vector<Measured> seeds = {};  ///< in the order of the seeds
         std::vector<Tried> tried = {};     ///< ascending rates of a tuned trial; its best was used
+        /// Of all seeds, truncated to the shortest of them. Outcomes makes what is missing.
+        std::map<std::string, Curve> curves = {};
 
         double rate() const { return tried.at(best_of(tried)).rate; }  ///< of a tuned trial
         bool is_inside() const;  ///< whether that is neither the first nor the last of them
     };
 
     Outcomes() = default;
-    explicit Outcomes(std::vector<Entry> entries) : entries_(std::move(entries)) {}
+    explicit Outcomes(std::vector<Entry> entries);
 
     const std::vector<Entry>& entries() const { return entries_; }
 
     bool has(const std::string& trial) const;
-    /// These four throw ValueError, listing the known names, for an unknown trial or number.
+    /// These five throw ValueError, listing the known names, for an unknown trial or number.
     const Entry& entry(const std::string& trial) const;
     const std::vector<Measured>& seeds(const std::string& trial) const {
         return entry(trial).seeds;
@@ -100,8 +109,7 @@ public:
     std::vector<double> values(const std::string& trial, const std::string& number) const;
     Interval of(const std::string& trial, const std::string& number) const;  ///< Student's
 
-    /// The mean of a curve over the seeds, truncated to the shortest of them.
-    std::vector<double> curve(const std::string& trial, const std::string& name) const;
+    const Curve& curve(const std::string& trial, const std::string& name) const;
 
 private:
     std::vector<Entry> entries_;

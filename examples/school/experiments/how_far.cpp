@@ -271,12 +271,8 @@ Plot fading_plot(const Outcomes& o) {
               .x = {.label = "steps back"},
               .y = {.label = "gradient, over that one step back", .log = true}};
     for (const std::string& name : kNew) {
-        Series s{.name = name};
-        for (const double value : o.curve(new_name(name), "fading")) {
-            s.y.push_back(std::exp(value));
-            s.x.push_back(static_cast<double>(s.y.size()));
-        }
-        plot.series.push_back(s);
+        plot.series.push_back(exp_of(curve_of(o, new_name(name), "fading")));
+        plot.series.back().name = name;
     }
     return plot;
 }

@@ -163,8 +163,9 @@ Report report(const Setting& s, const Outcomes& o) {
     Plot curve{
         .title = "The curve from 128 observations", .x = {.label = "x"}, .y = {.label = "y"}};
     const std::vector<double> x = grid().to_vector<double>();
-    curve.series.push_back(
-        {.name = "attention, width learnt", .x = x, .y = o.curve("128", "estimate")});
+    curve.series.push_back(curve_of(o, "128", "estimate"));
+    curve.series[0].name = "attention, width learnt";
+    curve.series[0].x = x;
     curve.series.push_back({.name = "truth", .x = x, .y = {}, .dashed = true});
     for (const double at : x) curve.series[1].y.push_back(truth(at));
     double off = 0;

@@ -27,23 +27,35 @@ inline void add_point(Series& series, double x, const Interval& y) {
     series.error.push_back(y.half_width());
 }
 
-/// The mean over the seeds of a trial's curve, its values at 1, 2, 3, ..., with the interval of
-/// about eight of them.
-inline Series curve_of(const Outcomes& outcomes, const std::string& trial,
-                       const std::string& curve) {
-    Series series{.name = trial, .y = outcomes.curve(trial, curve)};
-    const std::size_t count = series.y.size(), apart = count / 8 + 1;
-    series.error.resize(count, std::numeric_limits<double>::quiet_NaN());
-    for (std::size_t i = 0; i < count; ++i) {
-        series.x.push_back(static_cast<double>(i + 1));
-        if ((i + apart / 2) % apart != 0) continue;
-        std::vector<double> values;
-        for (const Measured& seed : outcomes.seeds(trial)) {
-            values.push_back(seed.curves.at(curve)[i]);
-        }
-        series.error[i] = student(values).half_width();
+/// The intervals of about eight of a curve's points, as Series::error; more would hide it.
+inline std::vector<double> some_of(const std::vector<double>& half_widths) {
+    std::vector<double> some(half_widths.size(), std::numeric_limits<double>::quiet_NaN());
+    const std::size_t apart = some.size() / 8 + 1;
+    for (std::size_t i = apart / 2; i < some.size(); i += apart) some[i] = half_widths[i];
+    return some;
+}
+
+/// The mean over the seeds of a trial's curve, its values at `first`, `first` + 1, ..., with the
+/// intervals of some of them.
+inline Series curve_of(const Outcomes& outcomes, const std::string& trial, const std::string& curve,
+                       double first = 1) {
+    const Curve& all = outcomes.curve(trial, curve);
+    Series series{.name = trial, .y = all.mean, .error = some_of(all.half_width)};
+    for (std::size_t i = 0; i < all.mean.size(); ++i) {
+        series.x.push_back(first + static_cast<double>(i));
     }
     return series;
+}
+
+/// The same of a curve of logarithms, as the numbers themselves: what is drawn on a logarithmic
+/// axis is the geometric mean, and its interval half the length of that of the logarithms' ends.
+inline Series exp_of(Series logs) {
+    for (std::size_t i = 0; i < logs.y.size(); ++i) {
+        const double mean = logs.y[i], half = logs.error[i];
+        logs.y[i] = std::exp(mean);
+        logs.error[i] = std::exp(mean) * std::sinh(half);
+    }
+    return logs;
 }
 
 struct HeatMap {

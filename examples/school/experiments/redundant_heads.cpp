@@ -190,11 +190,9 @@ Plot spectrum_plot(const Outcomes& o) {
               .x = {.label = "number of the singular value"},
               .y = {.label = "share of the largest", .log = true, .low = 1e-5}};
     for (const Outcomes::Entry& trial : o.entries()) {
-        Series s{.name = trial.name, .dashed = trial.name != kTrained};
-        for (const double value : o.curve(trial.name, "spectrum")) {
-            s.y.push_back(std::max(value, 1e-12));
-            s.x.push_back(static_cast<double>(s.y.size()));
-        }
+        Series s = curve_of(o, trial.name, "spectrum");
+        for (double& value : s.y) value = std::max(value, 1e-12);
+        s.dashed = trial.name != kTrained;
         plot.series.push_back(s);
     }
     return plot;

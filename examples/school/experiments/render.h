@@ -19,8 +19,8 @@ std::string file_name(const Experiment& experiment, const Figure& figure);
 std::vector<std::filesystem::path> write_figures(const Experiment& experiment, const Report& report,
                                                  const std::filesystem::path& folder);
 
-/// "[0.91, 0.97]"; "exact" for a number that does not depend on seeds, "one seed" for a single
-/// seed, "not measured" for none.
+/// "[0.91, 0.97]"; "the same in all 10"; "exact" for a number that does not depend on seeds, "one
+/// seed" for a single seed, "not measured" for none.
 std::string width_of(const Interval& interval);
 /// The mean, or "-" if there is none.
 Cell mean_of(const Interval& interval);

@@ -106,6 +106,16 @@ void write_claims(JsonWriter& json, const Found& found) {
     });
 }
 
+void write(JsonWriter& json, const std::map<std::string, Curve>& curves) {
+    json.object([&] {
+        for (const auto& [name, curve] : curves) {
+            json.member(name, [&, &of = curve] {
+                json.object("mean", of.mean, "half_width", of.half_width);
+            });
+        }
+    });
+}
+
 void write(JsonWriter& json, const Outcomes::Entry& trial) {
     json.object([&] {
         json.member("name", trial.name);
@@ -124,7 +134,14 @@ void write(JsonWriter& json, const Outcomes::Entry& trial) {
                 for (const auto& [name, value] : seed.numbers) write_number(json, name, value);
             });
         });
+        if (!trial.curves.empty()) json.member("curves", [&] { write(json, trial.curves); });
     });
+}
+
+std::vector<double> numbers_of(const JsonNode& node) {
+    std::vector<double> numbers;
+    for (const JsonNode& each : node.elements()) numbers.push_back(number_of(each));
+    return numbers;
 }
 
 Outcomes outcomes_of(const JsonNode& node) {
@@ -135,6 +152,12 @@ Outcomes outcomes_of(const JsonNode& node) {
         if (const auto tried = trial.find("tried")) {
             for (const JsonNode& one : tried->elements()) {
                 entry.tried.push_back({one.get<double>("rate"), number_of(one.at("loss"))});
+            }
+        }
+        if (const auto curves = trial.find("curves")) {
+            for (const auto& [name, curve] : curves->members()) {
+                entry.curves[name] = {numbers_of(curve.at("mean")),
+                                      numbers_of(curve.at("half_width"))};
             }
         }
         for (const JsonNode& seed : trial.at("seeds").elements()) {
@@ -194,6 +217,7 @@ std::string to_json(const Results& results) {
         json.member("command", results.command);
         json.member("version", results.version);
         json.member("isa", results.isa);
+        if (!results.program.empty()) json.member("program", results.program);
         json.member("seed", results.seed);
         json.member("seeds", results.seeds);
         json.member("quick", results.quick);
@@ -209,6 +233,7 @@ Results results_from_json(std::string_view text) {
         Results results{.command = root.get<std::string>("command"),
                         .version = root.get<std::string>("version"),
                         .isa = root.get<std::string>("isa"),
+                        .program = root.find("program") ? root.get<std::string>("program") : "",
                         .seed = root.get<std::uint64_t>("seed"),
                         .seeds = root.get<std::int64_t>("seeds"),
                         .quick = root.get<bool>("quick"),

@@ -13,20 +13,22 @@
 namespace tapestry::experiments {
 
 struct Results {
-    std::string command;  ///< that produced them
-    std::string version;  ///< Tapestry's version
-    std::string isa;      ///< instruction set: on another, the last digits differ
+    std::string command;       ///< that produced them
+    std::string version;       ///< Tapestry's version
+    std::string isa;           ///< instruction set: on another, the last digits differ
+    std::string program = {};  ///< checksum of the program, for results that a run continues from
     std::uint64_t seed = 1;
     std::int64_t seeds = 10;
     bool quick = false;
     std::vector<Found> found;
 };
 
-/// All numbers: cells with their intervals, claims with rule, number and verdict, and the results
-/// of every seed of every trial. Figures are named, not included.
+/// All numbers: cells with their intervals, claims with rule, number and verdict, the results of
+/// every seed of every trial, and their curves over all seeds. Figures are named, not included.
 std::string to_json(const Results& results);
 
-/// Reads what to_json() wrote; figures and curves stay empty. Throws ValueError for anything else.
+/// Reads what to_json() wrote; figures and the curves of single seeds stay empty. Throws ValueError
+/// for anything else.
 Results results_from_json(std::string_view json);
 
 /// The verdicts corrected for the number of claims in all of `found`, by the experiment's and the

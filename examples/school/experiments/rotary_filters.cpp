@@ -260,12 +260,8 @@ Plot trained_plot(const Outcomes& o) {
               .x = {.label = "pair, high frequencies first"},
               .y = {.label = "|mean q| |mean k|", .low = 0}};
     for (const Task& task : kTasks) {
-        Series s{.name = task.name, .mark = Mark::line_and_points};
-        s.y = o.curve(task.name, "pairs");
-        for (std::size_t pair = 0; pair < s.y.size(); ++pair) {
-            s.x.push_back(static_cast<double>(pair));
-        }
-        plot.series.push_back(s);
+        plot.series.push_back(curve_of(o, task.name, "pairs", 0));
+        plot.series.back().mark = Mark::line_and_points;
     }
     return plot;
 }

@@ -290,10 +290,10 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
               .y = {.label = "loss, nats"}};
     for (const auto& [name, line] :
          {std::pair{kFast, "the fast recipe"}, {kStandard, "the standard recipe"}}) {
-        Series s{.name = line, .y = o.curve(name, "loss"), .dashed = name == kStandard};
-        for (std::size_t i = 1; i <= s.y.size(); ++i) {
-            s.x.push_back(static_cast<double>(i) / static_cast<double>(s.y.size()));
-        }
+        Series s = curve_of(o, name, "loss");
+        s.name = line;
+        s.dashed = name == kStandard;
+        for (double& step : s.x) step /= static_cast<double>(s.y.size());
         plot.series.push_back(s);
     }
     plot.title += fmt::format(" ({} and {} steps)", fast_but(setting, nullptr).steps,

@@ -53,12 +53,9 @@ Plot loss_plot(const Outcomes& o) {
               .x = {.label = "step"},
               .y = {.label = "loss, nats per character, mean of the seeds"}};
     for (const Way way : kWays) {
-        Series s{.name = name_of(way),
-                 .y = o.curve(name_of(64, way), "losses"),
-                 .dashed = way == Way::rescaled};
-        for (std::size_t step = 1; step <= s.y.size(); ++step) {
-            s.x.push_back(static_cast<double>(step));
-        }
+        Series s = curve_of(o, name_of(64, way), "losses");
+        s.name = name_of(way);
+        s.dashed = way == Way::rescaled;
         plot.series.push_back(s);
     }
     return plot;

@@ -158,9 +158,11 @@ std::vector<Claim> claims() {
                             Design::trained({.arms = {"three matrices"}, .control = kGuessing})}};
     // Where all answers are right either way, only the loss can show a difference.
     const auto add = [&](const char* claim, const char* tied, const char* way) {
-        all.push_back({claim, fmt::format("{} it is not learnt as well.", tied),
-                       "held-out loss less that with three matrices, nats", above(0.1),
-                       Design::compared({.arms = {"three matrices", way}, .control = kGuessing})});
+        all.push_back(
+            {claim,
+             fmt::format("{} one attention, read linearly, does not learn it as well.", tied),
+             "held-out loss less that with three matrices, nats", above(0.1),
+             Design::compared({.arms = {"three matrices", way}, .control = kGuessing})});
     };
     add("query_is_no_key", "With W_Q = W_K", "W_Q = W_K");
     add("key_is_no_value", "With W_K = W_V", "W_K = W_V");

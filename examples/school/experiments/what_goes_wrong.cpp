@@ -171,13 +171,12 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
               .x = {.label = "step"},
               .y = {.label = "loss", .low = 0, .high = 8}};
     for (const Recipe& recipe : mistakes(setting)) {
-        Series s{.name = recipe.name, .dashed = recipe.name == "right"};
-        const std::vector<double> losses = o.curve(recipe.name, "losses");
-        double smooth = losses.front();
-        for (const double loss : losses) {
+        Series s = curve_of(o, recipe.name, "losses");
+        s.dashed = recipe.name == "right";
+        double smooth = s.y.front();
+        for (double& loss : s.y) {
             smooth = 0.8 * smooth + 0.2 * loss;
-            s.y.push_back(std::min(smooth, 10.0));
-            s.x.push_back(static_cast<double>(s.y.size()));
+            loss = std::min(smooth, 10.0);
         }
         plot.series.push_back(s);
     }

@@ -322,7 +322,7 @@ HeatMap sentence_map(const Outcomes& o) {
                 .y_label = "too ...",
                 .columns = shown_words("..."),
                 .rows = {"tired", "wide"}};
-    for (const std::string& end : map.rows) map.values.push_back(o.curve(kTrial, end));
+    for (const std::string& end : map.rows) map.values.push_back(o.curve(kTrial, end).mean);
     map.columns.resize(map.values[0].size());
     map.columns[12] = "...";  // the word that decides
     return map;

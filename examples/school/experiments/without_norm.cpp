@@ -142,10 +142,8 @@ Report report(const Setting& s, const Outcomes& o) {
             }
             table.rows.back().push_back(fixed(student(best(s, o, way, depth)), 2));
         }
-        Series series{.name = way.name, .y = o.curve(name_of(way, deep, high), "losses")};
-        for (std::size_t i = 0; i < series.y.size(); ++i)
-            series.x.push_back(static_cast<double>(i));
-        plot.series.push_back(series);
+        plot.series.push_back(curve_of(o, name_of(way, deep, high), "losses"));
+        plot.series.back().name = way.name;
     }
     const Way &none = kWays[0], &after = kWays[1], &before = kWays[2];
     const auto gap = [&](const Way& way, std::int64_t depth) {
