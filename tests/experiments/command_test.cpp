@@ -86,8 +86,31 @@ TEST_CASE("cli experiment: seeds, and all numbers as JSON") {
     CHECK_EQ(numbers(read_file(place / "again.json")), numbers(json));
 }
 
+TEST_CASE("cli experiment: verdicts of files are compared") {
+    const Place place;
+    for (const char* seed : {"1", "3"}) {
+        check_done(place.run({"experiment", "word_order", "--quick", "--seed", seed, "--seeds", "2",
+                              "--json", std::string(seed) + ".json"}));
+    }
+    const Outcome outcome = place.run({"experiment", "--compare", "1.json", "3.json", "1.json"});
+    check_done(outcome);
+    CHECK(has(outcome.out, "1.json and 3.json:\n"));
+    CHECK(has(outcome.out, "seeds 1 to 2 and seeds 3 to 4\n"));
+    CHECK(has(outcome.out, "\n\n1.json and 1.json:\n5 claims, seeds 1 to 2 and seeds 1 to 2\n"));
+    check_refused(place.run({"experiment", "--compare", "1.json"}), "needs two files or more");
+    check_refused(place.run({"experiment", "--compare", "1.json", "none.json"}), "none.json");
+    write_file_atomically(place / "other.json", "{}");
+    check_refused(place.run({"experiment", "--compare", "1.json", "other.json"}),
+                  "other.json: not the results of experiments");
+    check_refused(place.run({"experiment", "word_order", "--compare", "1.json", "3.json"}),
+                  "--compare");
+    check_refused(place.run({"experiment", "--seeds", "2", "--compare", "1.json", "3.json"}),
+                  "--compare");
+}
+
 TEST_CASE("cli experiment: what is refused") {
     const Place place;
+    check_refused(place.run({"experiment", "by_hand", "by_hand"}), "named twice");
     check_refused(place.run({"experiment", "by_hand", "--seeds", "0"}), "--seeds");
     check_refused(place.run({"experiment", "by_hand", "--model", "x"}), "asks no model");
     check_refused(place.run({"experiment", "layers_roles", "--quick", "--model", "none"}), "none");

@@ -3,6 +3,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
+#include <tapestry/examples/school/experiments/run_experiments.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <doctest/doctest.h>
@@ -13,7 +14,7 @@ TEST_CASE("results: what was written as JSON is read again, to the last bit") {
     const tapestry::test::Scratch scratch;
     const auto json = scratch / "found.json", page = scratch / "found.md";
     std::string told;
-    run_experiments({.name = "word_order",
+    run_experiments({.names = {"word_order"},
                      .setting = {.quick = true, .seeds = 2},
                      .markdown = page,
                      .json = json},

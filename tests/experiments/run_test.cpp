@@ -1,9 +1,15 @@
 // Running several experiments: where their figures and page are written.
 #include <tapestry/core/error.h>
+#include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/run_experiments.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
 
 using namespace tapestry::experiments;
 using namespace tapestry::test;
@@ -26,7 +32,7 @@ TEST_CASE("experiments run: a page with its pictures next to it") {
     const Scratch scratch;
     const auto page = scratch / "page.md";
     const std::string told =
-        told_of({.name = "by_hand", .setting = {.quick = true}, .markdown = page});
+        told_of({.names = {"by_hand"}, .setting = {.quick = true}, .markdown = page});
     CHECK(has(told, find_experiment("by_hand").question));
     CHECK(has(told, "\npicture: " + (scratch / "page" / "by_hand-").native()));
     CHECK(told.ends_with(" s\n\n"));
@@ -39,18 +45,90 @@ TEST_CASE("experiments run: a page with its pictures next to it") {
 
 TEST_CASE("experiments run: pictures where they are wanted, and no page") {
     const Scratch scratch;
-    told_of({.name = "by_hand", .setting = {.quick = true}, .out = scratch / "pictures"});
+    told_of({.names = {"by_hand"}, .setting = {.quick = true}, .out = scratch / "pictures"});
     CHECK_EQ(scratch.names(), std::vector<std::string>{"pictures"});
 }
 
 TEST_CASE("experiments run: what is none, or has no place, is said before anything runs") {
     const Scratch scratch;
-    check_message<tapestry::ValueError>([] { told_of({.name = "nothing"}); },
+    check_message<tapestry::ValueError>([] { told_of({.names = {"nothing"}}); },
                                         "no experiment is called 'nothing'");
     const auto nowhere = scratch / "none" / "page.md";
-    check_message<tapestry::IoError>([&] { told_of({.name = "sqrt_dk", .markdown = nowhere}); },
+    check_message<tapestry::IoError>([&] { told_of({.names = {"sqrt_dk"}, .markdown = nowhere}); },
                                      nowhere.native() + ": there is no directory ");
     CHECK(scratch.names().empty());
+}
+
+TEST_CASE("experiments run: several, with a plan; an interrupted run continues") {
+    const Scratch scratch;
+    const RunOptions options{.names = {"by_hand", "word_order"},
+                             .setting = {.quick = true, .seeds = 2},
+                             .out = scratch / "pictures",
+                             .json = scratch / "found.json"};
+    const auto partial = scratch / "found.json.partial";
+    const std::string whole = told_of(options);
+    CHECK(whole.starts_with("2 experiments with 2 seeds from 1\n\n"));
+    CHECK(has(whole, "1 of 2 experiments done, 0.0 minutes since the start\n"));
+    CHECK_FALSE(std::filesystem::exists(partial));
+    const std::string numbers = slurp(scratch / "found.json");
+    std::filesystem::remove(scratch / "found.json");
+    // Interrupted when it tells of the first: that is kept, and the rest is run.
+    const auto interrupt = [&](const RunOptions& run) {
+        run_experiments(run, [](const std::string& text) {
+            if (has(text, "picture: ")) throw tapestry::Error("interrupted");
+        });
+    };
+    CHECK_THROWS_AS(interrupt(options), tapestry::Error);
+    CHECK_FALSE(std::filesystem::exists(scratch / "found.json"));
+    REQUIRE(std::filesystem::exists(partial));
+    const std::string rest = told_of(options);
+    CHECK(rest.starts_with("2 experiments with 2 seeds from 1, 1 of them done before\n\n"));
+    CHECK_FALSE(has(rest, find_experiment("by_hand").question));
+    CHECK(has(rest, find_experiment("word_order").question));
+    CHECK_FALSE(std::filesystem::exists(partial));
+    const auto verdicts = [](const std::string& json) {
+        return to_text(table_of_claims(results_from_json(json).found));
+    };
+    CHECK_EQ(verdicts(slurp(scratch / "found.json")), verdicts(numbers));
+    // Other seeds, and another program, begin again.
+    CHECK_THROWS_AS(interrupt(options), tapestry::Error);
+    RunOptions other = options;
+    other.setting.seed = 5;
+    CHECK(told_of(other).starts_with(partial.native() + ": of another command, so it is not used"));
+    CHECK_THROWS_AS(interrupt(options), tapestry::Error);
+    std::string text = slurp(partial);
+    const std::size_t program = text.find("\"program\": \"") + 12;
+    text[program] = text[program] == '0' ? '1' : '0';
+    tapestry::write_file_atomically(partial, text);
+    CHECK(told_of(options).starts_with(partial.native() + ": of another program, so it is not"));
+}
+
+TEST_CASE("experiments run: the plan has the minutes of each and the sum of what is left") {
+    const std::vector<Experiment> some{find_experiment("sqrt_dk"), find_experiment("who_is_it")};
+    const std::string plan = plan_of(some, {.seed = 7, .seeds = 20}, 2);
+    CHECK(plan.starts_with(
+        "2 experiments with 20 seeds from 7: about 55.6 minutes of CPU, 27.8 minutes on 2 "
+        "threads\n"));
+    CHECK(has(plan, "sqrt_dk            43.3"));
+    const std::vector<Found> done{{.name = "sqrt_dk", .report = {}, .outcomes = {}}};
+    const std::string rest = plan_of(some, {.seed = 7, .seeds = 20}, 1, done);
+    CHECK(has(rest, ", 1 of them done before: about 12.3 minutes of CPU, 12.3 minutes on 1 "));
+    CHECK(has(rest, "43.3  done"));
+    // Every experiment that trains something has an estimate.
+    std::istringstream rows(plan_of(all_experiments(), {}, 1));
+    std::string without;
+    for (std::string row; std::getline(rows, row);) {
+        if (row.find(" 0.0") != std::string::npos) without += row.substr(0, row.find("  ", 2));
+    }
+    CHECK_EQ(without, "  by_hand  word_order");
+}
+
+TEST_CASE("experiments run: names that do not go together") {
+    CHECK_THROWS_WITH_AS(told_of({.names = {"all", "by_hand"}}),
+                         "all experiments, or some by name: got all, by_hand",
+                         tapestry::ValueError);
+    CHECK_THROWS_WITH_AS(told_of({.names = {"by_hand", "by_hand"}}),
+                         "experiment by_hand is named twice", tapestry::ValueError);
 }
 
 TEST_CASE("experiments run: the list names every one") {

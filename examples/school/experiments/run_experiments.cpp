@@ -1,0 +1,237 @@
+// Runs experiments, keeps what is done. Implements run_experiments.h but for comparisons
+// (compare_verdicts.cpp).
+#include <tapestry/examples/school/experiments/run_experiments.h>
+
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/clock.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/error.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/version.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/render.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tapestry::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+// CPU seconds of each with ten seeds, tuning included, on a core of an AMD EPYC with AVX2.
+constexpr std::pair<const char*, double> kCpuSeconds[] = {
+    {"sqrt_dk", 1300},
+    {"by_hand", 0},
+    {"balanced_key", 120},
+    {"head_roles", 190},
+    {"rotary_filters", 14},
+    {"head_dropout", 150},
+    {"redundant_heads", 772},
+    {"word_order", 0},
+    {"who_is_it", 369},
+    {"how_far", 400},
+    {"quadratic_cost", 102},
+    {"heads_cost", 140},
+    {"checkpointing", 8.9},
+    {"deep_gradients", 16},
+    {"layers_roles", 310},
+    {"what_goes_wrong", 406},
+    {"dynamic_weights", 100},
+    {"three_copies", 48},
+    {"kernel_regression", 56},
+    {"positions_unique", 296},
+    {"parallel_or_serial", 2000},
+    {"without_norm", 400},
+    {"scaling", 410},
+    {"head_dropout_generalises", 170},
+};
+
+double expected_cpu_seconds(const Experiment& experiment, const Setting& setting) {
+    const auto* const found = std::ranges::find_if(
+        kCpuSeconds, [&](const auto& e) { return experiment.name == e.first; });
+    const double ten = found == std::end(kCpuSeconds) ? 0 : found->second;
+    return ten * static_cast<double>(setting.seeds) / 10;
+}
+
+double expected_cpu_seconds(const std::vector<Experiment>& experiments, const Setting& setting,
+                            const std::vector<Found>& done) {
+    double seconds = 0;
+    for (const Experiment& e : experiments) {
+        const bool is_done = std::ranges::find(done, e.name, &Found::name) != done.end();
+        seconds += is_done ? 0 : expected_cpu_seconds(e, setting);
+    }
+    return seconds;
+}
+
+fs::path figures_folder(const RunOptions& options) {
+    if (!options.out.empty()) return options.out;
+    if (options.markdown.empty()) return "experiments";
+    return fs::path(options.markdown).replace_extension();
+}
+
+// The folder's path as seen from the Markdown file.
+std::string link_to(const fs::path& folder, const fs::path& markdown) {
+    const auto from = fs::absolute(markdown).parent_path();
+    return fs::absolute(folder).lexically_normal().lexically_proximate(from.lexically_normal());
+}
+
+// The command line that reproduces the run, without the threads, which do not affect the results.
+std::string command_of(const RunOptions& o) {
+    std::string command =
+        fmt::format("TAPESTRY_ISA={} tapestry experiment {}{} --seed {} --seeds {}",
+                    name_of(current_isa()), fmt::join(o.names, " "),
+                    o.setting.quick ? " --quick" : "", o.setting.seed, o.setting.seeds);
+    if (!o.setting.model.empty()) command += " --model " + o.setting.model;
+    if (!o.setting.text.empty()) command += " --text " + o.setting.text;
+    if (!o.json.empty()) command += " --json " + o.json.native();
+    if (!o.markdown.empty()) command += " --markdown " + o.markdown.native();
+    return command;
+}
+
+// Fails before the work begins, which may take minutes.
+void check_place(const fs::path& file) {
+    if (file.empty()) return;
+    const auto folder = fs::absolute(file).parent_path();
+    require<IoError>(fs::is_directory(folder), "{}: there is no directory {}", file.native(),
+                     folder.native());
+}
+
+std::vector<Experiment> chosen_by(const RunOptions& options) {
+    std::vector<Experiment> chosen;
+    for (const std::string& name : options.names) {
+        require<ValueError>(name != "all" || options.names.size() == 1,
+                            "all experiments, or some by name: got {}",
+                            fmt::join(options.names, ", "));
+        if (name == "all") {
+            chosen = all_experiments();
+        } else {
+            require<ValueError>(std::ranges::count(options.names, name) == 1,
+                                "experiment {} is named twice", name);
+            chosen.push_back(find_experiment(name));
+        }
+    }
+    for (const Experiment& e : chosen) {
+        require<ValueError>(options.setting.model.empty() || e.takes_model,
+                            "--model: experiment {} asks no model in a directory", e.name);
+        require<ValueError>(options.setting.text.empty() || e.takes_text,
+                            "--text: experiment {} learns from no text in a file", e.name);
+    }
+    return chosen;
+}
+
+std::string told_of(const Experiment& experiment, const Found& found, const fs::path& folder) {
+    std::string text = to_text(experiment, found.report) + "\n";
+    for (const fs::path& path : write_figures(experiment, found.report, folder)) {
+        text += fmt::format("picture: {}\n", path.native());
+    }
+    return text + fmt::format("{:.1f} s\n\n", found.seconds);
+}
+
+/// What an interrupted run of several experiments leaves: the results so far, next to the JSON.
+class Partial {
+public:
+    explicit Partial(const RunOptions& options, std::size_t experiments) {
+        if (options.json.empty() || experiments < 2) return;
+        file_ = options.json;
+        file_ += ".partial";
+        program_ = checksum_of(read_file("/proc/self/exe"));
+    }
+
+    /// The results of an earlier run with the command of `results` by this very program.
+    std::vector<Found> read(const Results& results,
+                            const std::function<void(const std::string&)>& told) const {
+        if (file_.empty() || !fs::exists(file_)) return {};
+        const Results earlier = results_from_json(read_file(file_));
+        if (earlier.program == program_ && earlier.command == results.command) return earlier.found;
+        told(fmt::format("{}: of another {}, so it is not used: {}\n\n", file_.native(),
+                         earlier.program == program_ ? "command" : "program", earlier.command));
+        return {};
+    }
+
+    void write(Results results) const {
+        if (file_.empty()) return;
+        results.program = program_;
+        write_file_atomically(file_, to_json(results));
+    }
+
+    void remove() const {
+        if (!file_.empty()) fs::remove(file_);
+    }
+
+private:
+    fs::path file_;  // empty: nothing is kept
+    std::string program_;
+};
+
+std::string minutes(double seconds) { return fmt::format("{:.1f} minutes", seconds / 60); }
+
+}  // namespace
+
+std::string plan_of(const std::vector<Experiment>& experiments, const Setting& setting, int threads,
+                    const std::vector<Found>& done) {
+    std::string text = fmt::format("{} experiments with {} seeds from {}", experiments.size(),
+                                   setting.seeds, setting.seed);
+    if (!done.empty()) text += fmt::format(", {} of them done before", done.size());
+    if (setting.quick) return text + "\n\n";
+    const double cpu = expected_cpu_seconds(experiments, setting, done);
+    Table table{fmt::format("{}: about {} of CPU, {} on {} threads", text, minutes(cpu),
+                            minutes(cpu / threads), threads),
+                {"experiment", "CPU minutes", ""},
+                {}};
+    for (const Experiment& e : experiments) {
+        const bool is_done = std::ranges::find(done, e.name, &Found::name) != done.end();
+        table.rows.push_back(
+            {e.name, fixed(expected_cpu_seconds(e, setting) / 60, 1), is_done ? "done" : ""});
+    }
+    return to_text(table) + "\n";
+}
+
+void run_experiments(const RunOptions& options,
+                     const std::function<void(const std::string&)>& told) {
+    const std::vector<Experiment> chosen = chosen_by(options);
+    check_place(options.markdown);
+    check_place(options.json);
+    const fs::path folder = figures_folder(options);
+    Results results{.command = command_of(options),
+                    .version = std::string(version()),
+                    .isa = std::string(name_of(current_isa())),
+                    .seed = options.setting.seed,
+                    .seeds = options.setting.seeds,
+                    .quick = options.setting.quick,
+                    .found = {}};
+    const Partial partial(options, chosen.size());
+    const std::vector<Found> before = partial.read(results, told);
+    if (chosen.size() > 1) told(plan_of(chosen, options.setting, num_threads(), before));
+    const Clock::time_point start = Clock::now();
+    for (const Experiment& experiment : chosen) {
+        const auto done = std::ranges::find(before, experiment.name, &Found::name);
+        if (done != before.end()) {
+            results.found.push_back(*done);
+            continue;
+        }
+        results.found.push_back(run(experiment, options.setting));
+        partial.write(results);
+        told(told_of(experiment, results.found.back(), folder));
+        if (chosen.size() > 1) {
+            told(fmt::format("{} of {} experiments done, {} since the start\n\n",
+                             results.found.size(), chosen.size(), minutes(seconds_since(start))));
+        }
+    }
+    if (chosen.size() > 1) told(to_text(table_of_claims(results.found)));
+    if (!options.json.empty()) write_file_atomically(options.json, to_json(results));
+    if (!options.markdown.empty()) {
+        write_file_atomically(options.markdown,
+                              to_page(results, link_to(folder, options.markdown)));
+    }
+    partial.remove();
+}
+
+}  // namespace tapestry::experiments
