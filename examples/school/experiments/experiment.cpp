@@ -65,7 +65,8 @@ Outcomes::Outcomes(std::vector<Entry> entries) : entries_(std::move(entries)) {
         if (entry.seeds.empty()) continue;
         for (const auto& [name, points] : entry.seeds.front().curves) {
             const bool in_all = std::ranges::all_of(
-                entry.seeds, [&](const Measured& seed) { return seed.curves.contains(name); });
+                entry.seeds,
+                [&wanted = name](const Measured& seed) { return seed.curves.contains(wanted); });
             if (in_all && !entry.curves.contains(name)) {
                 entry.curves[name] = over_seeds(entry.seeds, name);
             }
