@@ -68,6 +68,12 @@ TEST_CASE("verdicts of two runs: what cannot be compared") {
     none.found.clear();
     CHECK_THROWS_WITH_AS(compare_verdicts(first, none), "the two have no claim in common",
                          tapestry::ValueError);
+    Results older = first;
+    older.found[0].report.decided.erase("learned_tell");
+    CHECK_THROWS_WITH_AS(compare_verdicts(first, older),
+                         "experiment word_order: its results have no claim 'learned_tell', so they "
+                         "are of another version",
+                         tapestry::ValueError);
 }
 
 TEST_CASE("verdicts of two runs: the page's are its own") {

@@ -101,6 +101,9 @@ TEST_CASE("experiments run: several, with a plan; an interrupted run continues")
     text[program] = text[program] == '0' ? '1' : '0';
     tapestry::write_file_atomically(partial, text);
     CHECK(told_of(options).starts_with(partial.native() + ": of another program, so it is not"));
+    tapestry::write_file_atomically(partial, "");
+    check_message<tapestry::ValueError>([&] { told_of(options); },
+                                        partial.native() + ": not the results of experiments");
 }
 
 TEST_CASE("experiments run: the plan has the minutes of each and the sum of what is left") {

@@ -253,7 +253,12 @@ Verdict verdict(const Experiment& experiment, const Report& report, const std::s
 std::vector<Judged> judged(const Experiment& experiment, const Report& report) {
     std::vector<Judged> claims;
     for (const Claim& claim : experiment.claims) {
-        claims.push_back({claim.rule, report.decided.at(claim.name),
+        const auto decided = report.decided.find(claim.name);
+        require<ValueError>(decided != report.decided.end(),
+                            "experiment {}: its results have no claim '{}', so they are of another "
+                            "version",
+                            experiment.name, claim.name);
+        claims.push_back({claim.rule, decided->second,
                           report.undecided.find(claim.name) != report.undecided.end()});
     }
     return claims;

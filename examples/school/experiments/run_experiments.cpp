@@ -149,7 +149,13 @@ public:
     std::vector<Found> read(const Results& results,
                             const std::function<void(const std::string&)>& told) const {
         if (file_.empty() || !fs::exists(file_)) return {};
-        const Results earlier = results_from_json(read_file(file_));
+        const Results earlier = [&] {
+            try {
+                return results_from_json(read_file(file_));
+            } catch (const ValueError& error) {
+                throw ValueError(fmt::format("{}: {}", file_.native(), error.what()));
+            }
+        }();
         if (earlier.program == program_ && earlier.command == results.command) return earlier.found;
         told(fmt::format("{}: of another {}, so it is not used: {}\n\n", file_.native(),
                          earlier.program == program_ ? "command" : "program", earlier.command));
