@@ -126,6 +126,15 @@ ModelKind model_kind(const fs::path& directory) {
     });
 }
 
+std::string task_of_model(const fs::path& directory) {
+    check_is_model(directory);
+    return read_saved(directory, [](const SavedFiles& files) -> std::string {
+        const ConfigFile file(files.path(kConfigName));
+        if (kind_in(file) == ModelKind::language_model) return "text";
+        return model_row(file.get<std::string>("model")).task;
+    });
+}
+
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
     check_is_model(directory);
     return read_saved(directory, [](const SavedFiles& files) {

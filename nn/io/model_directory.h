@@ -28,12 +28,17 @@ enum class ModelKind {
     masked,               ///< a model of masked tokens (masked_directory.h)
     span_reader,          ///< a model that points at answers (span_directory.h)
     table,                ///< a model of a table (table_directory.h)
+    custom,               ///< a registered task's (custom_directory.h)
     gpt = language_model  ///< the name from when a GPT was the only one
 };
 
 /// The kind of model in a directory; those in Hugging Face's format are language models. Reads only
 /// config.json. Throws IoError.
 ModelKind model_kind(const std::filesystem::path& directory);
+
+/// The name of the task (nn/train/task.h) that the model in a directory is of. Throws as model_kind
+/// does.
+std::string task_of_model(const std::filesystem::path& directory);
 
 /// A language model from a directory.
 struct LoadedModel {

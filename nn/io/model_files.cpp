@@ -34,24 +34,11 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kModelFormat = 1;
 constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
 
-// Checked before allocating memory: a configuration from a file may be absurd, and the size of the
-// weights file shows how large the model really is. Elements have 4 bytes, or 2.
-void check_size(double parameters, const SavedFiles& files) {
-    double bytes = 0;
-    const std::vector<fs::path> weights = weight_files(files);
-    for (const fs::path& file : weights) bytes += static_cast<double>(InputFile(file).size());
-    require<IoError>(2 * parameters <= 1.1 * bytes + 65536,
-                     "{}: the configuration needs {:.0f} parameters, but {}{} has {:.0f} bytes",
-                     files.path(kConfigName).string(), parameters, weights.front().string(),
-                     weights.size() == 1 ? "" : fmt::format(" to {}", weights.back().string()),
-                     bytes);
-}
-
 // Reports invalid settings as errors of their file.
 template <class Config, class Make>
 auto make(const Config& config, const SavedFiles& files, const Make& made) {
     const std::string file = files.path(kConfigName).string();
-    check_size(parameter_count(config), files);
+    check_model_size(parameter_count(config), files);
     const SkipDrawing skip;  // all weights are read
     try {
         return made();
@@ -63,6 +50,18 @@ auto make(const Config& config, const SavedFiles& files, const Make& made) {
 }
 
 }  // namespace
+
+// Elements have 4 bytes, or 2.
+void check_model_size(double parameters, const SavedFiles& files) {
+    double bytes = 0;
+    const std::vector<fs::path> weights = weight_files(files);
+    for (const fs::path& file : weights) bytes += static_cast<double>(InputFile(file).size());
+    require<IoError>(2 * parameters <= 1.1 * bytes + 65536,
+                     "{}: the configuration needs {:.0f} parameters, but {}{} has {:.0f} bytes",
+                     files.path(kConfigName).string(), parameters, weights.front().string(),
+                     weights.size() == 1 ? "" : fmt::format(" to {}", weights.back().string()),
+                     bytes);
+}
 
 void check_model_files(const SavedFiles& files) {
     files.check({kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json", "merges.txt",
@@ -108,6 +107,7 @@ ModelKind kind_of(const ModelRow& row) {
     if (std::holds_alternative<MaskedLanguageModelConfig>(row.defaults)) return ModelKind::masked;
     if (std::holds_alternative<SpanConfig>(row.defaults)) return ModelKind::span_reader;
     if (std::holds_alternative<TableConfig>(row.defaults)) return ModelKind::table;
+    if (std::holds_alternative<CustomConfig>(row.defaults)) return ModelKind::custom;
     return std::holds_alternative<VisionTransformerConfig>(row.defaults)
                ? ModelKind::image_classifier
                : ModelKind::transformer;
@@ -118,11 +118,12 @@ ModelKind kind_of(const ModelRow& row) {
 ModelKind kind_in(const ConfigFile& file) {
     if (is_hugging_face(file)) return ModelKind::language_model;
     const auto name = file.get<std::string>("model");
+    const std::vector<std::string> names = model_names();
     std::string known;
-    for (const ModelRow& row : model_rows()) {
-        if (row.name == name) return kind_of(row);
-        const bool is_last = &row == &model_rows().back();
-        known += fmt::format("{}\"{}\"", known.empty() ? "" : is_last ? " and " : ", ", row.name);
+    for (const std::string& each : names) {
+        if (each == name) return kind_of(model_row(each));
+        const bool is_last = &each == &names.back();
+        known += fmt::format("{}\"{}\"", known.empty() ? "" : is_last ? " and " : ", ", each);
     }
     fail<IoError>("{}: \"model\" is \"{}\"; must be one of {}", file.path(), utf8::printable(name),
                   known);
@@ -134,7 +135,7 @@ void check_kind(const ConfigFile& file, ModelKind needed) {
                      "{}: a model of format {}; this Tapestry reads format {}", file.path(), format,
                      kModelFormat);
     if (kind_in(file) == needed) return;
-    std::string phrases;
+    std::string phrases = needed == ModelKind::custom ? "that of a registered task" : "";
     for (const ModelRow& row : model_rows()) {
         if (kind_of(row) != needed) continue;
         phrases += fmt::format("{}{}", phrases.empty() ? "" : " or ", row.phrase);

@@ -55,6 +55,10 @@ ModelKind kind_in(const ConfigFile& file);
 /// Throws IoError for the other kind, or an unknown format.
 void check_kind(const ConfigFile& file, ModelKind needed);
 
+/// Throws IoError if a model of this many parameters is far larger than its weights file: call it
+/// before allocating memory, because a configuration from a file may be absurd.
+void check_model_size(double parameters, const SavedFiles& files);
+
 /// The tokenizer's files: characters in `char_name`, byte pairs in vocab.json and merges.txt, those
 /// of a tokenizer.json in that.
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name);

@@ -1,11 +1,13 @@
 #include <tapestry/nn/models/model_registry.h>
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/llama/llama.h>
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <limits>
 
@@ -237,29 +239,76 @@ const std::vector<ModelRow>& model_rows() {
     return rows;
 }
 
+namespace {
+
+struct RegisteredModel {
+    std::string name, phrase;  // that the row refers to
+    ModelRow row = {};
+};
+
+// A row stays where it is when others are added.
+std::deque<RegisteredModel>& registered_models() {
+    static std::deque<RegisteredModel> all;
+    return all;
+}
+
+// The first row of which is_it(row) holds; null if there is none.
+template <class F>
+const ModelRow* find_row(const F& is_it) {
+    for (const ModelRow& row : model_rows()) {
+        if (is_it(row)) return &row;
+    }
+    for (const RegisteredModel& one : registered_models()) {
+        if (is_it(one.row)) return &one.row;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void register_custom_model(const std::string& task) {
+    require(!task.empty(), "register_task: the name is empty");
+    require(find_row([&](const ModelRow& row) { return row.name == task; }) == nullptr,
+            "register_task: the name {} is taken by a kind of model", utf8::quoted(task, 40));
+    RegisteredModel& one = registered_models().emplace_back();
+    one.name = task;
+    one.phrase = fmt::format("a model of the task {}", task);
+    one.row = {.name = one.name.c_str(),
+               .title = "Custom model",
+               .phrase = one.phrase.c_str(),
+               .summary = "made by a task of your own",
+               .defaults = CustomConfig{.name = task},
+               .make = nullptr,
+               .task = one.name.c_str()};
+}
+
 std::vector<std::string> model_names() {
     std::vector<std::string> names;
-    for (const ModelRow& row : model_rows()) names.emplace_back(row.name);
+    find_row([&](const ModelRow& row) {
+        names.emplace_back(row.name);
+        return false;
+    });
     return names;
 }
 
 const ModelRow& model_row(std::string_view name) {
-    const auto& rows = model_rows();
-    const auto found = std::find_if(rows.begin(), rows.end(),
-                                    [&](const ModelRow& row) { return row.name == name; });
-    require(found != rows.end(), "unknown kind of model {}; must be one of {}", name,
+    const ModelRow* const found = find_row([&](const ModelRow& row) { return row.name == name; });
+    require(found != nullptr, "unknown kind of model {}; must be one of {}", name,
             fmt::join(model_names(), ", "));
     return *found;
 }
 
 const ModelRow& row_of(const ModelConfig& config) {
-    const auto* const given = std::get_if<LlamaConfig>(&config);
-    const auto is_of = [&](const ModelRow& row) {
+    const auto* const llama = std::get_if<LlamaConfig>(&config);
+    const auto* const custom = std::get_if<CustomConfig>(&config);
+    const ModelRow* const found = find_row([&](const ModelRow& row) {
         if (row.defaults.index() != config.index()) return false;
-        return given == nullptr || std::get<LlamaConfig>(row.defaults).family == given->family;
-    };
-    const auto& rows = model_rows();
-    return *std::find_if(rows.begin(), rows.end(), is_of);
+        if (custom != nullptr) return custom->name == row.name;
+        return llama == nullptr || std::get<LlamaConfig>(row.defaults).family == llama->family;
+    });
+    require(found != nullptr, "no task {} is registered, which a custom model is of",
+            custom == nullptr ? "" : utf8::quoted(custom->name, 40));
+    return *found;
 }
 
 std::unique_ptr<LanguageModel> make_model(const ModelConfig& config, Generator& generator) {

@@ -13,6 +13,7 @@
 
 #include <tapestry/core/random.h>
 #include <tapestry/nn/models/bag/bag_config.h>
+#include <tapestry/nn/models/custom_config.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/models/llama/llama_config.h>
 #include <tapestry/nn/models/masked_language_model_config.h>
@@ -38,7 +39,7 @@ class LanguageModel;
 /// fields of CommonSettings.
 using ModelConfig =
     std::variant<GPTConfig, LlamaConfig, BagConfig, TransformerConfig, VisionTransformerConfig,
-                 MaskedLanguageModelConfig, SpanConfig, TableConfig>;
+                 MaskedLanguageModelConfig, SpanConfig, TableConfig, CustomConfig>;
 
 /// The settings that all language models have. Of another model, `context` is 1 (of masked tokens:
 /// the longest sequence), what it has no field for is 0, and `vocab` is the number of its classes,
@@ -93,17 +94,23 @@ struct ModelRow {
     const char* task = "text";  ///< what it is trained for (nn/train/task.h)
 };
 
-/// All kinds, in the order of ModelConfig; a LlamaConfig has a row for each family. The first is
-/// the default.
+/// All kinds of the library, in the order of ModelConfig; a LlamaConfig has a row for each family.
+/// The first is the default.
 const std::vector<ModelRow>& model_rows();
 
-/// "gpt", "llama", ...: the names of all rows.
+/// Adds a row for the models of a task of your own, whose configuration is a CustomConfig with that
+/// name: the functions below know it. register_task (nn/train/task.h) calls this. Throws ValueError
+/// for a name that is empty or taken.
+void register_custom_model(const std::string& task);
+
+/// "gpt", "llama", ...: the names of all rows, then the registered ones.
 std::vector<std::string> model_names();
 
 /// The row of this name. Throws ValueError, with the names that there are, if there is none.
 const ModelRow& model_row(std::string_view name);
 
-/// The row of a configuration.
+/// The row of a configuration. Throws ValueError for a CustomConfig of a name that is not
+/// registered.
 const ModelRow& row_of(const ModelConfig& config);
 
 /// A language model with random weights. Throws ValueError for another kind of model, and as its

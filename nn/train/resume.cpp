@@ -23,9 +23,9 @@ void check_names(const std::vector<std::string>& overrides) {
     std::vector<std::string> known{"isa", "version", "data"};
     const auto add = [&known](const auto& one) { known.emplace_back(one.name); };
     for_each_field<TrainingConfig>(add);
-    for (const ModelRow& row : model_rows()) {
+    for (const std::string& kind : model_names()) {
         std::visit([&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(add); },
-                   row.defaults);
+                   model_row(kind).defaults);
     }
     for (const std::string& name : overrides) {
         require(contains(known, name),

@@ -213,6 +213,23 @@ StepOnText step_of_table(const std::string& directory, const std::string& file) 
             .name_of = [task](std::int64_t id) { return task->name_of(id); }};
 }
 
+// ---- a task of your own makes a batch of the prompt ---------------------------------------------
+
+StepOnText step_of_task(const std::string& directory, const std::string& prompt,
+                        const std::optional<std::string>& target) {
+    const std::shared_ptr<Task> task = load_task(directory);
+    const Batch batch = task->batch_of_prompt(prompt, target);
+    return {.directory = directory,
+            .prompt = {},
+            .model = {task, &task->model()},
+            .loss = [task, batch] { return task->loss(batch).mean; },
+            .products = product_dtype(task->model_config()),
+            .predicted = fmt::format("predicting each {}", task->symbol()),
+            .texts = task->page_texts(batch, 0),
+            .name_of = [task](std::int64_t id) { return task->name_of(id); },
+            .image = task->page_image(batch, 0)};
+}
+
 }  // namespace
 
 std::vector<std::string> token_texts(const Tokenizer& tokenizer,
@@ -243,6 +260,7 @@ StepOnText step_on_text(const std::string& directory, const std::string& prompt,
     if (kind == ModelKind::language_model) {
         return step_of_language_model(directory, prompt, target.has_value());
     }
+    if (kind == ModelKind::custom) return step_of_task(directory, prompt, target);
     if (kind == ModelKind::classifier) {
         require(target.has_value(), "inspect: {} is a classifier; it needs --target, the label",
                 shown(directory));

@@ -39,8 +39,9 @@ struct StepOnText {
 
 /// A language model continues the prompt; an encoder-decoder reads it and writes the target; of a
 /// classifier the target is the prompt's label, and of an image classifier the prompt is an image
-/// file. Throws ValueError for a prompt or target that the model cannot read, for a missing or
-/// superfluous target, and as load_model() and load_transformer() do.
+/// file; of a registered task both are what its batch_of_prompt() reads. Throws ValueError for a
+/// prompt or target that the model cannot read, for a missing or superfluous target, and as
+/// load_model() and load_transformer() do.
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target = {});
 

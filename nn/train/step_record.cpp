@@ -4,6 +4,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/views.h>
 #include <tapestry/nn/train/replay.h>
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/train_step.h>
@@ -24,7 +25,7 @@ constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batche
 template <class T>
 void write_rows_of(JsonWriter& json, const Tensor& x) {
     const auto all = x.to_vector<T>();
-    const auto length = static_cast<std::size_t>(x.size(1));
+    const auto length = static_cast<std::size_t>(x.size(x.rank() - 1));
     json.array([&] {
         for (std::size_t at = 0; at < all.size(); at += length) {
             json.value(std::span(all).subspan(at, length));
@@ -38,7 +39,9 @@ void write_rows(JsonWriter& json, const Tensor& x) {
 
 void write(JsonWriter& json, const RecordedBatch& b) {
     json.object([&] {
-        json.member("inputs", [&] { write_rows(json, b.batch.inputs); });
+        const Tensor& inputs = b.batch.inputs;
+        json.member("inputs", [&] { write_rows(json, inputs); });
+        if (inputs.rank() == 3) json.member("rows", inputs.size(0));  // [B, W, F], in B W lines
         json.member("targets", [&] { write_rows(json, b.batch.targets); });
         json.member("seed", b.seed);
         json.member("offset", b.offset);
@@ -69,7 +72,14 @@ Tensor rows_from(const JsonNode& json) {
 
 RecordedBatch batch_from(const JsonNode& json, const CheckBatch& check) {
     const auto rows = check.has_real_numbers ? rows_from<double> : rows_from<std::int64_t>;
-    RecordedBatch b{.batch = {rows(json.at("inputs")), rows(json.at("targets"))},
+    Tensor inputs = rows(json.at("inputs"));
+    if (json.find("rows")) {
+        const std::int64_t batch = json.count("rows"), lines = inputs.size(0);
+        require(batch >= 1 && lines % batch == 0, "{} lines of inputs, which are not {} rows",
+                lines, batch);
+        inputs = views::reshape(inputs, {batch, lines / batch, inputs.size(1)});
+    }
+    RecordedBatch b{.batch = {inputs, rows(json.at("targets"))},
                     .seed = json.get<std::uint64_t>("seed"),
                     .offset = json.get<std::uint64_t>("offset")};
     check.check(b.batch);

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -22,51 +23,77 @@
 
 namespace tapestry {
 
-const std::vector<TaskRow>& task_rows() {
-    static const std::vector<TaskRow> rows{
-        {.name = "text",
-         .summary = "a language model predicts each token of a text from those before it",
-         .begin = TextTask::begin,
-         .load = TextTask::load},
-        {.name = "classify",
-         .summary = "a classifier predicts the label of a text",
-         .begin = ClassifyTask::begin,
-         .load = ClassifyTask::load,
-         .examples = "a file of texts with labels",
-         .unread = {"data", "test_fraction", "sequence", "eval_batches"}},
-        {.name = "translate",
-         .summary = "an encoder-decoder reads a text and writes another",
-         .begin = TranslateTask::begin,
-         .load = TranslateTask::load,
-         .files = "--pairs",
-         .examples = "a file of pairs",
-         .unread = {"data", "test_fraction", "sequence"}},
-        {.name = "image",
-         .summary = "a classifier predicts the class of an image",
-         .begin = ImageTask::begin,
-         .load = ImageTask::load,
-         .files = "--images",
-         .examples = "a directory or file of images by class",
-         .unread = {"data", "test_fraction", "sequence", "eval_batches"}},
-        {.name = "mask",
-         .summary = "a model predicts masked tokens of a text from both sides",
-         .begin = MaskTask::begin,
-         .load = MaskTask::load},
-        {.name = "answer",
-         .summary = "a model points at the answer to a question in a passage",
-         .begin = AnswerTask::begin,
-         .load = AnswerTask::load,
-         .files = "--questions",
-         .examples = "a file of questions with passages and answers",
-         .unread = {"data", "test_fraction", "sequence"}},
-        {.name = "table",
-         .summary = "a network predicts a column of a table from the others",
-         .begin = TableTask::begin,
-         .load = TableTask::load,
-         .files = "--table",
-         .examples = "a .csv or .tsv with the names of its columns",
-         .unread = {"data", "test_fraction", "sequence", "eval_batches"}}};
+namespace {
+
+std::vector<TaskRow> own_rows() {
+    return {{.name = "text",
+             .summary = "a language model predicts each token of a text from those before it",
+             .begin = TextTask::begin,
+             .load = TextTask::load},
+            {.name = "classify",
+             .summary = "a classifier predicts the label of a text",
+             .begin = ClassifyTask::begin,
+             .load = ClassifyTask::load,
+             .examples = "a file of texts with labels",
+             .unread = {"data", "test_fraction", "sequence", "eval_batches"}},
+            {.name = "translate",
+             .summary = "an encoder-decoder reads a text and writes another",
+             .begin = TranslateTask::begin,
+             .load = TranslateTask::load,
+             .files = "--pairs",
+             .examples = "a file of pairs",
+             .unread = {"data", "test_fraction", "sequence"}},
+            {.name = "image",
+             .summary = "a classifier predicts the class of an image",
+             .begin = ImageTask::begin,
+             .load = ImageTask::load,
+             .files = "--images",
+             .examples = "a directory or file of images by class",
+             .unread = {"data", "test_fraction", "sequence", "eval_batches"}},
+            {.name = "mask",
+             .summary = "a model predicts masked tokens of a text from both sides",
+             .begin = MaskTask::begin,
+             .load = MaskTask::load},
+            {.name = "answer",
+             .summary = "a model points at the answer to a question in a passage",
+             .begin = AnswerTask::begin,
+             .load = AnswerTask::load,
+             .files = "--questions",
+             .examples = "a file of questions with passages and answers",
+             .unread = {"data", "test_fraction", "sequence"}},
+            {.name = "table",
+             .summary = "a network predicts a column of a table from the others",
+             .begin = TableTask::begin,
+             .load = TableTask::load,
+             .files = "--table",
+             .examples = "a .csv or .tsv with the names of its columns",
+             .unread = {"data", "test_fraction", "sequence", "eval_batches"}}};
+}
+
+std::vector<TaskRow>& all_rows() {
+    static std::vector<TaskRow> rows = own_rows();
     return rows;
+}
+
+}  // namespace
+
+const std::vector<TaskRow>& task_rows() { return all_rows(); }
+
+void register_task(const TaskRow& row) {
+    require(row.name != nullptr && row.summary != nullptr && row.begin != nullptr &&
+                row.load != nullptr,
+            "register_task: a task needs a name, a summary, begin and load");
+    const std::vector<std::string> names = task_names();
+    require(std::find(names.begin(), names.end(), row.name) == names.end(),
+            "register_task: the name {} is taken", utf8::quoted(row.name, 40));
+    register_custom_model(row.name);
+    all_rows().push_back(row);
+}
+
+Batch Task::batch_of_prompt(const std::string& /*prompt*/,
+                            const std::optional<std::string>& /*target*/) const {
+    fail("the task of {} takes no step on a prompt: it has no batch_of_prompt",
+         row_of(model_config()).phrase);
 }
 
 std::vector<std::string> task_names() {
@@ -141,15 +168,7 @@ std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Genera
 }
 
 std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
-    const ModelKind kind = model_kind(directory);
-    const char* const name = kind == ModelKind::classifier         ? "classify"
-                             : kind == ModelKind::image_classifier ? "image"
-                             : kind == ModelKind::transformer      ? "translate"
-                             : kind == ModelKind::masked           ? "mask"
-                             : kind == ModelKind::span_reader      ? "answer"
-                             : kind == ModelKind::table            ? "table"
-                                                                   : "text";
-    return task_row(name).load(directory);
+    return task_row(task_of_model(directory)).load(directory);
 }
 
 std::unique_ptr<Task> task_on_examples(const std::filesystem::path& directory,

@@ -2,9 +2,9 @@
 // the texts in which people see them. Session, checkpoints, resuming, rewinding, several processes
 // and the report work on this class; they know neither the model nor the data.
 //
-// To add a task, write a class of this kind in its own folder, and add a row in task.cpp
-// (docs/tutorials/6-your-own-task.md). Read next: text_task.h, a language model on a text;
-// session.h, which trains a task.
+// To add a task, write a class of this kind and register it: register_task(), below, in your
+// program, or a row in task.cpp (docs/tutorials/6-your-own-task.md). Read next: text_task.h, a
+// language model on a text; session.h, which trains a task.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
@@ -94,6 +94,11 @@ public:
                                                 std::int64_t /*row*/) const {
         return std::nullopt;
     }
+    /// A batch of one row from a text and, if the task needs one, a target: step_on_text() takes a
+    /// registered task's step on it. Throws ValueError for what the model cannot read, and unless
+    /// overridden.
+    virtual Batch batch_of_prompt(const std::string& prompt,
+                                  const std::optional<std::string>& target) const;
     /// The name of a predicted class.
     virtual std::string name_of(std::int64_t id) const = 0;
     /// One line about the examples: "input.txt: 1000 characters, ...".
@@ -150,8 +155,15 @@ struct TaskRow {
     std::vector<std::string_view> unread = {};
 };
 
-/// All kinds. The first is the default.
+/// All kinds. The first is the default; registered ones are the last.
 const std::vector<TaskRow>& task_rows();
+
+/// Adds a task of your own, and the kind of its model, whose configuration is a CustomConfig of the
+/// same name (nn/models/custom_config.h); the strings are not copied. Call it before any run begins
+/// or is resumed, in every program that opens the task's directories. References to other rows are
+/// invalid afterwards. Throws ValueError for a name that is empty or taken, and for a row without
+/// `begin` or `load`.
+void register_task(const TaskRow& row);
 
 /// The row of this name. Throws ValueError, with the names that there are, if there is none.
 const TaskRow& task_row(std::string_view name);

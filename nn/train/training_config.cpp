@@ -245,12 +245,13 @@ void for_each_option(const ModelConfig& config, const F& f) {
 
 bool is_model_option(std::string_view field) {
     static const std::set<std::string_view> others{
-        "vocab",        "source_vocab",    "target_vocab",  "classes",
-        "padding_id",   "norm_eps",        "rotary_pairs",  "norm",
-        "parallel",     "qkv_bias",        "output_bias",   "feed_forward_bias",
-        "window_every", "attention_scale", "height",        "width",
-        "channels",     "types",           "position_form", "numbers",
-        "columns",      "values",          "several_labels"};
+        "vocab",        "source_vocab",    "target_vocab",   "classes",
+        "padding_id",   "norm_eps",        "rotary_pairs",   "norm",
+        "parallel",     "qkv_bias",        "output_bias",    "feed_forward_bias",
+        "window_every", "attention_scale", "height",         "width",
+        "channels",     "types",           "position_form",  "numbers",
+        "columns",      "values",          "several_labels", "name",
+        "parameters",   "settings"};
     return !others.contains(field);
 }
 
@@ -301,8 +302,8 @@ void check_model_options_given(const ModelConfig& model, const std::vector<std::
 }
 
 std::string kind_for_task(std::string_view task) {
-    for (const ModelRow& row : model_rows()) {
-        if (row.task == task) return row.name;
+    for (const std::string& name : model_names()) {
+        if (model_row(name).task == task) return name;
     }
     fail("no kind of model is for the task {}", task);
 }

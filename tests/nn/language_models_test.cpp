@@ -31,7 +31,10 @@ ModelConfig small(const ModelRow& row, std::int64_t vocab = 6) {
     ModelConfig config = row.defaults;
     std::visit(
         [vocab](auto& c) {
-            if constexpr (requires { c.context; }) {
+            if constexpr (requires {
+                              c.vocab;
+                              c.context;
+                          }) {
                 c.vocab = vocab;
                 c.context = 8;
                 c.layers = 2;

@@ -34,7 +34,10 @@ Batch random_batch(Generator& generator) {
 double learned(ModelConfig config, std::int64_t heads = 2) {
     std::visit(
         [heads](auto& c) {
-            if constexpr (requires { c.context; }) {
+            if constexpr (requires {
+                              c.vocab;
+                              c.context;
+                          }) {
                 c.vocab = kSymbols;
                 c.context = kLength;
                 c.layers = 1;

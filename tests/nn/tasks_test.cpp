@@ -1,7 +1,7 @@
-// Every row of the table of tasks: a run that is killed and resumed with other threads, replayed,
-// shared by processes, recorded by the trap, in bf16; its report, its directory, its gradients. An
-// added task is tested by its row and its examples, below. The table of docs/training.md has what
-// held: TAPESTRY_UPDATE=1 writes it.
+// Every row of the table of tasks, and the task of docs/tutorials/6-your-own-task.md: a run that is
+// killed and resumed with other threads, replayed, shared by processes, recorded by the trap, in
+// bf16; its report, its directory, its gradients. An added task is tested by its row and its
+// examples, below. The table of docs/training.md has what held: TAPESTRY_UPDATE=1 writes it.
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/inspect/inspector.h>
@@ -12,8 +12,10 @@
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/small_run.h>
+#include <tapestry/tests/nn/spaces_task.h>
 #include <tapestry/tests/source_dir.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -26,6 +28,8 @@ namespace {
 
 // A short run of a task, on examples that are written into the place.
 struct SmallTask {
+    std::string task;   ///< TaskRow::name
+    std::string title;  ///< of its column in the table
     std::function<TrainingConfig(const test::RunPlace&)> config;
     std::string prompt;  ///< for a step on a text; @ is the place of the examples
     std::optional<std::string> target = {};
@@ -135,23 +139,52 @@ TrainingConfig table_config(const test::RunPlace& place) {
     return config;
 }
 
-const std::map<std::string, SmallTask>& small_tasks() {
-    static const std::map<std::string, SmallTask> all{
-        {"text", {.config = text_config, .prompt = "abc d"}},
-        {"classify", {.config = classify_config, .prompt = "odd number", .target = "odd"}},
-        {"translate", {.config = translate_config, .prompt = "27", .target = "2 7"}},
-        {"image", {.config = image_config, .prompt = "@/down/7.pgm", .target = "down"}},
-        {"mask", {.config = mask_config, .prompt = "ab[MASK] d", .target = "abc d"}},
-        {"answer",
-         {.config = answer_config,
-          .prompt = "red of 3 is in the bag , blue is not\twhere is red of 3 ?",
-          .target = "bag"}},
-        {"table", {.config = table_config, .prompt = "@.one.csv"}}};
+// The classifier with an encoder on top.
+TrainingConfig layers_config(const test::RunPlace& place) {
+    TrainingConfig config = classify_config(place);
+    config.set_model(
+        BagConfig{.buckets = 400, .dim = 8, .shortest = 2, .longest = 3, .layers = 1, .heads = 2});
+    return config;
+}
+
+TrainingConfig spaces_config(const test::RunPlace& place) {
+    TrainingConfig config = place.config();
+    config.task = "spaces";
+    config.set_model(
+        CustomConfig{.name = "spaces", .context = 8, .dim = 16, .layers = 1, .heads = 2});
+    return config;
+}
+
+void register_spaces() {
+    static const bool is_registered = [] {
+        register_task({.name = "spaces",
+                       .summary = "a model finds the spaces between words",
+                       .begin = test::SpacesTask::begin,
+                       .load = test::SpacesTask::load});
+        return true;
+    }();
+    CHECK(is_registered);
+}
+
+// A column of the table each.
+const std::vector<SmallTask>& small_tasks() {
+    register_spaces();
+    static const std::vector<SmallTask> all{
+        {"text", "`text`", text_config, "abc d"},
+        {"classify", "`classify`", classify_config, "odd number", "odd"},
+        {"classify", "`classify --layers 1`", layers_config, "odd number", "odd"},
+        {"translate", "`translate`", translate_config, "27", "2 7"},
+        {"image", "`image`", image_config, "@/down/7.pgm", "down"},
+        {"mask", "`mask`", mask_config, "ab[MASK] d", "abc d"},
+        {"answer", "`answer`", answer_config,
+         "red of 3 is in the bag , blue is not\twhere is red of 3 ?", "bag"},
+        {"table", "`table`", table_config, "@.one.csv"},
+        {"spaces", "[your own](tutorials/6-your-own-task.md)", spaces_config, "abcdef1abc"}};
     return all;
 }
 
-TrainingConfig config_of(const TaskRow& row, const test::RunPlace& place) {
-    TrainingConfig config = small_tasks().at(row.name).config(place);
+TrainingConfig config_of(const SmallTask& small, const test::RunPlace& place) {
+    TrainingConfig config = small.config(place);
     config.visit_model([](auto& model) { model.dropout = 0.1; });
     config.micro_batches = 4;
     config.steps = 12;
@@ -161,7 +194,7 @@ TrainingConfig config_of(const TaskRow& row, const test::RunPlace& place) {
     return config;
 }
 
-bool sees_images(const TaskRow& row) { return std::string(row.name) == "image"; }
+bool sees_images(const SmallTask& small) { return small.task == "image"; }
 
 TrainingRunOptions options() {
     return {.report = true,
@@ -181,14 +214,14 @@ int failures = 0;
 
 void hold(bool is_true, const char* what) {
     if (!is_true) ++failures;
-    INFO(what);
+    INFO(std::string(what));
     CHECK(is_true);
 }
 #define HOLDS(...) hold(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__)
 
-void learns(const TaskRow& row) {
+void learns(const SmallTask& small) {
     const test::RunPlace place;
-    Session session(config_of(row, place));
+    Session session(config_of(small, place));
     HOLDS(description_of(session).find(place.text.string()) != std::string::npos);
     const double before = session.evaluate();
     while (!session.is_finished()) session.take_step();
@@ -196,9 +229,9 @@ void learns(const TaskRow& row) {
     HOLDS(session.evaluate() == session.evaluate());
 }
 
-void resumes(const TaskRow& row) {
+void resumes(const SmallTask& small) {
     const test::RunPlace place;
-    const TrainingConfig config = config_of(row, place);
+    const TrainingConfig config = config_of(small, place);
     const auto whole = place.scratch / "whole";
     test::train_on(whole, config, options(), 100, {});
     for (const std::int64_t last : {4, 7, 100}) {
@@ -208,9 +241,9 @@ void resumes(const TaskRow& row) {
     HOLDS(left_in(place.out) == left_in(whole));
 }
 
-void is_replayed(const TaskRow& row) {
+void is_replayed(const SmallTask& small) {
     const test::RunPlace place;
-    test::train_on(place.out, config_of(row, place), options(), 100, {});
+    test::train_on(place.out, config_of(small, place), options(), 100, {});
     const RunHistory history(place.out);
     const Replayer replayer(history);
     const RunComparison all = compare_all(history, replayer, [](auto step, const auto& what) {
@@ -224,16 +257,16 @@ void is_replayed(const TaskRow& row) {
     const PageOptions page =
         page_of(step.recorded, *step.watched, session->task(), place.out.string());
     HOLDS(!to_html(*step.watched->inspector, page).empty());
-    HOLDS(page.image.has_value() == sees_images(row));
+    HOLDS(page.image.has_value() == sees_images(small));
     HOLDS(find_first(history, replayer, parse_condition("update_ratio > 0")).step == 1);
 }
 
-void is_shared(const TaskRow& row) {
+void is_shared(const SmallTask& small) {
     std::string alone;
     const test::RunPlace place;
     for (const int processes : {1, 3}) {
         std::filesystem::remove_all(place.out);
-        TrainingConfig config = config_of(row, place);
+        TrainingConfig config = config_of(small, place);
         config.order = BatchOrder::epoch;
         test::train_shared(place, config, {.processes = processes});
         const std::string left = left_in(place.out);
@@ -242,9 +275,9 @@ void is_shared(const TaskRow& row) {
     }
 }
 
-void computes_in_bf16(const TaskRow& row) {
+void computes_in_bf16(const SmallTask& small) {
     const test::RunPlace place;
-    TrainingConfig config = config_of(row, place);
+    TrainingConfig config = config_of(small, place);
     const double full = Session(config).take_step().grad_norm;
     config.visit_model([](auto& model) { model.compute = ComputeType::bf16; });
     const double half = Session(config).take_step().grad_norm;
@@ -252,9 +285,9 @@ void computes_in_bf16(const TaskRow& row) {
     HOLDS(half == doctest::Approx(full).epsilon(0.05));
 }
 
-void reports(const TaskRow& row) {
+void reports(const SmallTask& small) {
     const test::RunPlace place;
-    const TrainingConfig config = config_of(row, place);
+    const TrainingConfig config = config_of(small, place);
     test::train_on(place.out, config, options(), 100, {});
     HOLDS(test::slurp(place.out / "report.html").size() > 1000);
     Session session(config);
@@ -265,13 +298,12 @@ void reports(const TaskRow& row) {
           session.look().rows.size() + 1 == session.sentence().size());
 }
 
-void opens(const TaskRow& row) {
+void opens(const SmallTask& small) {
     const test::RunPlace place;
-    const TrainingConfig config = config_of(row, place);
+    const TrainingConfig config = config_of(small, place);
     test::train_on(place.out, config, options(), 100, {});
     const std::unique_ptr<Task> task = load_task(place.out);
-    HOLDS(row_of(task->model_config()).task == std::string(row.name));
-    const SmallTask& small = small_tasks().at(row.name);
+    HOLDS(row_of(task->model_config()).task == small.task);
     std::string prompt = small.prompt;
     if (prompt.starts_with('@')) prompt.replace(0, 1, place.text.string());
     const StepOnText step = step_on_text(place.out.string(), prompt, small.target);
@@ -279,7 +311,7 @@ void opens(const TaskRow& row) {
     HOLDS(std::isfinite(watched.loss()));
     const PageOptions page = step.page(watched.loss());
     HOLDS(!to_html(watched.inspector(), page).empty());
-    HOLDS(page.image.has_value() == sees_images(row));
+    HOLDS(page.image.has_value() == sees_images(small));
 
     TrainingConfig again = config;
     again.start = place.out.string();
@@ -287,9 +319,9 @@ void opens(const TaskRow& row) {
     HOLDS(test::numbers_of(session.module()) == test::numbers_of(task->model()));
 }
 
-void is_trapped(const TaskRow& row) {
+void is_trapped(const SmallTask& small) {
     const test::RunPlace place;
-    Session session(config_of(row, place));
+    Session session(config_of(small, place));
     session.module().parameters().front().fill_(INFINITY);
     TrainingRun run(session, {.out = place.out, .trap_nan = true});
     test::message_of<DivergedError>([&] { run.to_the_end(); });
@@ -305,11 +337,11 @@ void is_trapped(const TaskRow& row) {
     check_message<IoError>([&] { read_step(place.out / "trap", *task, then); }, "1000000");
 }
 
-void is_checked(const TaskRow& row) {
+void is_checked(const SmallTask& small) {
     const test::RunPlace place;
-    test::train_on(place.out, config_of(row, place), options(), 100, {});
+    test::train_on(place.out, config_of(small, place), options(), 100, {});
     const std::string model = place.out.string(), text = place.text.string();
-    if (std::string(row.name) == "text") {
+    if (small.task == "text") {
         const catalog::ModelOnText on = catalog::model_on_text(model, text, 2);
         HOLDS(catalog::count_of(catalog::check_loss(model, on.loss, {.certainty = 0.5}),
                                 Verdict::pass) == 1);
@@ -331,7 +363,7 @@ void is_checked(const TaskRow& row) {
 
 struct TaskCheck {
     const char* name;  ///< in the table
-    void (*run)(const TaskRow& row);
+    void (*run)(const SmallTask& small);
 };
 
 constexpr TaskCheck kChecks[] = {
@@ -350,11 +382,11 @@ const std::string& cells_of(const TaskCheck& check) {
     static std::map<std::string, std::string> all;
     std::string& cells = all[check.name];
     if (!cells.empty()) return cells;
-    for (const TaskRow& row : task_rows()) {
-        CAPTURE(row.name);
+    for (const SmallTask& small : small_tasks()) {
+        CAPTURE(small.title);
         const int before = failures;
         try {
-            check.run(row);
+            check.run(small);
         } catch (const std::exception& error) {
             hold(false, error.what());
         }
@@ -363,7 +395,7 @@ const std::string& cells_of(const TaskCheck& check) {
     return cells;
 }
 
-void holds_for_all(void (*run)(const TaskRow& row)) {
+void holds_for_all(void (*run)(const SmallTask& small)) {
     for (const TaskCheck& check : kChecks) {
         if (check.run == run) CHECK(cells_of(check).find("no") == std::string::npos);
     }
@@ -372,10 +404,12 @@ void holds_for_all(void (*run)(const TaskRow& row)) {
 }  // namespace
 
 TEST_CASE("tasks: each is found by its name, and has a kind of model") {
+    const std::vector<SmallTask>& small = small_tasks();
     for (const TaskRow& row : task_rows()) {
         CHECK_EQ(&task_row(row.name), &row);
         CHECK_EQ(model_row(kind_for_task(row.name)).task, std::string(row.name));
-        CHECK(small_tasks().contains(row.name));
+        CHECK(std::any_of(small.begin(), small.end(),
+                          [&](const SmallTask& each) { return each.task == row.name; }));
     }
     check_message<ValueError>([] { task_row("sing"); }, "unknown task sing; must be one of text, ");
     const test::RunPlace place;
@@ -417,7 +451,7 @@ TEST_CASE("tasks: the gradients of a trained model are right, and its step is pr
 
 TEST_CASE("tasks: a run of one task is not resumed as another") {
     const test::RunPlace place;
-    const TrainingConfig config = config_of(task_row("text"), place);
+    const TrainingConfig config = config_of(small_tasks().front(), place);
     test::train_on(place.out, config, options(), 5, {});
     TrainingConfig wanted;
     wanted.task = "classify";
@@ -429,8 +463,8 @@ TEST_CASE("tasks: a run of one task is not resumed as another") {
 
 TEST_CASE("tasks: the table of docs/training.md has what holds") {
     std::string table = "| |", line = "|---|";
-    for (const TaskRow& row : task_rows()) {
-        table += fmt::format(" `{}` |", row.name);
+    for (const SmallTask& small : small_tasks()) {
+        table += fmt::format(" {} |", small.title);
         line += "---|";
     }
     table += "\n" + line + "\n";
@@ -449,6 +483,65 @@ TEST_CASE("tasks: the table of docs/training.md has what holds") {
         "docs/training.md is old: TAPESTRY_UPDATE=1 build/release/tests/test_nn "
         "--test-case='tasks*'");
     CHECK(test::slurp(file) == wanted);
+}
+
+TEST_CASE("tasks: the page on your own task has the code that is tested here") {
+    register_spaces();
+    const std::string header = test::slurp(test::source_dir() / "tests/nn/spaces_task.h");
+    const std::string begin = "// ---- the page's ";
+    const auto from = header.find('\n', header.find(begin)) + 2;
+    const std::string code = header.substr(from, header.find("\n// ---- end ") - from);
+    CHECK(std::count(code.begin(), code.end(), '\n') > 100);
+    const std::filesystem::path file = test::source_dir() / "docs/tutorials/6-your-own-task.md";
+    std::string page = test::slurp(file);
+    const auto at = page.find("/// Reads letters"), end = page.find("\nint main() {", at);
+    REQUIRE(end != std::string::npos);
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) {
+        return test::spill(file, page.replace(at, end - at, code));
+    }
+    INFO("the page and tests/nn/spaces_task.h differ: TAPESTRY_UPDATE=1 writes the page");
+    CHECK(page.substr(at, end - at) == code);
+}
+
+TEST_CASE("tasks: what register_task refuses") {
+    register_spaces();
+    const auto refused = [](TaskRow row, const char* message) {
+        const std::size_t before = task_rows().size();
+        check_message<ValueError>([&] { register_task(row); }, message);
+        CHECK(task_rows().size() == before);
+    };
+    const TaskRow spaces = task_row("spaces");
+    refused(spaces, "register_task: the name 'spaces' is taken");
+    TaskRow row = spaces;
+    row.name = "gpt";
+    refused(row, "register_task: the name 'gpt' is taken by a kind of model");
+    row.name = "";
+    refused(row, "register_task: the name is empty");
+    row.name = "other";
+    row.load = nullptr;
+    refused(row, "register_task: a task needs a name, a summary, begin and load");
+    check_message<ValueError>([] { row_of(CustomConfig{.name = "other"}); },
+                              "no task 'other' is registered");
+}
+
+TEST_CASE("tasks: a directory of your own task that is not what it says") {
+    const SmallTask& small = small_tasks().back();
+    const test::RunPlace place;
+    test::train_on(place.out, config_of(small, place), options(), 100, {});
+    const std::filesystem::path file = place.out / "config.json";
+    const std::string written = test::slurp(file);
+    CHECK(task_of_model(place.out) == "spaces");
+    const auto with = [&](const std::string& from, const std::string& to, const char* message) {
+        std::string changed = written;
+        REQUIRE(changed.find(from) != changed.npos);
+        std::filesystem::remove(place.out / "tapestry-manifest.json");
+        test::spill(file, changed.replace(changed.find(from), from.size(), to));
+        check_message<IoError>([&] { load_task(place.out); }, message);
+    };
+    with("\"spaces\"", "\"places\"", "\"model\" is \"places\"; must be one of");
+    with("\"heads\": 2", "\"heads\": 3", "config.json");
+    with("\"dim\": 16", "\"dim\": 32", "parameters, not");
+    with("\"parameters\": ", "\"parameters\": 9999999", "the configuration needs");
 }
 
 TEST_CASE("tasks: the page on your own task names all functions and files") {

@@ -1,0 +1,65 @@
+#include <tapestry/nn/io/custom_directory.h>
+
+#include <tapestry/core/skip_drawing.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/foreign_weights.h>
+#include <tapestry/nn/io/model_files.h>
+
+#include <fmt/core.h>
+
+namespace tapestry {
+namespace {
+
+CustomConfig custom_config(const ConfigFile& file, const std::string& task) {
+    check_kind(file, ModelKind::custom);
+    const auto name = file.get<std::string>("model");
+    require<IoError>(name == task, "{}: the model is of the task {}, not {}", file.path(),
+                     utf8::quoted(name, 40), task);
+    return read_fields<CustomConfig>(file, WhichFields::stored, CustomConfig{.name = task});
+}
+
+// A configuration that the task refuses is an error of its file.
+Module& make_checked(const std::function<Module&(const CustomConfig&)>& make,
+                     const CustomConfig& config, const std::string& file) {
+    const SkipDrawing skip;  // all weights are read
+    try {
+        Module& model = make(config);
+        require<IoError>(model.parameter_count() == config.parameters,
+                         "{}: the model has {} parameters, not {}", file, model.parameter_count(),
+                         config.parameters);
+        return model;
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", file, error.what());
+    } catch (const ShapeError& error) {
+        fail<IoError>("{}: {}", file, error.what());
+    }
+}
+
+}  // namespace
+
+void write_description(Commit& commit, const std::string& folder, const CustomConfig& config) {
+    ConfigWriter file;
+    file.set("format", std::int64_t{1});
+    file.set("model", config.name);
+    write_fields(file, config);
+    const NewFile written = text_file(kConfigName, file.text());
+    commit.write(folder.empty() ? written.name : fmt::format("{}/{}", folder, written.name),
+                 written.write);
+}
+
+void load_custom_model(const std::filesystem::path& directory, const std::string& task,
+                       const std::function<Module&(const CustomConfig&)>& make) {
+    read_saved(directory, [&](const SavedFiles& files) {
+        const ConfigFile file(files.path(kConfigName));
+        const CustomConfig config = custom_config(file, task);
+        check_weights_exist(files);
+        check_model_size(parameter_count(config), files);
+        Module& model = make_checked(make, config, file.path());
+        load_weights(files, model);
+        model.eval();
+        check_model_files(files);
+        return 0;
+    });
+}
+
+}  // namespace tapestry
