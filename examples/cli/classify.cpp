@@ -57,10 +57,10 @@ int run_classify(ClassifySettings s) {
     require(s.images.empty(), "classify: --images is for an image classifier; {} is another model",
             s.model);
     const std::unique_ptr<ClassifyTask> task = load_classify_task(s.model);
-    // Of several labels all that are likelier than not, unless their number is given.
+    // Of several labels all that are likely enough, unless their number is given.
     const bool all = task->has_several_labels() && !s.has_top_k;
     if (all) s.top_k = std::ssize(task->labels());
-    const double threshold = all || s.has_threshold ? s.threshold : 0;
+    const double threshold = s.has_threshold ? s.threshold : all ? task->threshold() : 0;
     const std::string name = s.text == "-" ? "stdin" : s.text;
     std::ifstream file;
     if (s.text != "-") {
@@ -100,8 +100,9 @@ void add_classify(Options& app) {
             "Labels to print for each, with their probabilities; for a model of several labels, "
             "default: those above --threshold");
     o.number("--threshold", s->threshold, 0, 1,
-             "For texts: least probability of a label that is printed; without --top-k it is only "
-             "the default for a model of several labels");
+             "For texts: least probability of a label that is printed; default: for a model of "
+             "several labels without --top-k the one fitted on held-out texts")
+        .without_default();
     o.threads(s->threads);
     o.run([s, &o] {
         s->has_top_k = o.given("--top-k");

@@ -67,7 +67,8 @@ int eval_classifier(const EvalSettings& s) {
             utf8::printable(s.config.start));
     const LabelledTexts texts =
         read_labelled_texts(s.config.text, task->labels(), task->labels_per_text());
-    return several ? show_scores(s, task->score_sets(texts, s.threshold), s.config.text)
+    const double least = several && !s.has_threshold ? task->threshold() : s.threshold;
+    return several ? show_scores(s, task->score_sets(texts, least), s.config.text)
                    : show_scores(s, task->score(texts), s.config.text);
 }
 
@@ -219,7 +220,8 @@ void add_eval(Options& app) {
                "languages without spaces");
     o.number("--threshold", s->threshold, 0, 1,
              "For a text classifier of several labels: least probability of a label that is "
-             "predicted");
+             "predicted; default: the model's, fitted on held-out texts")
+        .without_default();
     text.excludes(data);
     pairs.excludes(text).excludes(data);
     images.excludes(text).excludes(pairs).excludes(data);

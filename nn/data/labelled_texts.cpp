@@ -217,6 +217,8 @@ LabelledTexts read_labelled_texts(const std::filesystem::path& file,
         }
         result.texts.push_back(std::move(one.text));
     }
+    require<IoError>(!result.texts.empty(), "{}: no texts; each needs a line with its label",
+                     from.place().name);
     require<IoError>(result.labels.size() >= 2,
                      "{}: a classifier needs at least 2 labels, and this file has {}",
                      from.place().name, result.labels.size());

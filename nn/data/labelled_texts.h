@@ -51,7 +51,7 @@ std::vector<std::string> label_names(std::string_view text);
 /// Throws IoError as read_text does; with file and line, for a line without a label (in a column
 /// "labels" that is allowed), with one twice, without a text, with another number of fields than
 /// the first, an unclosed quote, a label that is not known, and a number of labels that is not
-/// `needed`; and unless there are at least two labels.
+/// `needed`; and unless there is a text, and at least two labels.
 LabelledTexts read_labelled_texts(const std::filesystem::path& file,
                                   const std::vector<std::string>& known = {},
                                   LabelsPerText needed = LabelsPerText::as_in_file);

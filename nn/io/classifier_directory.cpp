@@ -89,7 +89,17 @@ bool is_int8(const ConfigFile& file) {
     return !stored.empty();
 }
 
-// Tensors by name, of a table as f32. Models saved before there was a temperature have none.
+// The number in the file, or what it is in a model that was saved before there was one.
+double number_in(const std::string& path, const char* name, double absent,
+                 std::map<std::string, Tensor>& stored) {
+    const auto found = stored.try_emplace(name, full({1}, absent, DType::f32)).first;
+    const std::vector<double> values = found->second.to_vector<double>();
+    require<IoError>(values.size() == 1 && std::isfinite(values[0]) && values[0] > 0,
+                     "{}: the {} must be one positive number", path, name);
+    return values[0];
+}
+
+// Tensors by name, of a table as f32.
 std::map<std::string, Tensor> read_weights(const SavedFiles& files, const BagConfig& config,
                                            bool int8) {
     const std::string path = files.path(kWeightsName).string();
@@ -100,10 +110,10 @@ std::map<std::string, Tensor> read_weights(const SavedFiles& files, const BagCon
                          utf8::printable(without_wrappers(name)));
     }
     if (int8) expand_int8(path, config, stored);
-    const auto found = stored.try_emplace("temperature", ones({1}, DType::f32)).first;
-    const std::vector<double> temperature = found->second.to_vector<double>();
-    require<IoError>(temperature.size() == 1 && std::isfinite(temperature[0]) && temperature[0] > 0,
-                     "{}: the temperature must be one positive number", path);
+    number_in(path, "temperature", 1, stored);
+    if (!config.several_labels) return stored;
+    const double threshold = number_in(path, "threshold", 0.5, stored);
+    require<IoError>(threshold < 1, "{}: the threshold must be below 1, got {}", path, threshold);
     return stored;
 }
 

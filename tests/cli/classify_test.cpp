@@ -71,6 +71,11 @@ TEST_CASE("cli classify: several labels, a threshold, scores with their calibrat
     const Outcome strict =
         place.run({"eval", "--model", "m", "--text", "several.txt", "--threshold", "1"});
     CHECK(strict.out.starts_with("micro F1 0.0000, macro F1 0.0000, precision@1 1.0000"));
+    CHECK(strict.out.find("a label is predicted from a probability of 1.000 on\n") !=
+          std::string::npos);
+    CHECK(trained.out.find("labels are predicted from a probability of " +
+                           fmt::format("{:.3f}", scores["threshold"].get<double>()) +
+                           " on: micro F1 ") != std::string::npos);
     check_done(place.run({"inspect", "--model", "m", "--prompt", "a good day", "--target",
                           "good;long", "--out", "p.html"}));
 }
@@ -109,6 +114,9 @@ TEST_CASE("cli classify: what does not fit is refused in one line") {
     check_done(place.train("one.txt", "m"));
     check_refused(place.run({"eval", "--model", "m", "--text", "several.txt"}),
                   "several.txt:1: has 2 labels; the model gives each text exactly one");
+    spill(place / "blank.txt", "\n \n");
+    check_refused(place.run({"eval", "--model", "m", "--text", "blank.txt"}),
+                  "blank.txt: no texts; each needs a line with its label");
     check_refused(place.run({"eval", "--model", "m", "--text", "one.txt", "--threshold", "0.5"}),
                   "eval: --threshold is for a model of several labels; m gives each text exactly "
                   "one");

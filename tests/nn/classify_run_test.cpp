@@ -117,6 +117,10 @@ TEST_CASE("classify: several labels at once are learned, predicted and scored") 
     const LabelSetScores scores = task->score_sets(
         read_labelled_texts(place.scratch / "t.csv", task->labels(), task->labels_per_text()), 0.5);
     CHECK_GT(scores.micro_f1(), 0.98);
+    CHECK(task->threshold() != 0.5);  // fitted
+    CHECK(session.task().closing_text().find(
+              fmt::format("labels are predicted from a probability of {:.3f} on: micro F1 ",
+                          task->threshold())) != std::string::npos);
     CHECK_EQ(task->batch_of("ball", "sport; music").targets.to_vector<std::int64_t>(),
              std::vector<std::int64_t>{1, 0, 1});
     check_message<ValueError>([&] { task->batch_of("ball", "sport;film"); }, "label 'film'");
@@ -148,6 +152,7 @@ TEST_CASE("classify: a killed run of several labels leaves the same bytes, alone
     }
     CHECK((left(place.out) == left(whole)));
     CHECK(load_classifier(whole).model->temperature.to_vector<double>()[0] != 1);
+    CHECK(load_classify_task(whole)->threshold() != 0.5);
     config.micro_batches = 4;
     std::string alone;
     for (const int processes : {1, 3}) {
@@ -324,6 +329,30 @@ TEST_CASE("classify: models from before there was a temperature have 1; no other
             with(2, {{"module.temperature", ones({1})}});
         },
         "tensor \"temperature\" occurs twice, with and without a prefix");
+}
+
+TEST_CASE("classify: models of several labels from before there was a threshold have 0.5") {
+    const test::RunPlace place;
+    Session session(several_labels(place));
+    save_task(place.out, session.task());
+    const auto file = place.out / "model.safetensors";
+    const SafetensorsFile saved = read_safetensors(file);
+    std::filesystem::remove(place.out / "tapestry-manifest.json");
+    const auto with = [&](std::optional<double> threshold) {
+        NamedTensors tensors;
+        for (const auto& [name, tensor] : saved.tensors) {
+            if (name != "threshold") tensors.emplace_back(name, tensor);
+        }
+        if (threshold) tensors.emplace_back("threshold", full({1}, *threshold, DType::f32));
+        write_safetensors(file, tensors, saved.metadata);
+        return load_classify_task(place.out)->threshold();
+    };
+    CHECK_EQ(with(std::nullopt), 0.5);
+    CHECK_EQ(with(0.25), 0.25);
+    quantize_classifier(place.out, place.scratch / "small");
+    CHECK_EQ(load_classify_task(place.scratch / "small")->threshold(), 0.25);
+    check_message<IoError>([&] { with(0); }, "the threshold must be one positive number");
+    check_message<IoError>([&] { with(1); }, "the threshold must be below 1");
 }
 
 TEST_CASE("classify: what cannot be trained on, and labels that occur once") {

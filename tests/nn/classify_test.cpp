@@ -130,6 +130,13 @@ TEST_CASE("labelled texts: what is wrong, with file and line") {
     refused("a.txt", "__label__a x\n__label__b\n", ":2: the text is empty");
     refused("a.txt", "__label__a x\n__label__a y\n",
             ": a classifier needs at least 2 labels, and this file has 1");
+    refused("a.txt", "\n \n", ": no texts; each needs a line with its label");
+    refused("a.csv", "label,text\n", ": no texts");
+    const test::Scratch scratch;
+    test::spill(scratch / "b.txt", "\n\n");
+    check_message<IoError>(
+        [&] { read_labelled_texts(scratch / "b.txt", {"a", "b"}, LabelsPerText::any); },
+        "b.txt: no texts");
     refused("a.tsv", "a\tx\nb y\n", ":2: has 1 field, expected 2");
     refused("a.csv", "a,x\nb,\"two\nlines\",more\n", ":2: has 3 fields, expected 2");
     refused("a.csv", "a,x\nb,\"y\nc,z\n", ":2: a quote is not closed");
@@ -244,6 +251,38 @@ TEST_CASE("calibration: the temperature that minimises the loss, and the error b
              Approx(32));  // all wrong
     CHECK_EQ(probabilities_of(std::vector<double>{800, -800}, 1, true)[1], 0);
     CHECK(to_text(Calibration(1)).find("without") == std::string::npos);
+}
+
+TEST_CASE("calibration: the threshold of the largest micro F1, halfway to what it leaves out") {
+    const auto logits = [](std::initializer_list<double> probabilities) {
+        std::vector<double> all;
+        for (const double p : probabilities) all.push_back(std::log(p / (1 - p)));
+        return all;
+    };
+    // From 0.9 down the F1 are 2/4, 4/5, 4/6, 6/7, 6/8; 0.2 is the last that is right.
+    LabelledLogits all{.labels = 5,
+                       .logits = logits({0.9, 0.2, 0.6, 0.4, 0.1}),
+                       .is = {1, 1, 1, 0, 0},
+                       .several = true};
+    CHECK_EQ(fit_threshold(all, 1), Approx(0.15));
+    // sqrt(p / (1 - p)) are the odds at temperature 2: 1/2 and 1/3, p of 1/3 and 1/4.
+    CHECK_EQ(fit_threshold(all, 2), Approx((1 / 3.0 + 1 / 4.0) / 2));
+    // Equal probabilities are predicted together: one of two is right, better than one in three.
+    all = {.labels = 3, .logits = logits({0.7, 0.7, 0.2}), .is = {1, 0, 0}, .several = true};
+    CHECK_EQ(fit_threshold(all, 1), Approx(0.45));
+    all.is = {0, 0, 0};
+    CHECK_EQ(fit_threshold(all, 1), 0.5);
+    // Of calibrated probabilities it is half of the F1: p is uniform, right with probability p. F1
+    // from t on is 2 (1 - t^2) / 2 / (1/2 + 1 - t), largest at t = (3 - 5^0.5) / 2 = 0.382.
+    LabelledLogits uniform{.labels = 1, .several = true};
+    for (int i = 0; i < 1000; ++i) {
+        const double p = (i + 0.5) / 1000;
+        for (int k = 0; k < 100; ++k) {
+            uniform.logits.push_back(std::log(p / (1 - p)));
+            uniform.is.push_back(k + 0.5 < 100 * p);
+        }
+    }
+    CHECK_EQ(fit_threshold(uniform, 1), Approx((3 - std::sqrt(5.0)) / 2).epsilon(0.02));
 }
 
 TEST_CASE("label set scores: F1 over all labels and of each, precision at 1, by hand") {

@@ -214,6 +214,10 @@ BagClassifier::BagClassifier(const BagConfig& config, Generator& generator)
     register_module("dropout", dropout);
     register_module("head", head);
     register_buffer("temperature", temperature);
+    if (config.several_labels) {
+        threshold = full({1}, 0.5);
+        register_buffer("threshold", threshold);
+    }
     const double bound = 1 / static_cast<double>(config.dim);
     table.weight.copy_(uniform(table.weight.shape(), -bound, bound, generator));
     head.weight.fill_(0);

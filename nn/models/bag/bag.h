@@ -55,6 +55,9 @@ public:
     Linear head;                     ///< [C, D]; a bias only with config.several_labels
     /// T [1], which the logits are divided by for probabilities; 1 until it is fitted. A buffer.
     Tensor temperature;
+    /// [1], with config.several_labels: the least probability of a label that is predicted; 0.5
+    /// until it is fitted. A buffer.
+    Tensor threshold;
 
     /// Throws ValueError for sizes out of range.
     explicit BagClassifier(const BagConfig& config, Generator& generator = default_generator());

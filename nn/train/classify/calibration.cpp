@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace tapestry {
@@ -95,6 +96,35 @@ std::vector<double> probabilities_of(std::span<const double> logits, double temp
     }
     for (double& p : all) p /= sum;
     return all;
+}
+
+double fit_threshold(const LabelledLogits& all, double temperature) {
+    constexpr double kLeast = 0.01;  // most probabilities are smaller, and need no place in line
+    std::vector<std::pair<double, std::uint8_t>> line;
+    std::int64_t labels = 0;
+    for (std::size_t i = 0; i < all.texts(); ++i) {
+        const std::vector<double> p = probabilities_of(all.row(i), temperature, true);
+        for (std::size_t c = 0; c < p.size(); ++c) {
+            const std::uint8_t is = all.labels_of(i)[c];
+            labels += is;
+            if (p[c] >= kLeast) line.emplace_back(p[c], is);
+        }
+    }
+    std::sort(line.begin(), line.end(), std::greater<>());
+    double best = 0, threshold = 0.5;
+    std::int64_t right = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        right += line[i].second;
+        const double next = i + 1 < line.size() ? line[i + 1].first : kLeast;
+        if (next == line[i].first) continue;  // both or neither are predicted
+        const std::int64_t predicted = static_cast<std::int64_t>(i) + 1;
+        const double f1 = 2 * static_cast<double>(right) / static_cast<double>(labels + predicted);
+        if (f1 > best) {
+            best = f1;
+            threshold = (line[i].first + next) / 2;
+        }
+    }
+    return std::clamp(threshold, kLeast, 1 - kLeast);
 }
 
 void Calibration::add(const LabelledLogits& some) {

@@ -12,6 +12,11 @@ namespace tapestry {
 
 double ClassifyTask::temperature() const { return model_->temperature.to_vector<double>()[0]; }
 
+double ClassifyTask::threshold() const {
+    require(has_several_labels(), "threshold: each text has exactly one label");
+    return model_->threshold.to_vector<double>()[0];
+}
+
 // Batches of texts at once; the last of them may be smaller.
 LabelledLogits ClassifyTask::logits_of(const std::vector<Example>& examples) const {
     constexpr std::size_t kTexts = 64;
@@ -43,14 +48,26 @@ LabelledLogits ClassifyTask::logits_of(const LabelledTexts& texts) const {
 }
 
 void ClassifyTask::calibrate() {
-    model_->temperature.fill_(fit_temperature(logits_of(examples().held_out)));
+    const LabelledLogits held_out = logits_of(examples().held_out);
+    model_->temperature.fill_(fit_temperature(held_out));
+    if (has_several_labels()) model_->threshold.fill_(fit_threshold(held_out, temperature()));
 }
 
 std::string ClassifyTask::closing_text() const {
+    const LabelledLogits held_out = logits_of(examples().held_out);
     Calibration calibration(temperature());
-    calibration.add(logits_of(examples().held_out));
-    return fmt::format("{}: {}\n", pluralize(std::ssize(examples().held_out), "held-out text"),
-                       to_text(calibration));
+    calibration.add(held_out);
+    std::string text =
+        fmt::format("{}: {}\n", pluralize(std::ssize(examples().held_out), "held-out text"),
+                    to_text(calibration));
+    if (!has_several_labels()) return text;
+    LabelSetScores fitted(labels_, threshold(), temperature()), half(labels_, 0.5, temperature());
+    fitted.add(held_out);
+    half.add(held_out);
+    return text + fmt::format(
+                      "labels are predicted from a probability of {:.3f} on: micro F1 "
+                      "{:.4f} there (from 0.5 on: {:.4f})\n",
+                      threshold(), fitted.micro_f1(), half.micro_f1());
 }
 
 std::vector<std::vector<LabelProbability>> ClassifyTask::classify(

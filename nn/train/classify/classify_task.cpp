@@ -299,9 +299,9 @@ std::string ClassifyTask::sample(std::int64_t, Generator&) const {
         const Example& one = held_out[i * held_out.size() / count];
         const std::string& text = examples().texts[one.text];
         const std::int64_t most = has_several_labels() ? std::ssize(labels_) : 1;
-        const double threshold = has_several_labels() ? 0.5 : 0;
+        const double least = has_several_labels() ? threshold() : 0;
         std::vector<std::string> found, right;
-        const auto predicted = classify({text}, most, threshold);
+        const auto predicted = classify({text}, most, least);
         for (const LabelProbability& label : predicted[0]) {
             found.push_back(
                 fmt::format("{} ({:.2f})", utf8::printable(label.label), label.probability));

@@ -55,7 +55,7 @@ public:
     Batch next_batch(Generator& generator) const override;
     std::int64_t validation_batches() const override;
     Batch validation_batch(std::int64_t i, Generator& generator) const override;
-    /// Fits the temperature on the held-out texts.
+    /// Fits the temperature, and the threshold of several labels, on the held-out texts.
     void calibrate() override;
 
     void write_description(Commit& commit, const std::string& folder) const override;
@@ -81,6 +81,8 @@ public:
     std::vector<std::vector<LabelProbability>> classify(const std::vector<std::string>& texts,
                                                         std::int64_t most,
                                                         double threshold = 0) const;
+    /// Of several labels: the least probability of one that is predicted, unless another is given.
+    double threshold() const;
     /// How well it predicts the labels of these texts, which have one each.
     ClassificationScores score(const LabelledTexts& texts) const;
     /// The same for texts with any number of labels, each predicted from this probability on.
