@@ -1,4 +1,4 @@
-// The model of a task of your own as a directory, in the format that model_directory.h has for
+// The model of a custom task as a directory, in the format that model_directory.h has for
 // language models: config.json, whose "model" is the task's name, and model.safetensors. Read next:
 // nn/models/custom_config.h.
 #pragma once

@@ -1,4 +1,4 @@
-// The configuration of a model that the library does not know, because a task of your own makes it
+// The configuration of a model that the library does not know, because a custom task makes it
 // (register_task in nn/train/task.h, docs/tutorials/6-your-own-task.md), and its cost. Read next:
 // nn/io/custom_directory.h, which writes and reads it.
 #pragma once

@@ -276,7 +276,7 @@ void register_custom_model(const std::string& task) {
     one.row = {.name = one.name.c_str(),
                .title = "Custom model",
                .phrase = one.phrase.c_str(),
-               .summary = "made by a task of your own",
+               .summary = "made by a custom task",
                .defaults = CustomConfig{.name = task},
                .make = nullptr,
                .task = one.name.c_str()};

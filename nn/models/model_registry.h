@@ -98,7 +98,7 @@ struct ModelRow {
 /// The first is the default.
 const std::vector<ModelRow>& model_rows();
 
-/// Adds a row for the models of a task of your own, whose configuration is a CustomConfig with that
+/// Adds a row for the models of a custom task, whose configuration is a CustomConfig with that
 /// name: the functions below know it. register_task (nn/train/task.h) calls this. Throws ValueError
 /// for a name that is empty or taken.
 void register_custom_model(const std::string& task);

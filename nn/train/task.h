@@ -158,7 +158,7 @@ struct TaskRow {
 /// All kinds. The first is the default; registered ones are the last.
 const std::vector<TaskRow>& task_rows();
 
-/// Adds a task of your own, and the kind of its model, whose configuration is a CustomConfig of the
+/// Adds a custom task and the kind of its model, whose configuration is a CustomConfig of the
 /// same name (nn/models/custom_config.h); the strings are not copied. Call it before any run begins
 /// or is resumed, in every program that opens the task's directories. References to other rows are
 /// invalid afterwards. Throws ValueError for a name that is empty or taken, and for a row without

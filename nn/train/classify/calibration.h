@@ -40,9 +40,9 @@ struct LabelledLogits {
 double fit_temperature(const LabelledLogits& all);
 
 /// Of texts with several labels: the least probability, with this temperature, from which a label
-/// is to be predicted for the largest F1 over all labels of all texts; halfway between the two
+/// should be predicted for the largest F1 over all labels of all texts; halfway between the two
 /// probabilities that it separates, in [0.01, 0.99]. 0.5 if no text has a label. Of probabilities
-/// that are calibrated it is half of that F1. Source: Lipton, Elkan and Naryanaswamy 2014, "Optimal
+/// that are calibrated it is half of that F1. Source: Lipton, Elkan and Narayanaswamy 2014, "Optimal
 /// Thresholding of Classifiers to Maximize F1 Measure".
 double fit_threshold(const LabelledLogits& all, double temperature);
 
