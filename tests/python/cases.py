@@ -4,9 +4,14 @@ Each is written once for NumPy and PyTorch: `xp` is either module. A case has in
 vjp(xp, *x, g), which gives a gradient for each input.
 """
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
+
+# How many wrong cases are drawn: naming what is wrong takes a tenth of a second. All with
+# TAPESTRY_TESTS=long (`.ci/long torch`).
+WRONG_SHARE = 1 if os.environ.get("TAPESTRY_TESTS") == "long" else 0.3
 
 
 @dataclass
