@@ -2,6 +2,7 @@
 // the peak, as train does.
 #include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/skip.h>
 
 #include <nlohmann/json.hpp>
 
@@ -120,13 +121,18 @@ TEST_CASE("cli bench gemm: squares, in every form") {
     CHECK_EQ(square.at("products")[6].at("what"), "TN 31 x 31 x 31");
 }
 
-// The default's largest products take ten seconds: reads only the first row, which ends the
-// command. All sizes are tested in tests/nn/bench_test.cpp.
+// The largest products take seconds: in short, reads only the first row, which ends the command.
+// All sizes are tested in tests/nn/bench_test.cpp.
 TEST_CASE("cli bench gemm: squares by default, or the shapes of a model's layers") {
     const Place place;
     const Outcome squares = place.run({"bench", "gemm", "--seconds", "0"}, {.read_at_most = 600});
     CAPTURE(squares.out);
     CHECK(squares.out.find("of peak peak MB\nNN 64 x 64 x 64 ") != std::string::npos);
+    const Outcome layers =
+        place.run({"bench", "gemm", "--seconds", "0", "--model"}, {.read_at_most = 600});
+    CAPTURE(layers.out);
+    CHECK(layers.out.find("of peak peak MB\nqkv y, NT 768 x 384 x 128 ") != std::string::npos);
+    if (!is_long()) return;
 
     const Json model = benched({"gemm", "--seconds", "0", "--model"});
     check_peak(model);

@@ -47,8 +47,9 @@ TEST_CASE("cli decoder families: every command opens them, and an export compute
         check_done(place.run({"sample", "--model", "m", "--prompt", "the cat", "--tokens", "4"}));
         check_done(
             place.run({"inspect", "--model", "m", "--prompt", "the cat", "--out", "p.html"}));
-        check_done(place.run({"profile", "--model", "m", "--text", "t.txt"}));
-        check_done(place.run({"gradcheck", "--model", "m", "--text", "t.txt"}));
+        check_done(place.run({"profile", "--model", "m", "--text", "t.txt", "--steps", "1"}));
+        check_done(
+            place.run({"gradcheck", "--model", "m", "--text", "t.txt", "--certainty", "0.5"}));
         check_done(place.run({"train", "--model", "m", "--text", "t.txt", "--out", "r", "--steps",
                               "6", "--batch", "2", "--lr", "0.003", "--no-report"}));
         const double trained = place.loss_of("r");
