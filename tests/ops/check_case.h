@@ -24,18 +24,21 @@ struct Effort {
     std::vector<Isa> isas = available_isas();
     /// Narrow types run only on the last of `isas`: what they add to f32 is the same on all.
     std::vector<DType> dtypes = floating_dtypes();
-    std::vector<int> threads{2, 3};  ///< must give the bits of one thread
+    /// Must give the bits of one thread; all but the last only on the best instruction set.
+    std::vector<int> threads{2, 3};
+    /// The caller's floating-point state changes nothing. (It changes no access to memory.)
+    bool caller_state = true;
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
     /// Maximum size of samples for central differences, which evaluate an op twice per element and
-    /// order.
-    std::int64_t differenced = 1000;
+    /// order. Of larger ones up to 1000, the smallest of a row that has no other.
+    std::int64_t differenced = 64;
 };
 
 /// The effort for a value of TAPESTRY_ROWS: by default everything except central differences of
 /// large samples, whose gradients dual numbers have checked, or
 ///     whole       those as well
 ///     sanitized   the slowest and the fastest instruction set, one and three threads, no
-///                 differences
+///                 differences, no floating-point state
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
 ///                 no large sample
 Effort effort_for(const char* tapestry_rows);
