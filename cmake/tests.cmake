@@ -55,11 +55,12 @@ endfunction()
 # of a folder: CMake 3.25 only knows the tests of the current folder.
 function(tapestry_order_tests)
   set(cost 100)
-  foreach(name inspect_pages cli nn nn_a_to_g hostile python documents ops mpirun failing_calls ops_odd_rows
-          experiments install mpirun_killed examples survival judge bits mutations_templates commands
-          course_figures course_command torch_gradcheck mutations mpirun_machines isa_reach core
-          reference emulate planned_bits tokenizer_json frame instruction_counts examples_page
-          judge_causes compile_errors)
+  foreach(name inspect_pages nn cli documents hostile nn_a_to_g mpirun ops_odd_rows failing_calls ops experiments
+          mpirun_killed examples install python survival examples_page judge commands bits
+          mpirun_machines isa_reach mutations torch_gradcheck mutations_templates course_figures
+          wasm_playground_page wasm_same_bits course_command core compile_errors
+          reference emulate planned_bits tokenizer_json frame instruction_counts
+          judge_causes)
     if(TEST ${name})
       set_tests_properties(${name} PROPERTIES COST ${cost})
     endif()

@@ -19,11 +19,14 @@ page() {
     NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_$1.js" "$chromium" \
         "$build/examples/school/playground" "${@:2}"
 }
-for part in page answers keys; do page "$part" "${TAPESTRY_SCREENSHOTS:-}"; done
+# Two browsers at a time, because each mostly waits.
+page page "${TAPESTRY_SCREENSHOTS:-}" &
+first=$!
+for part in answers keys; do page "$part" "${TAPESTRY_SCREENSHOTS:-}"; done
 
 # A run of the native command, interrupted after its first checkpoint, and its final result.
 tapestry=$source/build/release/examples/cli/tapestry
-[[ -x $tapestry ]] || { skip_part "no native command in build/release"; exit 0; }
+[[ -x $tapestry ]] || { skip_part "no native command in build/release"; wait $first; exit; }
 run=$(mktemp -d)
 trap 'rm -rf "$run"' EXIT
 "$source/build/release/examples/write_stories" --seed 1 --bytes 100000 --out "$run/stories.txt"
@@ -41,3 +44,4 @@ TAPESTRY_ISA=baseline "$tapestry" train --resume --out "$run/run" >"$run/log" 2>
 length=$(od -An -t u8 -N 8 "$run/run/model.safetensors" | tr -d ' ')
 digest=$(tail -c +$((length + 9)) "$run/run/model.safetensors" | sha256sum | cut -d' ' -f1)
 page directory "$run/half" "$run/stories.txt" "$step" "$steps" "$digest"
+wait $first
