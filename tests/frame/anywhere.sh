@@ -21,22 +21,34 @@ chmod 755 "$place"
 trap 'rm -rf "$place"' EXIT
 failures=0
 
-# These compute for minutes and depend only on the processor: a single way runs them.
-computing='^(ops|ops_odd_rows|torch|autograd|judge|judge_causes|experiments|mutations|mutations_templates|emulate|bits|planned_bits)$'
+# Every way leaves out the tests that it cannot change, by these kinds: all of them together would take two hours, and
+# take about 40 minutes so. A test that is in no list runs in every way. What a way leaves out, and why, is beside it.
+#
+#   computing   depend on the processor only: they compute, and compare numbers with numbers. Nothing built here calls
+#               setlocale(), so programs are in the C locale whatever the environment says
+#   programs    the library and the command, which handle text, files and terminals
+#   killing     end or disturb processes at many points: a matter of files and signals
+#   building    run compilers, doxygen and binutils, with LC_ALL=C where they read what these say
+#   browser     JavaScript, in node and in chromium
+computing='ops|ops_odd_rows|torch|autograd|judge|judge_causes|capi.*|examples|example_.*|experiments|mutations|mutations_templates|emulate|bits|planned_bits|instruction_counts|step_allocations'
+programs='core|nn|nn_a_to_g|cli'
+killing='survival|hostile|failing_calls|mpirun|mpirun_killed|mpirun_machines'
+building='install|documents|compile_errors|reference|isa_reach|hot_loops_.*|weak_symbols_.*'
+browser='inspect_pages|page_libraries|bpe_reference|course_figures|tokenizer_json|playground_worker'
 
 is_wanted() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 
 # attempt NAME COMMAND...: the tests under a command, for example env or taskset. Set `tree` for another build
-# directory and `tests=all` for the computing ones as well. `NAME+MORE` belongs to the way NAME.
+# directory and `without` to the names to leave out, the computing ones if it is not set. `NAME+MORE` belongs to the
+# way NAME.
 attempt() { run_tests "$@" || failures=$((failures + 1)); }
 
 # The same; status 1 if a test failed or was skipped without a reason.
 run_tests() {
     local name=$1 began=$SECONDS verdict reason bad
-    local in=${tree:-$build} chosen=(-E "$computing")
+    local in=${tree:-$build} chosen=(-E "^(${without-$computing})\$")
     shift
     is_wanted "${name%+*}" || return 0
-    [[ ${tests:-} != all ]] || chosen=()
     "$@" ctest --test-dir "$in" --parallel "$(nproc)" "${chosen[@]}" -R "${TAPESTRY_ANYWHERE_TESTS:-.}" \
         --output-on-failure >"$logs/$name.log" 2>&1 </dev/null || true
     verdict=$(grep -E '^[0-9]+% tests passed' "$logs/$name.log") || verdict="ctest gave no verdict"
@@ -86,39 +98,43 @@ locale=(env -u LC_ALL -u LC_MESSAGES -u LC_NUMERIC -u LANGUAGE)
 mkdir -p "$place/locales" "$place/a folder" "$place/nobody"
 chmod 1777 "$place/nobody"
 
-tests=all attempt plain
+without='' attempt plain
 if localedef -i de_DE -f UTF-8 "$place/locales/de_DE.UTF-8" 2>/dev/null; then
     attempt german "${locale[@]}" LOCPATH="$place/locales" LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8
 else
     not_here german "no locale can be made here (Debian: locales)"
 fi
-attempt utf8 "${locale[@]}" LC_ALL=C.UTF-8
-attempt no_locale "${locale[@]}" -u LANG
-attempt zone env TZ=Pacific/Chatham
-attempt columns env COLUMNS=40 LINES=10
+# These two differ in how shells, awk, sed, sort and Python read letters: German has shown the others.
+scripts="$computing|$programs|$killing|$browser"
+without=$scripts attempt utf8 "${locale[@]}" LC_ALL=C.UTF-8
+without=$scripts attempt no_locale "${locale[@]}" -u LANG
+# Nothing that compiles or is killed looks at a clock on the wall, or at a terminal's width.
+without="$computing|$killing|$building" attempt zone env TZ=Pacific/Chatham
+without="$computing|$killing|$building|$browser" attempt columns env COLUMNS=40 LINES=10
 attempt no_home env HOME=/nonexistent XDG_CACHE_HOME=
-attempt home_unset env -u HOME
+without="$computing|$building" attempt home_unset env -u HOME
 attempt temporary env TMPDIR="$place/a folder"
 if [[ -w /dev/shm ]]; then  # its directories are read in another order than ext4's
     shm=$(mktemp -d -p /dev/shm)
     chmod 755 "$shm"
     trap 'rm -rf "$place" "$shm"' EXIT
-    attempt tmpfs env TMPDIR="$shm"
+    without="$computing|$building|$browser" attempt tmpfs env TMPDIR="$shm"
 else
     not_here tmpfs "/dev/shm cannot be written"
 fi
-tests=all attempt one_core taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')"
-tests=all attempt three_threads env TAPESTRY_THREADS=3 OMP_NUM_THREADS=3
+without='' attempt one_core taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')"
+without="$building|$browser" attempt three_threads env TAPESTRY_THREADS=3 OMP_NUM_THREADS=3
 
 if is_wanted no_browser; then without_browser; fi
-attempt no_browser env PATH="$place/bin"
+without="$computing|$programs|$killing|$building" attempt no_browser env PATH="$place/bin"
 
 copied=$place/a\ tree/${build#"$source/"}
 if is_wanted twice; then
     copy_tree
-    run_tests twice env &
+    # Compilers share nothing but their own files.
+    without="$computing|$building" run_tests twice env &
     first=$!
-    tree=$copied attempt twice+copy env
+    without="$computing|$building" tree=$copied attempt twice+copy env
     wait "$first" || failures=$((failures + 1))
 fi
 
