@@ -240,10 +240,11 @@ async function checkTargets(browser) {
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const page = await context.newPage();
   for (const [name, tabs] of [['gpt', ['picture', 'predictions', 'attention', 'token', 'tape', 'memory', 'gradients']], ['report_running', ['curves', 'sentence', 'flow', 'recipe']]]) {
+    await page.goto(urlOf(path.join(pages, `${name}.html`)));
     for (const tab of tabs) {
-      await page.goto(`${urlOf(path.join(pages, `${name}.html`))}#tab=${tab}`);
-      await page.reload();
-      await page.waitForTimeout(300);
+      await page.click(`#tab-${tab}`);
+      await page.evaluate(() => new Promise((made) => requestAnimationFrame(() => requestAnimationFrame(made))));
+      assert.equal(await page.getAttribute(`#tab-${tab}`, 'aria-selected'), 'true');
       const small = await page.$$eval('button, summary, select, input:not([type=checkbox]):not([type=range])', (all) => all.filter((each) =>
         each.checkVisibility()).map((each) => [each.getBoundingClientRect(), each]).filter(([{ width, height }]) => width > 1 && (width < 24 || height < 24))
         .map(([{ width, height }, each]) => `${each.dataset.control ?? each.textContent} ${width} x ${height}`));
