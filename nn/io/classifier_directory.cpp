@@ -202,7 +202,7 @@ void quantize_classifier(const std::filesystem::path& from, const std::filesyste
     const LoadedClassifier loaded = load_classifier(from);
     put_files(to,
               {text_file(kConfigName, description_of(loaded.model->config(), loaded.labels, true)),
-               weights_file(int8_weights(*loaded.model), "tapestry")});
+               weights_file(deferred(int8_weights(*loaded.model)), "tapestry")});
 }
 
 bool is_quantized_classifier(const std::filesystem::path& directory) {

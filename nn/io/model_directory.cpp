@@ -105,7 +105,7 @@ void write_description(Commit& commit, const std::string& folder, const ModelCon
 }
 
 void write_weights(Commit& commit, const std::string& folder, const ModelConfig& config,
-                   const NamedTensors& weights) {
+                   const DeferredTensors& weights) {
     commit.write(in_folder(folder, kWeightsName), weights_file(weights, format_of(config)).write);
 }
 

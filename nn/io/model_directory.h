@@ -10,6 +10,7 @@
 #include <tapestry/nn/io/text_conventions.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/models/language_model.h>
+#include <tapestry/nn/module/deferred_tensor.h>
 
 #include <filesystem>
 #include <memory>
@@ -68,7 +69,7 @@ void write_description(Commit& commit, const std::string& folder, const ModelCon
                        const Tokenizer& tokenizer, const TextConventions& conventions = {});
 /// The weights by name, into `folder`.
 void write_weights(Commit& commit, const std::string& folder, const ModelConfig& config,
-                   const NamedTensors& weights);
+                   const DeferredTensors& weights);
 
 /// Writes only the weights, which is what training changes.
 void save_weights(const std::filesystem::path& directory, const LanguageModel& model);

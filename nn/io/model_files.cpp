@@ -92,10 +92,10 @@ NewFile text_file(std::string name, std::string text) {
             }};
 }
 
-NewFile weights_file(NamedTensors weights, std::string format) {
+NewFile weights_file(DeferredTensors weights, std::string format) {
     return {kWeightsName, [weights = std::move(weights), format = std::move(format)](
                               const fs::path& path, const WriteOptions& options) {
-                return write_safetensors(path, weights, {{"format", format}}, options);
+                return write_deferred(path, weights, {{"format", format}}, options);
             }};
 }
 

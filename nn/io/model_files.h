@@ -14,6 +14,7 @@
 #include <tapestry/nn/models/table/table_network.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
+#include <tapestry/nn/module/deferred_tensor.h>
 
 #include <filesystem>
 #include <functional>
@@ -45,7 +46,7 @@ void check_model_files(const SavedFiles& files);
 NewFile text_file(std::string name, std::string text);
 
 /// Parameters and buffers by name, with `format` in the metadata.
-NewFile weights_file(NamedTensors weights, std::string format);
+NewFile weights_file(DeferredTensors weights, std::string format);
 
 /// "model" of an encoder-decoder's config.json.
 inline constexpr const char* kTransformerKind = "transformer";

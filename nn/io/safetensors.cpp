@@ -78,7 +78,8 @@ void check_metadata(const std::string& text) {
     }
 }
 
-Header header_for(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
+Header header_for(const DeferredTensors& tensors,
+                  const std::map<std::string, std::string>& metadata) {
     Header header;
     header.metadata = metadata;
     for (const auto& [key, value] : metadata) {
@@ -87,23 +88,26 @@ Header header_for(const NamedTensors& tensors, const std::map<std::string, std::
     }
     std::set<std::string_view> names;
     std::uint64_t at = 0;
-    for (const auto& [name, tensor] : tensors) {
+    for (const auto& [name, shape, dtype, value] : tensors) {
         const std::string flaw = safetensors::flaw_of_name(name);
         require(flaw.empty(), "write_safetensors: name {} {}", utf8::quoted(name), flaw);
         require(name != safetensors::kMetadata, "write_safetensors: the name {} is reserved",
                 utf8::quoted(name));
         require(names.insert(name).second, "write_safetensors: the name {} appears twice",
                 utf8::quoted(name));
-        require(tensor.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(name));
-        const std::uint64_t end = at + tensor.bytes();
-        header.entries.push_back({name, tensor.shape(), tensor.dtype(), at, end, true});
+        const auto bytes = static_cast<std::uint64_t>(numel(shape)) * size_of(dtype);
+        const std::uint64_t end = at + bytes;
+        header.entries.push_back({name, shape, dtype, at, end, true});
         at = end;
     }
     return header;
 }
 
-void write_tensor(OutputFile& file, const Tensor& x) {
-    const Tensor flat = dense(x);
+void write_tensor(OutputFile& file, const DeferredTensor& one) {
+    const Tensor flat = dense(one.value());
+    require(flat.shape() == one.shape && flat.dtype() == one.dtype,
+            "write_safetensors: tensor {} is {} of shape {}, but was announced as {} of shape {}",
+            utf8::quoted(one.name), flat.dtype(), flat.shape(), one.dtype, one.shape);
     visit_dtype(flat.dtype(), [&](auto zero) {
         const auto* data = flat.data<decltype(zero)>();
         file.write(std::as_bytes(std::span(data, static_cast<std::size_t>(flat.numel()))));
@@ -145,6 +149,15 @@ std::map<std::string, std::string> safetensors::read_tensors(const std::filesyst
 FileDigest write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                              const std::map<std::string, std::string>& metadata,
                              const WriteOptions& options) {
+    for (const auto& [name, tensor] : tensors) {
+        require(tensor.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(name));
+    }
+    return write_deferred(path, deferred(tensors), metadata, options);
+}
+
+FileDigest write_deferred(const std::filesystem::path& path, const DeferredTensors& tensors,
+                          const std::map<std::string, std::string>& metadata,
+                          const WriteOptions& options) {
     const std::string header = safetensors::format_header(header_for(tensors, metadata));
     const std::uint64_t length = header.size();
     require(length <= safetensors::kMaxHeader,
@@ -153,7 +166,7 @@ FileDigest write_safetensors(const std::filesystem::path& path, const NamedTenso
     const auto write = [&](OutputFile& file) {
         file.write(std::as_bytes(std::span(&length, 1)));
         file.write(header);
-        for (const auto& [name, tensor] : tensors) write_tensor(file, tensor);
+        for (const DeferredTensor& one : tensors) write_tensor(file, one);
     };
     return write_file_atomically(path, write, options);
 }

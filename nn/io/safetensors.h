@@ -12,6 +12,7 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/core/tensor.h>
+#include <tapestry/nn/module/deferred_tensor.h>
 #include <tapestry/nn/module/module.h>
 
 #include <filesystem>
@@ -52,6 +53,12 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path,
 FileDigest write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                              const std::map<std::string, std::string>& metadata = {},
                              const WriteOptions& options = {});
+
+/// The same for tensors that are computed one after another, while the file is written: only one of
+/// them is in memory. Also throws ValueError for a value of another shape or dtype than announced.
+FileDigest write_deferred(const std::filesystem::path& path, const DeferredTensors& tensors,
+                          const std::map<std::string, std::string>& metadata = {},
+                          const WriteOptions& options = {});
 
 // ---- a module's weights -------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 #include <tapestry/nn/io/shards.h>
 
 #include <tapestry/core/directory.h>
-#include <tapestry/core/storage.h>
+#include <tapestry/core/periodic_release.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
@@ -63,16 +63,6 @@ std::vector<fs::path> weight_files(const SavedFiles& files) {
 
 namespace {
 
-// Returns memory to the system once `most` bytes, or more, are unused.
-void release_after(std::size_t bytes, std::size_t& unused, std::size_t most) {
-    unused += bytes;
-    if (unused < most) return;
-    release_cached_memory();
-    unused = 0;
-}
-
-// Blocks of tensors that have been copied, which the next ones use again if they are as large.
-constexpr std::size_t kMostCopied = std::size_t{32} << 20;
 // Weights in f32 that have become int8 rows.
 constexpr std::size_t kMostRounded = std::size_t{8} << 20;
 
@@ -81,7 +71,7 @@ struct ParameterSink {
     std::map<std::string, StoredParameter*> parameters = {};
     std::map<std::string, std::string> seen = {};  // in which file
     std::map<std::string, Tensor> others = {};
-    std::size_t unused = 0;  // bytes of tensors that have been copied
+    PeriodicRelease copied{};  // tensors, whose blocks the next ones use if they are as large
 
     StoredParameter* find(const std::string& name) const {
         const auto found = parameters.find(name);
@@ -113,7 +103,7 @@ struct ParameterSink {
         if (x.storage() != one->parameter.storage()) {
             fill_parameter(file, *one, x);
             const bool converts = x.dtype() != one->parameter.dtype();
-            release_after(x.bytes() + (converts ? one->parameter.bytes() : 0), unused, kMostCopied);
+            copied.add(x.bytes() + (converts ? one->parameter.bytes() : 0));
         }
         one->parameter = Tensor();
         if (!one->filled) return;
@@ -163,16 +153,16 @@ void quantize_when_filled(std::vector<StoredParameter>& parameters, Module& mode
         if (weight == nullptr) weight = std::make_shared<Weight>();
         weight->layers.push_back(layer);
     });
-    const auto unused = std::make_shared<std::size_t>(0);
+    const auto rounded = std::make_shared<PeriodicRelease>(kMostRounded);
     for (StoredParameter& one : parameters) {
         const auto found = weights.find(one.parameter.storage().get());
         if (found == weights.end()) continue;
         ++found->second->parts;
-        one.filled = [weight = found->second, unused, bytes = one.parameter.bytes()] {
+        one.filled = [weight = found->second, rounded, bytes = one.parameter.bytes()] {
             if (--weight->parts == 0) {
                 for (Linear* const layer : weight->layers) layer->keep_int8();
             }
-            release_after(bytes, *unused, kMostRounded);
+            rounded->add(bytes);
         };
     }
 }

@@ -64,7 +64,7 @@ std::vector<NewFile> description_of(const TransformerConfig& config,
 
 std::vector<NewFile> files_of(const Transformer& model, const MarkedVocabulary& vocabulary) {
     std::vector<NewFile> files = description_of(model.config(), vocabulary);
-    files.push_back(weights_file(saved_tensors(model), "tapestry-transformer"));
+    files.push_back(weights_file(deferred(saved_tensors(model)), "tapestry-transformer"));
     return files;
 }
 

@@ -1,8 +1,8 @@
 #include <tapestry/nn/models/lora.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/periodic_release.h>
 #include <tapestry/core/skip_drawing.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -183,8 +183,6 @@ void each_int8(const Module& model, const std::function<void(const Linear&)>& f)
     });
 }
 
-constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
-
 }  // namespace
 
 std::int64_t weight_count(const Module& model) {
@@ -197,17 +195,15 @@ void keep_frozen_int8(LanguageModel& model) {
     require(!lora_updates(model).empty(),
             "LoRA: int8 weights cannot be trained, so only those "
             "that updates leave as they are can be int8");
-    std::size_t unused = 0;  // bytes of f32 weights
+    PeriodicRelease wide;  // weights in f32
     model.apply([&](Module& module) {
         auto* const layer = dynamic_cast<Linear*>(&module);
         if (layer == nullptr || layer->name() == kHead || layer->int8() != nullptr) return;
-        unused += layer->weight.bytes();
+        const std::size_t bytes = layer->weight.bytes();
         layer->keep_int8();
-        if (unused < kReleasedAtOnce) return;
-        release_cached_memory();
-        unused = 0;
+        wide.add(bytes);
     });
-    release_cached_memory();
+    wide.finish();
 }
 
 std::string lora_text(const Module& model) {
@@ -224,42 +220,81 @@ std::string lora_text(const Module& model) {
         100 * static_cast<double>(trained) / static_cast<double>(all));
 }
 
-NamedTensors merged_weights(const Module& model, const NamedTensors& given) {
-    const auto updates = lora_updates(model);
-    if (updates.empty()) return given;
+namespace {
+
+// What an update adds to rows of a matrix.
+struct AddedRows {
+    std::int64_t first = 0;
+    Tensor a, b;
+    double scale = 1;
+};
+
+// So that intermediate results are small.
+constexpr std::int64_t kRowsAtOnce = 128;
+
+Tensor with_updates(const Tensor& matrix, const std::vector<AddedRows>& updates) {
     const NoGradGuard unrecorded;
-    NamedTensors weights = given;
-    std::set<std::string> merged;  // need not be copied before they change
-    each_int8(model, [&](const Linear& layer) {
-        weights.emplace_back(layer.weight_name(), matrix_of(*layer.int8()));
-        merged.insert(weights.back().first);
-    });
-    std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
+    const Tensor w = matrix.clone();
+    for (const AddedRows& one : updates) {
+        const Tensor product = matmul(one.b, one.a);
+        const std::int64_t all = product.size(0);
+        for (std::int64_t i = 0; i < all; i += kRowsAtOnce) {
+            const std::int64_t end = std::min(all, i + kRowsAtOnce);
+            Tensor rows = views::slice(w, 0, one.first + i, one.first + end);
+            const Tensor added = views::slice(product, 0, i, end) * one.scale;
+            rows.copy_(tapestry::to(tapestry::to(rows, added.dtype()) + added, rows.dtype()));
+        }
+    }
+    return w;
+}
+
+DeferredTensor deferred_matrix(const Linear& layer) {
+    const Int8Rows* const rows = layer.int8();
+    return {layer.weight_name(), {rows->rows, rows->cols}, DType::f32, [rows] {
+                return matrix_of(*rows);
+            }};
+}
+
+}  // namespace
+
+DeferredTensors merged_weights(const Module& model, const NamedTensors& given) {
+    DeferredTensors all = deferred(given);
+    const auto updates = lora_updates(model);
+    if (updates.empty()) return all;
+    each_int8(model, [&](const Linear& layer) { all.push_back(deferred_matrix(layer)); });
+    const std::map<std::string, Tensor> by_name(given.begin(), given.end());
+    std::map<std::string, std::vector<AddedRows>> added;  // by the matrix's name
+    std::set<std::string> parts;                          // names of As and Bs
     for (const auto& [path, update] : updates) {
-        const std::string weight = path.substr(0, path.rfind('.')) + ".weight";
-        Tensor& w = by_name.at(weight);
-        if (merged.insert(weight).second) w = w.clone();
-        const Tensor &a = by_name.at(path + ".a"), &b = by_name.at(path + ".b");
-        const std::int64_t first = update->first_row();
-        Tensor rows = views::slice(w, 0, first, first + b.size(0));
-        const Tensor added = matmul(b, a) * low_rank_scale(update->config());
-        rows.copy_(tapestry::to(tapestry::to(rows, added.dtype()) + added, rows.dtype()));
-        by_name.erase(path + ".a");
-        by_name.erase(path + ".b");
+        added[path.substr(0, path.rfind('.')) + ".weight"].push_back(
+            {update->first_row(), by_name.at(path + ".a"), by_name.at(path + ".b"),
+             low_rank_scale(update->config())});
+        parts.insert({path + ".a", path + ".b"});
     }
-    NamedTensors all;
-    for (const auto& [name, tensor] : weights) {
-        if (const auto found = by_name.find(name); found != by_name.end()) all.push_back(*found);
+    std::erase_if(all, [&](const DeferredTensor& one) { return parts.contains(one.name); });
+    for (DeferredTensor& one : all) {
+        const auto found = added.find(one.name);
+        if (found == added.end()) continue;
+        one.value = [matrix = std::move(one.value), updates_of_it = std::move(found->second)] {
+            return with_updates(matrix(), updates_of_it);
+        };
+        added.erase(found);
     }
+    require(added.empty(), "LoRA: the matrix {} of an update is missing",
+            added.empty() ? "" : added.begin()->first);
     return all;
 }
 
 std::unique_ptr<LanguageModel> merged(const LanguageModel& model) {
     const SkipDrawing skip;
     std::unique_ptr<LanguageModel> plain = make_model(model.model_config());
-    const NamedTensors weights = merged_weights(model, saved_tensors(model));
-    if (!weights.empty() && weights.front().second.dtype() == DType::f64) plain->to(DType::f64);
-    plain->load_state_dict(weights);
+    const DeferredTensors weights = merged_weights(model, saved_tensors(model));
+    if (!weights.empty() && weights.front().dtype == DType::f64) plain->to(DType::f64);
+    const NamedTensors all = saved_tensors(*plain);
+    std::map<std::string, Tensor> places(all.begin(), all.end());
+    require(places.size() == weights.size(), "LoRA: {} merged tensors for the {} of {}",
+            weights.size(), places.size(), row_of(model.model_config()).phrase);
+    for (const DeferredTensor& one : weights) places.at(one.name).copy_(one.value());
     plain->train(model.is_training());
     return plain;
 }

@@ -11,6 +11,7 @@
 
 #include <tapestry/nn/layers/low_rank.h>
 #include <tapestry/nn/models/language_model.h>
+#include <tapestry/nn/module/deferred_tensor.h>
 
 #include <memory>
 #include <string>
@@ -71,9 +72,9 @@ std::vector<std::pair<std::string, const LowRank*>> lora_updates(const Module& m
 std::string lora_text(const Module& model);
 
 /// `given`, those of state_dict() or a copy, with W + scale B A in place of W, A and B; for W in
-/// int8 this is the matrix that it stands for. Those of a model without updates are returned as
-/// they are.
-NamedTensors merged_weights(const Module& model, const NamedTensors& given);
+/// int8 this is the matrix that it stands for. Each matrix is computed when its value is asked for,
+/// while the model lives: all of them would take as much memory as the base.
+DeferredTensors merged_weights(const Module& model, const NamedTensors& given);
 
 /// A model without updates that computes the same, up to rounding.
 std::unique_ptr<LanguageModel> merged(const LanguageModel& model);

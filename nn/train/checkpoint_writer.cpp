@@ -252,7 +252,7 @@ double CheckpointWriter::write(const Job& job) {
                    .hash = session_.config().start_hash,
                    .is_int8 = is_int8});
     {
-        const NamedTensors weights = merged_weights(session_.module(), own);
+        const DeferredTensors weights = merged_weights(session_.module(), own);
         write_weights(commit, "", session_.config().model_config(), weights);
         if (job.contents.best) write_best(commit, weights);
     }
@@ -272,7 +272,7 @@ double CheckpointWriter::write(const Job& job) {
 }
 
 // A foreign file in its place costs the best model, not the checkpoint.
-void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
+void CheckpointWriter::write_best(Commit& commit, const DeferredTensors& weights) {
     try {
         check_best(commit, session_);
     } catch (const PlaceTakenError& error) {

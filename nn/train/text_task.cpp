@@ -2,8 +2,8 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/directory.h>
+#include <tapestry/core/periodic_release.h>
 #include <tapestry/core/skip_drawing.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
@@ -82,21 +82,17 @@ void check_sequences(const Tensor& ids, const CommonSettings& config) {
     }
 }
 
-constexpr std::size_t kReleasedAtOnce = std::size_t{32} << 20;
-
 // Rounds the tensors to bf16, one after the other: memory never holds all of them in both types.
 void narrow(NamedTensors& tensors) {
     const NoGradGuard unrecorded;
-    std::size_t unused = 0;
+    PeriodicRelease wide;
     for (auto& [name, tensor] : tensors) {
         if (!is_floating(tensor.dtype())) continue;
-        unused += tensor.bytes();
+        const std::size_t bytes = tensor.bytes();
         tensor = to(tensor, DType::bf16);
-        if (unused < kReleasedAtOnce) continue;
-        release_cached_memory();
-        unused = 0;
+        wide.add(bytes);
     }
-    release_cached_memory();
+    wide.finish();
 }
 
 template <class T>
@@ -166,15 +162,13 @@ std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,
     const SkipDrawing skip;
     std::unique_ptr<LanguageModel> model = make_model(config, generator);
     const NamedTensors places = saved_tensors(*model);
-    std::size_t unused = 0;  // bytes of values that have been copied
+    PeriodicRelease copied;  // never twice the weights: the model's own are not there before
     for (std::size_t i = 0; i < places.size(); ++i) {
         Tensor(places[i].second).copy_(values[i].second);
         values[i].second = Tensor();
-        unused += places[i].second.bytes();
-        if (unused < kReleasedAtOnce && i + 1 < places.size()) continue;
-        release_cached_memory();  // never twice the weights: the model's own are not there before
-        unused = 0;
+        copied.add(places[i].second.bytes());
     }
+    copied.finish();
     return model;
 }
 

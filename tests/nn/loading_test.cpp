@@ -11,6 +11,7 @@
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/module/freeze.h>
+#include <tapestry/tests/nn/resident_peak.h>
 #include <tapestry/tests/nn/small_run.h>
 
 #include <ctime>
@@ -22,6 +23,7 @@
 
 using namespace tapestry;
 using test::check_message;
+using test::resident_peak;
 
 namespace {
 
@@ -34,27 +36,6 @@ double cpu_seconds(const F& f) {
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
     return static_cast<double>(end.tv_sec - begin.tv_sec) +
            1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
-}
-
-// The most memory, in bytes, that this process has had in RAM while `f` ran, beyond what it had
-// before; nothing where the system does not say.
-template <class F>
-std::optional<double> resident_peak(const F& f) {
-    release_cached_memory();
-    if (!(std::ofstream("/proc/self/clear_refs") << 5 << std::flush)) return std::nullopt;
-    const auto peak = [] {
-        std::ifstream status("/proc/self/status");
-        for (std::string word; status >> word;) {
-            if (word != "VmHWM:") continue;
-            double kilobytes = 0;
-            status >> kilobytes;
-            return 1024 * kilobytes;
-        }
-        return 0.0;
-    };
-    const double before = peak();
-    f();
-    return peak() - before;
 }
 
 }  // namespace
