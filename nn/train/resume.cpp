@@ -70,7 +70,8 @@ public:
             using Value = typename std::decay_t<decltype(one)>::Value;
             const auto member = find_field<Wanted, Value>(one.name);
             if (member == nullptr || !contains(options_.given, one.name)) return;
-            if (!changes_no_step(one.name)) {
+            const bool is_checked_base = base_is_checked && one.name == std::string_view("start");
+            if (!changes_no_step(one.name) && !is_checked_base) {
                 check(one.name, value_text(config.*one.member), value_text(wanted.*member));
             }
             config.*one.member = wanted.*member;
@@ -78,6 +79,7 @@ public:
     }
 
     std::vector<std::string> overridden;
+    bool base_is_checked = false;  // by its checksum, so it may be in another directory
 
 private:
     const std::string& name_;
@@ -93,6 +95,7 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     differences.check("version", info.version, std::string(version()));
     TrainingConfig config =
         training_config_from_json(info.config, fmt::format("{}: configuration", name));
+    differences.base_is_checked = config.frozen_weights == WeightType::int8;
     // In f32, an instruction set and the one whose kernels it uses give the same bits.
     const auto kernels_of = [&config](std::string_view isa) {
         const bool same = common_settings(config.model_config()).compute == ComputeType::f32;

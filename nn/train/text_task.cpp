@@ -114,12 +114,15 @@ void check_ids_of_batch(const Batch& batch, const ModelConfig& config) {
 LoadedModel TextTask::given_start(TrainingConfig& config, TaskStart& start) {
     // int8 weights are in no checkpoint: they are made from the base's again.
     const bool needs_base = config.frozen_weights == WeightType::int8;
+    if (needs_base && !config.start.empty()) {  // a resumed run may have another working directory
+        config.start = std::filesystem::absolute(config.start).lexically_normal().string();
+    }
     const bool is_known = start.tokenizer != nullptr || !start.directory.empty();
     LoadedModel loaded;
     if (!is_known || needs_base) {
         require<IoError>(!is_known || is_there(config.start),
                          "{}: the base of this run, whose int8 weights no checkpoint has, is not "
-                         "there",
+                         "there; if it was moved, --resume --model says where to",
                          shown(config.start));
         loaded = load_start(config.start);
         if (loaded.model && config.lora > 0) check_base(config, *loaded.model);

@@ -1,0 +1,174 @@
+// Fine-tuning at the command line: directories, examples and adapters that do not fit are refused
+// in one line, before anything is written; int8 runs find their base.
+#include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+
+using namespace tapestry::test;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kLlama = source_dir() / "tests/fixtures/llama";
+const fs::path kLora = source_dir() / "tests/fixtures/lora";
+
+void copy_files(const fs::path& from, const fs::path& to, const std::vector<const char*>& names) {
+    fs::create_directories(to);
+    for (const char* name : names) {
+        fs::copy_file(from / name, to / name, fs::copy_options::overwrite_existing);
+    }
+}
+
+void change(const fs::path& file, const std::function<void(Json&)>& f) {
+    Json json = Json::parse(slurp(file));
+    f(json);
+    spill(file, json.dump());
+}
+
+// A small Llama in m, an adapter of it in a, and what to learn from.
+struct TuningPlace : Place {
+    TuningPlace() {
+        restore();
+        spill(*this / "t.txt", simple_text());
+        spill(*this / "c.jsonl",
+              "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", "
+              "\"content\": \"yes\"}]}\n"
+              "{\"messages\": [{\"role\": \"user\", \"content\": \"b\"}]}\n");
+    }
+    void restore() const {
+        fs::remove_all(*this / "m");
+        fs::remove_all(*this / "a");
+        copy_files(kLlama, *this / "m", {"config.json", "model.safetensors", "tokenizer.json"});
+        copy_files(kLora, *this / "a", {"adapter_config.json", "adapter_model.safetensors"});
+    }
+    void refused(const Arguments& arguments, const std::string& words) const {
+        const Outcome outcome = run(arguments);
+        check_refused(outcome, words);
+        CHECK_FALSE(fs::exists(*this / "x/model.safetensors"));
+        CHECK(outcome.peak_kilobytes < 300'000);
+    }
+};
+
+Arguments tuning(const Arguments& more, const char* out = "x", const char* steps = "4") {
+    return Arguments{"train", "--model",    "m",    "--lora",   "2", "--steps",
+                     steps,   "--out",      out,    "--batch",  "2", "--lr",
+                     "0.01",  "--min-lr",   "0.01", "--warmup", "0", "--eval-every",
+                     "2",     "--no-report"} +
+           more;
+}
+
+const Arguments kOnText{"--text", "t.txt"};
+
+}  // namespace
+
+TEST_CASE("cli fine-tuning: a directory that does not fit together is one line") {
+    const TuningPlace place;
+    const auto spoilt = [&](const std::function<void(const fs::path&)>& spoil,
+                            const std::string& words) {
+        CAPTURE(words);
+        place.restore();
+        spoil(place / "m");
+        place.refused(tuning(kOnText), words);
+        place.refused({"sample", "--model", "m", "--prompt", "a"}, words);
+        place.refused({"merge", "--model", "m", "--adapter", "a", "--out", "x"}, words);
+    };
+    spoilt(
+        [](const fs::path& m) {
+            change(m / "tokenizer.json", [](Json& tokenizer) {
+                Json& vocab = tokenizer["model"]["vocab"];
+                for (int i = 0; i < 20; ++i) vocab["other" + std::to_string(i)] = 400 + i;
+            });
+        },
+        "m: the tokenizer has ");
+    spoilt(
+        [](const fs::path& m) {
+            change(m / "tokenizer.json",
+                   [](Json& tokenizer) { tokenizer["model"]["merges"].push_back("qqq zzz"); });
+        },
+        "m/tokenizer.json: byte pairs: 'qqq', 'zzz' and both together are not all tokens");
+    spoilt(
+        [](const fs::path& m) {
+            change(m / "config.json", [](Json& config) { config["intermediate_size"] = 48; });
+        },
+        "m/model.safetensors: tensor \"model.layers.0.mlp.down_proj.weight\" is f32 [24, 40]; the "
+        "configuration needs f32 [24, 48]");
+    spoilt(
+        [](const fs::path& m) {
+            change(m / "config.json",
+                   [](Json& config) { config["num_hidden_layers"] = 1'000'000'000; });
+        },
+        "m/config.json: the configuration needs 4464000009240 parameters, but ");
+    spoilt(
+        [](const fs::path& m) {
+            fs::rename(m / "model.safetensors", m / "model-00001-of-00002.safetensors");
+            const Json map{{"model.norm.weight", "model-00002-of-00002.safetensors"}};
+            spill(m / "model.safetensors.index.json", Json{{"weight_map", map}}.dump());
+        },
+        "m/model.safetensors.index.json: the shard model-00002-of-00002.safetensors is missing");
+    spoilt(
+        [](const fs::path& m) {
+            fs::remove(m / "model.safetensors");
+            spill(m / "pytorch_model.bin", std::string("\x80\x02}q.", 5));
+        },
+        "m: found pytorch_model.bin, but only model.safetensors and its shards are supported "
+        "(transformers writes them: save_pretrained with safe_serialization=True)");
+}
+
+TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are one line") {
+    const TuningPlace place;
+    place.refused(tuning({"--data", "c.jsonl"}), "c.jsonl:2: no message is the assistant's");
+    place.refused(tuning(kOnText + Arguments{"--lora-targets", "quary"}),
+                  "LoRA: no matrix of a Llama has the name \"quary\"; there are query, key, value, "
+                  "output, gate, up, down");
+    spill(place / "m/chat_template.jinja", "[INST]{{ messages }}[/INST]");
+    place.refused(tuning({"--data", "c.jsonl"}),
+                  "the directory's template is neither ChatML's nor Llama 3's");
+    const Arguments merge{"merge", "--model", "m", "--adapter", "a", "--out", "x"};
+    change(place / "a/adapter_config.json", [](Json& config) { config["r"] = 5; });
+    place.refused(merge,
+                  "is [3, 24], but the rank and query of blocks.0.attention.qkv need [5, 24]: "
+                  "is this the adapter's base model?");
+    place.restore();
+    copy_files(source_dir() / "tests/fixtures/qwen3", place / "m",
+               {"config.json", "model.safetensors"});
+    place.refused(merge, "a/adapter_model.safetensors: tensor \"base_model.model.model.layers.0.");
+    place.restore();
+    check_done(place.run(merge));  // without a fault
+}
+
+TEST_CASE("cli fine-tuning: an int8 run finds its base from anywhere, and where it was moved to") {
+    const TuningPlace place;
+    const Arguments options = kOnText + Arguments{"--weights", "int8"};
+    check_done(place.run(tuning(options, "whole")));
+    const std::string expected = slurp(place / "whole/model.safetensors");
+    check_done(place.run(tuning(options, "x", "2")));
+    fs::create_directories(place / "elsewhere");
+    const auto resumed = [&](const char* out, const Arguments& more) {
+        fs::copy(place / "x", place / out, fs::copy_options::recursive);
+        return Process(Arguments{"train", "--resume", "--out", std::string("../") + out, "--steps",
+                                 "4", "--text", "../t.txt", "--override", "steps", "--no-report"} +
+                           more,
+                       place / "elsewhere")
+            .wait();
+    };
+    check_done(resumed("b", {}));
+    CHECK((slurp(place / "b/model.safetensors") == expected));
+    fs::rename(place / "m", place / "moved");
+    check_refused(
+        resumed("c", {}),
+        "m': the base of this run, whose int8 weights no checkpoint has, is not there; if "
+        "it was moved, --resume --model says where to");
+    check_done(resumed("d", {"--model", "../moved"}));
+    CHECK((slurp(place / "d/model.safetensors") == expected));
+    check_done(
+        Process({"train", "--resume", "--out", "../d", "--steps", "6", "--override", "steps"},
+                place / "elsewhere")
+            .wait());  // it has its place now
+    check_done(place.run({"merge", "--model", "moved", "--adapter", "a", "--out", "other"}));
+    check_refused(resumed("e", {"--model", "../other"}),
+                  "the model has other weights than when the run began");
+}
