@@ -2,6 +2,7 @@
 
 #include <tapestry/core/at_fork.h>
 #include <tapestry/core/error.h>
+#include <tapestry/core/huge_pages.h>
 #include <tapestry/core/recycling.h>
 #include <tapestry/core/turn_memory.h>
 
@@ -94,6 +95,8 @@ public:
         if (block == nullptr) {
             if (turn != nullptr && turn->may_plan()) make_room(wanted.bytes);
             block = from_system(wanted.bytes);
+            // Not for the rest of its size class, which stays unused.
+            if (is_mapped(wanted.bytes)) detail::ask_for_huge_pages(block, asked);
         }
         count(wanted.bytes);
         if (turn != nullptr) turn->on_allocate(asked, block);

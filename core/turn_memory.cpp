@@ -1,6 +1,7 @@
 #include <tapestry/core/turn_memory.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/huge_pages.h>
 #include <tapestry/core/storage.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ Arena::Arena(const TurnBlocks& blocks)
     find_starts();
     find_neighbours();
     memory_ = static_cast<std::byte*>(::operator new(plan_.bytes, kArenaAlignment));
+    ask_for_huge_pages(memory_, plan_.bytes);
 }
 
 Arena::~Arena() { ::operator delete(memory_, kArenaAlignment); }

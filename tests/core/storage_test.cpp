@@ -2,6 +2,13 @@
 #include <tapestry/core/storage.h>
 #include <tapestry/tests/core/support.h>
 
+#if defined(__linux__)
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#endif
+
 using namespace tapestry;
 using tapestry::test::check_throws;
 using tapestry::test::kAddressSanitizer;
@@ -112,3 +119,32 @@ TEST_CASE("storage: blocks that are no longer requested do not pile up") {
     CHECK(most <= 4 * largest);  // but not all of it: 950 MB
     release_cached_memory();
 }
+
+#if defined(__linux__)
+namespace {
+
+// Whether the system was asked for large pages in the mapping that holds this address.
+bool asks_for_huge_pages(const std::byte* address) {
+    std::ifstream file("/proc/self/smaps");
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    bool is_here = false;
+    for (std::string line; std::getline(file, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        if (std::sscanf(line.c_str(), "%zx-%zx ", &begin, &end) == 2) {
+            is_here = begin <= wanted && wanted < end;
+        } else if (is_here && line.starts_with("VmFlags:")) {
+            return line.find(" hg") != std::string::npos;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("storage: large blocks ask for large pages, where the system has them") {
+    if (kAddressSanitizer || !std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) return;
+    const Storage large(std::size_t{16} << 20), small(std::size_t{1} << 20);
+    CHECK(asks_for_huge_pages(large.data() + (std::size_t{8} << 20)));
+    CHECK_FALSE(asks_for_huge_pages(small.data() + (std::size_t{1} << 19)));
+}
+#endif
