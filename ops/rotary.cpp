@@ -60,33 +60,62 @@ Tensor room_like(const Tensor& x) {
 }
 
 template <class T>
+using TurnedRows = kernels::RotaryRows<T>;
+
+// The rows of a matrix. Narrow ones are widened some at a time, rotated in place and rounded once.
+template <class T, class Kernel>
+void turn_rows(const Kernel& kernel, TurnedRows<Compute<T>> rows, T* to, const T* from) {
+    if constexpr (kIsNarrow<T>) {
+        const std::int64_t width = rows.width, to_row = rows.to_row, from_row = rows.from_row;
+        const std::int64_t most = std::max<std::int64_t>(1, kStagedBlock / width);
+        const StagingRoom room(most * width);
+        rows.from = rows.to = room.data();
+        rows.from_row = rows.to_row = width;
+        for (std::int64_t left = rows.rows; left > 0; left -= rows.rows) {
+            rows.rows = std::min(most, left);
+            widen_rows(room.data(), from, from_row, rows.rows, width);
+            kernel(rows);
+            narrow_rows(to, to_row, room.data(), rows.rows, width);
+            from += rows.rows * from_row;
+            to += rows.rows * to_row;
+            rows.cos += rows.rows * rows.pairs;
+            rows.sin += rows.rows * rows.pairs;
+        }
+    } else {
+        rows.from = from;
+        rows.to = to;
+        kernel(rows);
+    }
+}
+
+template <class T>
 void turn_into(Tensor& y, const Tensor& x, const Turn& how) {
-    const auto& table = kernels::table<T>().rotary;
+    using C = Compute<T>;
+    const auto& table = kernels::table<C>().rotary;
     const auto kernel = how.pairs == RotaryPairs::halves ? table.halves : table.interleaved;
     const std::int64_t length = x.size(-2), width = x.size(-1), pairs = how.cos.size(1);
     const Shape leading = leading_shape(x);
     const Strides from = leading_strides(x, leading), to = leading_strides(y, leading);
     const T* const read = x.data<T>();
     T* const write = y.mutable_data<T>();
-    kernels::RotaryRows<T> all;
+    TurnedRows<C> all;
     all.from_row = x.strides()[x.rank() - 2];
     all.to_row = y.strides()[x.rank() - 2];
     all.pairs = pairs;
     all.width = width;
-    all.direction = how.back ? T(-1) : T(1);
-    const T* const cos = how.cos.data<T>();
-    const T* const sin = how.sin.data<T>();
+    all.direction = how.back ? C(-1) : C(1);
+    const C* const cos = how.cos.data<C>();
+    const C* const sin = how.sin.data<C>();
     const std::int64_t grain = std::max<std::int64_t>(1, kGrain / 2 / width);  // rows
     parallel_for(x.numel() / width, grain, [&](std::int64_t begin, std::int64_t end) {
         while (begin < end) {  // matrix by matrix
             const std::int64_t matrix = begin / length, row = begin % length;
-            kernels::RotaryRows<T> some = all;
+            TurnedRows<C> some = all;
             some.rows = std::min(length - row, end - begin);
-            some.from = read + offset_at(matrix, leading, from) + row * all.from_row;
-            some.to = write + offset_at(matrix, leading, to) + row * all.to_row;
             some.cos = cos + row * pairs;
             some.sin = sin + row * pairs;
-            kernel(some);
+            turn_rows(kernel, some, write + offset_at(matrix, leading, to) + row * all.to_row,
+                      read + offset_at(matrix, leading, from) + row * all.from_row);
             begin += some.rows;
         }
     });
@@ -109,18 +138,22 @@ Tensor plain_turn(const Tensor& x, const Turn& how) {
 }
 
 Tensor turn(const Tensor& x, const Turn& how) {
-    if (!fusion_enabled()) return plain_turn(x, how);
+    if (!fusion_enabled()) {
+        if (!is_narrow(x.dtype())) return plain_turn(x, how);
+        return in_f32([&how](const Tensor& wide) { return plain_turn(wide, how); }, x);
+    }
     const Tensor from = x.strides().back() == 1 ? x.detach() : dense(x);
     Tensor y = room_like(from);
     if (x.numel() > 0) {
-        visit_floating("rotary", x.dtype(),
-                       [&](auto zero) { turn_into<decltype(zero)>(y, from, how); });
+        visit_stored("rotary", x.dtype(),
+                     [&](auto zero) { turn_into<decltype(zero)>(y, from, how); });
     }
     return record<RotaryOp>({x}, y, how);
 }
 
 void check_table(const Tensor& x, const Tensor& table, const char* name) {
-    check_same_dtype("rotary", x, table);
+    check_defined("rotary", table);
+    if (!is_narrow(x.dtype())) check_same_dtype("rotary", x, table);
     const bool fits =
         table.rank() == 2 && table.size(0) == x.size(-2) && 2 * table.size(1) <= x.size(-1);
     require<ShapeError>(fits, "rotary: {} is {}; {} needs [{}, P] with 2 P <= {}", name,
@@ -131,11 +164,6 @@ void check_table(const Tensor& x, const Tensor& table, const char* name) {
 
 Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs pairs) {
     check_floating("rotary", x);
-    if (is_narrow(x.dtype())) {  // the angles may be f32, and are then used as such
-        return in_f32([pairs](const Tensor& wide, const Tensor& c,
-                              const Tensor& s) { return rotary(wide, c, s, pairs); },
-                      x, cos, sin);
-    }
     require<ShapeError>(x.rank() >= 2, "rotary: needs [..., T, D], got {}", x.shape());
     check_table(x, cos, "cos");
     check_table(x, sin, "sin");
@@ -143,7 +171,9 @@ Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs
                         sin.shape());
     require<AutogradError>(Tape::following({cos, sin}) == nullptr,
                            "rotary: cos and sin must be constants, but a tape records them");
-    return turn(x, {dense(cos), dense(sin), pairs, false});
+    if (!is_narrow(x.dtype())) return turn(x, {dense(cos), dense(sin), pairs, false});
+    // The angles may be f32, and are then used as such.
+    return turn(x, {dense(to(cos, DType::f32)), dense(to(sin, DType::f32)), pairs, false});
 }
 
 }  // namespace tapestry
