@@ -214,7 +214,7 @@ private:
         auto* ids = batch.inputs.mutable_data<std::int64_t>();
         auto* spaces = batch.targets.mutable_data<std::int64_t>();
         for (const std::int64_t i : which) {
-            const std::int64_t at = (first + i) * config_.context;
+            const auto at = static_cast<std::ptrdiff_t>((first + i) * config_.context);
             ids = std::copy_n(letters_.ids.begin() + at, config_.context, ids);
             spaces = std::copy_n(letters_.spaces.begin() + at, config_.context, spaces);
         }
