@@ -6,7 +6,8 @@
 # A block ```cpp with a main is a program; a block ```text right after it is its output. With
 # --update the output blocks are rewritten instead of compared. A program that joins processes is
 # linked with tapestry::mpi; if the build has MPI, three processes must print the same as one.
-# Most programs are compiled together; with --alone (`.ci/long documents`) each by itself. Programs that
+# Most programs are compiled together, and the few that train on a text for thousands of steps are only
+# compiled; with --alone (`.ci/long documents`) each is compiled by itself, and all run. Programs that
 # include headers of Eigen or Ceres are left out; with --adapters (`.ci/long adapters`) all others are.
 # Usage: snippets.sh [--update] [--alone] [--adapters] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
 set -euo pipefail
@@ -19,11 +20,13 @@ compiler=$1 build=$2 source=$3
 # shellcheck source=tests/distributed/environment.sh
 . "$source/tests/distributed/environment.sh"
 read -ra flags <<<"${4:-}"
+export TAPESTRY_THREADS=1  # results do not depend on it; small models on two threads mostly wait
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 programs=0
 failures=0
+compiled_only=0
 
 # The folder for a document's programs: every folder has a README.md.
 work_of() {
@@ -113,6 +116,9 @@ is_groupable() {
         grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"
 }
 
+# Does it train on a text for a thousand steps or more? These take most of the time.
+trains_long() { grep -q TextData "$1" && grep -qE 'step < [0-9]{4}' "$1"; }
+
 includes_more() { [[ $(grep -c '^#include' "$1") != 1 ]]; }
 
 # compile_together NAME PROGRAM...: one program that runs each of these, by its number; scripts in
@@ -187,7 +193,9 @@ for document in "${documents[@]}"; do
         [[ -e $program ]] || continue
         programs=$((programs + 1))
         name=${program%.cpp}
-        if [[ ! -x $name.exe ]] || ! (cd "$work" && "$name.exe") >"$name.out"; then
+        if [[ -x $name.exe && $alone == no && $update == no ]] && trains_long "$program"; then
+            compiled_only=$((compiled_only + 1))
+        elif [[ ! -x $name.exe ]] || ! (cd "$work" && "$name.exe") >"$name.out"; then
             echo "FAILED: $document, program ${name##*.}"
             cat "$name.said"
             failures=$((failures + 1))
@@ -211,5 +219,5 @@ for document in "$source"/docs/course/README{,.zh}.md; do
     done
 done
 
-echo "$programs programs in the documents, $failures failed"
-[[ $programs -gt 0 && $failures -eq 0 ]]
+echo "$programs programs in the documents, $compiled_only of them not run, $failures failed"
+[[ $programs -gt 0 && $failures -eq 0 && $compiled_only -lt 8 ]]
