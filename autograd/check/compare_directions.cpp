@@ -3,6 +3,7 @@
 #include <tapestry/autograd/check/compare.h>
 
 #include <tapestry/autograd/check/below_rounding.h>
+#include <tapestry/autograd/check/joint_directions.h>
 #include <tapestry/autograd/check/near_miss.h>
 #include <tapestry/autograd/check/noise_of_claims.h>
 #include <tapestry/autograd/check/size_classes.h>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace tapestry::checker {
@@ -20,21 +22,25 @@ namespace {
 
 // Of entries that rounding hides, along which a clear error is sought: there is no pass to lose.
 constexpr int kForLost = 3;
+// Directions of all classes together are others than those of each.
+constexpr std::uint64_t kOwnSeed = 50;
 
 // One claim, or one class of its entries.
 struct Part {
     std::size_t claim = 0;
-    EntryClass entries = {};  ///< no shares: all entries
-    WrongEntrySearch search;
+    SizeClass entries = {};
+    std::vector<double> shares = {};  ///< none: all entries, or there is nothing left to see
+    std::optional<WrongEntrySearch> search = {};
     double resolution = 0;  ///< the worst that passed
     double step = 0;        ///< the one that decided the last direction
     bool is_lost = false;   ///< a direction was undecided
+    bool is_seen = false;   ///< directions of all classes have settled it
 };
 
 class Directions {
 public:
     Directions(Subject& subject, std::size_t which, const Neighbourhood& around,
-               std::span<const ClaimedGradient> claims, std::uint64_t seed,
+               std::span<const ClaimedGradient> claims, int count, std::uint64_t seed,
                const Examination& examination, InputReport& report)
         : subject_(subject),
           which_(which),
@@ -44,36 +50,35 @@ public:
           examination_(examination),
           report_(report),
           noise_(subject, which, claims) {
-        const bool in_classes = !examination.limits.lost_may_pass && !examination.fixed;
-        const auto u = subject.direction(which, seed);
+        in_classes_ = !examination.limits.lost_may_pass && !examination.fixed;
+        if (in_classes_) {
+            take_classes(count);
+            return;
+        }
         for (std::size_t i = 0; i < claims.size(); ++i) {
-            if (!in_classes) {
-                parts_.push_back({i, {}, search_in({})});
-                continue;
-            }
-            for (EntryClass& one : entry_classes(claims[i], u)) {
-                auto shares = one.shares;
-                parts_.push_back({i, std::move(one), search_in(std::move(shares))});
-            }
+            parts_.push_back({.claim = i, .search = search_in({})});
         }
     }
 
     std::size_t classes() const { return parts_.size(); }
+    /// How many directions of all classes together have settled everything; 0: they have not.
+    int settled_by() const { return settled_by_; }
 
     // Returns false if nothing more should be compared.
     bool compare(int k) {
+        if (settled_by_ > 0) return false;
         const auto u = std::make_shared<const std::vector<double>>(
             subject_.direction(which_, seed_ + static_cast<std::uint64_t>(k)));
         std::optional<Line> whole;
         for (Part& part : parts_) {
-            if (k >= kForLost && is_lost(part)) continue;
-            if (part.entries.shares.empty()) {
+            if (part.is_seen || (k >= kForLost && is_lost(part))) continue;
+            if (!in_classes_) {
                 if (!whole) whole = subject_.along(which_, u, 1);
                 if (!compare(k, part, *u, *whole)) return false;
                 continue;
             }
             *within_ = *u;
-            multiply(*within_, part.entries.shares);
+            multiply(*within_, part.shares);
             Line line = subject_.along(which_, within_, 1);
             if (!compare(k, part, *within_, line)) return false;
         }
@@ -83,11 +88,12 @@ public:
     void state_classes() {
         if (parts_.size() < 2) return;
         for (const Part& part : parts_) {
-            if (part.entries.shares.empty()) continue;
-            const SizeClass& entries = part.entries.entries;
-            ClassReport one{.entries = static_cast<int>(entries.members.size()),
+            if (!in_classes_) continue;
+            ClassReport one{.entries = static_cast<int>(part.entries.count),
                             .resolution = part.resolution};
-            for (const std::size_t i : entries.members) {
+            const auto& sizes = classes_[part.claim].sizes;
+            for (std::size_t i = 0; i < sizes.size(); ++i) {
+                if (!part.entries.holds(sizes[i])) continue;
                 const double size = std::abs(claims_[part.claim].gradient[i]);
                 one.most = std::max(one.most, size);
                 one.least = one.least > 0 ? std::min(one.least, size) : size;
@@ -102,12 +108,82 @@ private:
         return {subject_, which_, around_, examination_, report_, std::move(shares)};
     }
 
+    // Directions of all classes together settle most of what is right, and a few of one class most
+    // of the rest.
+    void take_classes(int count) {
+        const auto u = subject_.direction(which_, seed_);
+        for (const ClaimedGradient& claim : claims_) {
+            classes_.push_back(entry_classes(claim, u));
+            for (const SizeClass& one : classes_.back().classes) {
+                parts_.push_back({.claim = classes_.size() - 1, .entries = one});
+            }
+        }
+        const bool declared = examination_.noise > 0 || examination_.relative_noise > 0;
+        if (!declared && !subject_.is_bounded(which_)) look_together(count, u);
+        for (Part& part : parts_) {
+            if (part.is_seen) continue;
+            part.shares = shares_within(part.entries, classes_[part.claim].sizes);
+            part.search.emplace(search_in(part.shares));
+        }
+    }
+
+    void look_together(int count, const std::vector<double>& u) {
+        JointDirections::Setting setting{subject_,     which_, around_,
+                                         examination_, count,  seed_ + kOwnSeed};
+        JointDirections joint(setting, claims_, classes_);
+        if (!joint.run()) return;
+        settled_by_ = joint.taken();
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < claims_.size(); ++i) {
+            const std::size_t from = next;
+            for (std::size_t k = 0; k < classes_[i].classes.size(); ++k) {
+                Part& part = parts_[next++];
+                if (joint.is_off(i) || (part.entries.most == 0 && grows(part, u))) continue;
+                note_seen(joint.seen(i, k), part);
+                if (part.is_seen) continue;
+                setting.seed += kOwnSeed;
+                JointDirections one(setting, claims_.subspan(i, 1), {&classes_[i], 1}, k);
+                if (one.run()) note_seen(one.seen(0, k), part);
+                settled_by_ = std::max(settled_by_, one.taken());
+            }
+            note_slopes(joint, i, {parts_.data() + from, next - from});
+        }
+        const bool all = std::all_of(parts_.begin(), parts_.end(),
+                                     [](const Part& part) { return part.is_seen; });
+        if (!all) settled_by_ = 0;
+    }
+
+    // Whether f depends on entries claimed 0, by less than it rounds near x. All of them move along
+    // the first direction, and no other shows more.
+    bool grows(const Part& part, const std::vector<double>& u) {
+        *within_ = u;
+        multiply(*within_, shares_within(part.entries, classes_[part.claim].sizes));
+        Line line = subject_.along(which_, within_, 1);
+        return grows_out_of_rounding(line, claims_[part.claim].weights, around_);
+    }
+
+    static void note_seen(const ClassSeen& seen, Part& part) {
+        part.is_seen = seen.is_right;
+        if (seen.is_right) part.resolution = seen.resolution;
+    }
+
+    // What directions of all classes show of a claim.
+    void note_slopes(const JointDirections& joint, std::size_t claim, std::span<const Part> parts) {
+        SlopeReport slope = joint.slope(claim);
+        bool any = false;
+        for (const Part& part : parts) {
+            any = any || part.is_seen;
+            slope.judgement.resolution = std::max(slope.judgement.resolution, part.resolution);
+        }
+        if (any) add_slope(report_, std::move(slope), claims_[claim].evened);
+    }
+
     Claim along(const Part& part, const std::vector<double>& u) const {
         const ClaimedGradient& claim = claims_[part.claim];
         Claim one = claim_along(claim, u);
-        if (part.entries.shares.empty()) return one;
-        const SizeClass& entries = part.entries.entries;
-        const double root = std::sqrt(static_cast<double>(entries.members.size()));
+        if (!in_classes_) return one;
+        const SizeClass& entries = part.entries;
+        const double root = std::sqrt(static_cast<double>(entries.count));
         one.share = entries.least;
         one.alone = true;
         // Directions of a class are alike: each starts from what the earlier ones found.
@@ -120,8 +196,7 @@ private:
         if (entries.most > 0) return one;
         // Entries claimed to be 0 are compared with the others.
         for (const Part& other : parts_) {
-            if (other.claim == part.claim)
-                one.scale = std::max(one.scale, other.entries.entries.most);
+            if (other.claim == part.claim) one.scale = std::max(one.scale, other.entries.most);
         }
         one.uncertainty = std::max(one.uncertainty, kEps * one.scale * root);
         one.vanishes = one.scale == 0;
@@ -132,15 +207,15 @@ private:
         const ClaimedGradient& claim = claims_[part.claim];
         Claim slope_of = along(part, u);
         SlopeReport slope{.where = where(k, part), .claimed = slope_of.slope};
-        const bool in_class = !part.entries.shares.empty();
+        const bool in_class = in_classes_;
         // A pass does not depend on whether an earlier direction had to look for jumps.
         const HiddenNoise hidden = [&](Jumps jumps) {
             const double noise = noise_.of(part.claim, jumps);
             const bool steady = in_class && jumps == Jumps::none && noise >= 0;
             return steady ? noise_.measured(part.claim) : noise;
         };
-        auto entry = part.search.look(line, claim, slope_of, hidden);
-        double apart = part.search.apart();
+        auto entry = part.search->look(line, claim, slope_of, hidden);
+        double apart = part.search->apart();
         if (!entry) {
             if (in_class) slope_of.noise = noise_.measured(part.claim);
             slope.judgement =
@@ -151,7 +226,8 @@ private:
                                              slope.judgement);
             }
             apart = std::abs(slope_of.slope - slope.judgement.numeric) / slope_of.scale;
-            if (slope.judgement.verdict == Verdict::fail) entry = part.search.locate(claim, hidden);
+            if (slope.judgement.verdict == Verdict::fail)
+                entry = part.search->locate(claim, hidden);
         }
         if (entry) slope = std::move(*entry);
         if (slope.judgement.reason == Reason::kink && u.size() <= kManyEntries) {
@@ -180,8 +256,8 @@ private:
     bool is_lost(const Part& part) const {
         return std::any_of(parts_.begin(), parts_.end(), [&part](const Part& other) {
             return other.is_lost && other.claim == part.claim &&
-                   (&other == &part || (part.entries.entries.most > 0 &&
-                                        part.entries.entries.most < other.entries.entries.most));
+                   (&other == &part ||
+                    (part.entries.most > 0 && part.entries.most < other.entries.most));
         });
     }
 
@@ -194,9 +270,9 @@ private:
 
     std::string where(int k, const Part& part) const {
         std::string words = fmt::format("along random direction {}", k + 1);
-        if (!part.entries.shares.empty() && parts_.size() > 1) {
-            words += fmt::format(" of {} entries", part.entries.entries.members.size());
-            if (part.entries.entries.most == 0) words += " that are 0";
+        if (in_classes_ && parts_.size() > 1) {
+            words += fmt::format(" of {} entries", part.entries.count);
+            if (part.entries.most == 0) words += " that are 0";
         }
         if (claims_.size() > 1) words += ", " + claims_[part.claim].of;
         return words;
@@ -210,7 +286,10 @@ private:
     const Examination& examination_;
     InputReport& report_;
     NoiseOfClaims noise_;
+    bool in_classes_ = false;  // of sizes
+    std::vector<EntryClasses> classes_ = {};
     std::vector<Part> parts_;
+    int settled_by_ = 0;
     // A direction within one class, for one line at a time
     std::shared_ptr<std::vector<double>> within_ = std::make_shared<std::vector<double>>();
 };
@@ -220,8 +299,13 @@ private:
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
                         std::span<const ClaimedGradient> claims, int count, std::uint64_t seed,
                         const Examination& examination, InputReport& report) {
-    Directions directions(subject, which, around, claims, seed, examination, report);
-    if (directions.classes() > claims.size()) {
+    Directions directions(subject, which, around, claims, count, seed, examination, report);
+    if (const int few = directions.settled_by(); few > 0) {
+        report.method = fmt::format("{} random direction{}", few, few == 1 ? "" : "s");
+        if (directions.classes() > claims.size()) {
+            report.method += fmt::format(" for {} classes of sizes", directions.classes());
+        }
+    } else if (directions.classes() > claims.size()) {
         report.method += fmt::format(" in each of {} classes of sizes", directions.classes());
     }
     int k = 0;

@@ -29,6 +29,7 @@ public:
     /// ValueError if a leaf is outside its box.
     static std::vector<Box> of(const NamedTensors& leaves, const std::vector<Bounds>& bounds);
 
+    bool is_bounded() const { return !bounds_.empty(); }
     bool contains(std::span<const double> x) const;
     /// x with numbers outside moved to the nearest bound.
     std::vector<double> nearest(std::vector<double> x) const;

@@ -72,6 +72,22 @@ Values drawn_signs(std::size_t n, Generator& generator) {
     return signs;
 }
 
+Values drawn_parts(std::size_t n, Generator& generator) {
+    constexpr std::size_t kNumbers = 4;
+    constexpr double kUnit = 0x1p-15;
+    Values parts(n);
+    double* const to = parts.data();
+    for (std::size_t from = 0; from < n; from += kNumbers) {
+        const std::uint64_t bits = generator.next();
+        const std::size_t count = std::min(n - from, kNumbers);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto number = static_cast<std::int16_t>(bits >> (16 * i));
+            to[from + i] = (number + 0.5) * kUnit;
+        }
+    }
+    return parts;
+}
+
 void multiply_by_sizes(Values& u, const Values& x, double least) {
     double* const to = u.data();
     const double* const from = x.data();
@@ -175,6 +191,31 @@ std::vector<Shaken> shaken_along(const Values& gradient, const std::vector<Value
             });
             all[k].change += found[0];
             all[k].squares += found[1];
+        }
+    }
+    return all;
+}
+
+Values contributions(const Values& gradient, const std::vector<Values>& shaken, const Values& u,
+                     double rounding) {
+    constexpr std::size_t kBlock = 2048;
+    Values all(u.size());
+    std::array<double, kBlock> moved{};
+    for (std::size_t from = 0; from < u.size(); from += kBlock) {
+        const std::size_t count = std::min(kBlock, u.size() - from);
+        const double *slope = gradient.data() + from, *by = u.data() + from;
+        std::fill_n(moved.begin(), count, 0.0);
+        for (const Values& one : shaken) {
+            const double* const other = one.data() + from;
+            for (std::size_t i = 0; i < count; ++i) {
+                const double change = std::abs(if_finite(other[i] - slope[i]));
+                moved[i] = change > moved[i] ? change : moved[i];
+            }
+        }
+        double* const to = all.data() + from;
+        for (std::size_t i = 0; i < count; ++i) {
+            const double size = std::abs(if_finite(slope[i] * by[i]));
+            to[i] = std::abs(slope[i]) <= rounding * moved[i] ? 0.0 : size;
         }
     }
     return all;

@@ -21,6 +21,9 @@ void multiply(std::vector<double>& a, const std::vector<double>& b);
 /// -1 or 1 each, one bit of the generator for each.
 std::vector<double> drawn_signs(std::size_t n, Generator& generator);
 
+/// Evenly between -1 and 1, of 16 bits each.
+std::vector<double> drawn_parts(std::size_t n, Generator& generator);
+
 /// u *= max(|x|, least)
 void multiply_by_sizes(std::vector<double>& u, const std::vector<double>& x, double least);
 
@@ -67,6 +70,12 @@ struct Shaken {
 std::vector<Shaken> shaken_along(const std::vector<double>& gradient,
                                  const std::vector<std::vector<double>>& shaken,
                                  const std::vector<double>& u);
+
+/// |gradient * u|; 0 if that is not finite, or the gradient at most `rounding` times as large as
+/// the largest change of it when bits are shaken.
+std::vector<double> contributions(const std::vector<double>& gradient,
+                                  const std::vector<std::vector<double>>& shaken,
+                                  const std::vector<double>& u, double rounding);
 
 /// The sum of the squares of gradient * u, without entries that are not finite.
 double squares_along(const std::vector<double>& gradient, const std::vector<double>& u);

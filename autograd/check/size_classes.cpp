@@ -1,11 +1,13 @@
 #include <tapestry/autograd/check/size_classes.h>
 
+#include <tapestry/autograd/check/long_vectors.h>
 #include <tapestry/autograd/check/values.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tapestry::checker {
@@ -20,35 +22,27 @@ double even_weight(double weight) {
 }
 
 // A pass for each class, which for a million numbers is faster than sorting them.
-std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double nothing) {
+std::vector<SizeClass> size_classes(const std::vector<double>& sizes) {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
     std::vector<SizeClass> classes;
-    double most = 0, last = 0;
-    SizeClass none;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] > nothing) {
-            most = std::max(most, sizes[i]);
-        } else {
-            none.members.push_back(i);
+    double most = 0;
+    std::size_t seen = 0;
+    for (const double size : sizes) most = size > most ? size : most;
+    while (most > 0) {
+        SizeClass one{.most = most, .least = kInfinite};
+        double next = 0;
+        for (const double size : sizes) {
+            const bool within = size * kWide >= most && size <= most;
+            const double smaller = size * kWide < most ? size : 0;
+            one.least = within && size < one.least ? size : one.least;
+            one.count += within ? 1 : 0;
+            next = smaller > next ? smaller : next;
         }
+        seen += one.count;
+        classes.push_back(one);
+        most = next;
     }
-    while (most > nothing) {
-        SizeClass one{.most = most, .least = most};
-        double next = nothing;
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-            const double size = sizes[i];
-            const bool is_known = !classes.empty() && size * kWide >= last;
-            if (!(size > nothing) || is_known) continue;
-            if (size * kWide < most) {
-                next = std::max(next, size);
-                continue;
-            }
-            one.members.push_back(i);
-            one.least = std::min(one.least, size);
-        }
-        classes.push_back(std::move(one));
-        last = std::exchange(most, next);
-    }
-    if (!none.members.empty()) classes.push_back(std::move(none));
+    if (seen < sizes.size()) classes.push_back({.count = sizes.size() - seen});
     return classes;
 }
 
@@ -80,45 +74,37 @@ std::vector<double> output_sizes(Subject& subject, const Neighbourhood& around, 
 std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
                                         const std::vector<double>& weights) {
     constexpr double kAlike = 8;
-    const auto classes = size_classes(sizes, 0);
+    const auto classes = size_classes(sizes);
     if (classes.size() == 1 && classes[0].most <= kAlike * classes[0].least) return {};
     std::vector<OutputClass> all;
     for (const SizeClass& one : classes) {
         OutputClass found{std::vector<double>(weights.size(), 0.0), {}};
-        for (const std::size_t i : one.members) {
+        std::size_t last = 0;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (!one.holds(sizes[i])) continue;
+            last = i;
             found.weights[i] =
                 one.most > 0 ? even_weight(weights[i]) * (one.most / sizes[i]) : weights[i];
         }
-        found.words = one.members.size() == 1
-                          ? fmt::format("output element {}", one.members[0])
-                          : fmt::format("outputs that change by about {:.0e}", one.most);
+        found.words = one.count == 1 ? fmt::format("output element {}", last)
+                                     : fmt::format("outputs that change by about {:.0e}", one.most);
         all.push_back(std::move(found));
     }
     return all;
 }
 
-std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::vector<double>& u) {
-    std::vector<double> sizes(u.size());
-    for (std::size_t i = 0; i < u.size(); ++i) {
-        sizes[i] = std::abs(claim.gradient[i] * u[i]);
-        if (!std::isfinite(sizes[i])) sizes[i] = 0;
-        double moved = 0;
-        for (const auto& shaken : claim.shaken) {
-            const double change = std::abs(shaken[i] - claim.gradient[i]);
-            if (std::isfinite(change)) moved = std::max(moved, change);
-        }
-        // An entry that is only rounding counts as 0.
-        if (std::abs(claim.gradient[i]) <= kRounding * moved) sizes[i] = 0;
-    }
-    std::vector<EntryClass> all;
-    for (SizeClass& one : size_classes(sizes, 0)) {
-        EntryClass found{std::move(one), std::vector<double>(u.size(), 0.0)};
-        for (const std::size_t i : found.entries.members) {
-            found.shares[i] = found.entries.most > 0 ? found.entries.least / sizes[i] : 1;
-        }
-        all.push_back(std::move(found));
-    }
+EntryClasses entry_classes(const ClaimedGradient& claim, const std::vector<double>& u) {
+    EntryClasses all{contributions(claim.gradient, claim.shaken, u, kRounding), {}};
+    all.classes = size_classes(all.sizes);
     return all;
+}
+
+std::vector<double> shares_within(const SizeClass& one, const std::vector<double>& sizes) {
+    std::vector<double> shares(sizes.size(), 0.0);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (one.holds(sizes[i])) shares[i] = one.most > 0 ? one.least / sizes[i] : 1;
+    }
+    return shares;
 }
 
 }  // namespace tapestry::checker

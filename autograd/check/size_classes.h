@@ -11,13 +11,15 @@ namespace tapestry::checker {
 
 /// Numbers that differ by less than a factor of a thousand.
 struct SizeClass {
-    std::vector<std::size_t> members = {};
     double most = 0, least = 0;  ///< sizes; both 0: they are nothing
+    std::size_t count = 0;
+
+    bool holds(double size) const { return size >= least && size <= most; }
 };
 
-/// The classes of these sizes, from the largest down. Those of at most `nothing` are one class, the
-/// last.
-std::vector<SizeClass> size_classes(const std::vector<double>& sizes, double nothing);
+/// The classes of these sizes, none of which is negative or NaN, from the largest down. Those of 0
+/// are one class, the last.
+std::vector<SizeClass> size_classes(const std::vector<double>& sizes);
 
 /// How much each output changes when x moves by its own size, by differences along a random
 /// direction for each leaf; at least its last bit, or what a narrow format shows of it.
@@ -36,12 +38,17 @@ struct OutputClass {
 std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
                                         const std::vector<double>& weights);
 
-/// A direction within one class of a claim's entries: no entry contributes more to the claimed
-/// slope than the smallest does: an error of the same part of any of them shows alike.
-struct EntryClass {
-    SizeClass entries;           ///< by their contribution if x moves by its own size
-    std::vector<double> shares;  ///< of each entry's own step; 0 outside of the class
+/// The entries of a claim by their contribution to its slope if x moves by u, its own size; 0 for
+/// what is only rounding.
+struct EntryClasses {
+    std::vector<double> sizes;
+    std::vector<SizeClass> classes;
 };
-std::vector<EntryClass> entry_classes(const ClaimedGradient& claim, const std::vector<double>& u);
+EntryClasses entry_classes(const ClaimedGradient& claim, const std::vector<double>& u);
+
+/// The part of its own step that each entry moves in a direction within one class, 0 outside of it:
+/// no entry contributes more to the claimed slope than the smallest does, and an error of the same
+/// part of any of them shows alike.
+std::vector<double> shares_within(const SizeClass& one, const std::vector<double>& sizes);
 
 }  // namespace tapestry::checker

@@ -36,6 +36,11 @@ std::vector<double> random_signs(std::size_t n, std::uint64_t seed) {
     return signs;
 }
 
+std::vector<double> random_parts(std::size_t n, std::uint64_t seed) {
+    Generator generator(seed ^ kOwnStreams);
+    return drawn_parts(n, generator);
+}
+
 std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed, int power) {
     shake(x, random_signs(x.size(), seed), std::ldexp(1, power));
     return x;
@@ -278,6 +283,12 @@ std::optional<Sample> Subject::run_where_defined() {
 std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) {
     const Values& x = here_[which];
     return boxes_[which].inwards(x, random_direction(x, seed, typical(which)), seed + 1);
+}
+
+std::vector<double> Subject::own_sizes(std::size_t which) {
+    Values sizes(here_[which].size(), 1.0);
+    multiply_by_sizes(sizes, here_[which], typical(which));
+    return sizes;
 }
 
 double Subject::typical(std::size_t which) {

@@ -20,6 +20,8 @@ namespace tapestry::checker {
 /// from a Generator with the same seed, and weights equal to the inputs would detect little.
 std::vector<double> random_signs(std::size_t n, std::uint64_t seed);
 std::vector<double> random_weights(std::size_t n, std::uint64_t seed);
+/// Evenly distributed between -1 and 1.
+std::vector<double> random_parts(std::size_t n, std::uint64_t seed);
 
 /// x, every number moved by 2^-51 (2^power) of itself, up or down at random: an error that rounding
 /// may have caused before.
@@ -130,6 +132,10 @@ public:
     Line along(std::size_t which, std::shared_ptr<const std::vector<double>> u, double scale);
     /// A random direction for leaf `which`, pointing inwards where it is on a bound.
     std::vector<double> direction(std::size_t which, std::uint64_t seed);
+    /// The size of each number of leaf `which`, or the typical size if that is larger.
+    std::vector<double> own_sizes(std::size_t which);
+    /// Whether the numbers of leaf `which` have bounds.
+    bool is_bounded(std::size_t which) const { return boxes_[which].is_bounded(); }
     /// f here and with the last bits of all leaves changed at random; changes that take another
     /// branch are omitted.
     Neighbourhood look_around(std::uint64_t seed, int samples = 4);

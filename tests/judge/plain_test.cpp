@@ -69,7 +69,7 @@ TEST_CASE("check_gradient: many numbers are checked along directions") {
     };
     const GradcheckReport report = check_gradient(f, g(x.size()), x);
     CHECK_EQ(verdict_of(report), "PASS");
-    CHECK_EQ(report.inputs.at(0).method, "10 random directions");
+    CHECK_EQ(report.inputs.at(0).method, "3 random directions");
     CHECK_GT(report.certainty, 0.999);
     CHECK_EQ(verdict_of(check_gradient(f, g(1234), x)), "FAIL");
 }
