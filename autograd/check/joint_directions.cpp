@@ -183,7 +183,7 @@ void JointDirections::look_at(Quotients& quotients, const Claim& along, std::siz
         look_at_zeros(claim, telling, safety * (telling.error + uncertainty));
         return;
     }
-    // A slope that is nothing beside f, or beside its own error, says nothing.
+    // A slope that is nothing compared with f, or with its error, says nothing.
     constexpr double kOfSlope = 0.1;
     seen.is_open =
         along.vanishes || along.scale <= 8 * kEps * seen.usual || allowed > kOfSlope * along.scale;
