@@ -66,9 +66,12 @@ foreach(part IN LISTS TAPESTRY_PARTS)
   endif()
 endforeach()
 # -O3 takes half as long again to compile, and steps are no faster: kernels use it, the rest needs
-# only its vectoriser cost model and, in a unit of many sources, its inliner limits.
+# only its vectoriser cost model and, in a unit of many sources, its inliner limits. CI's parts that
+# test kernels, or with sanitizers, lose less by slower loops than by optimising them.
+set(TAPESTRY_OPTIMIZE -O2 CACHE STRING "How core and what computes are optimised, beside the kernels")
 foreach(part IN ITEMS core numbers)
-  target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O2>)
+  target_compile_options(tapestry_${part} PRIVATE
+    $<$<OR:$<CONFIG:Release>,$<BOOL:${TAPESTRY_SANITIZE}>>:${TAPESTRY_OPTIMIZE}>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-fvect-cost-model=dynamic>
       "SHELL:--param early-inlining-insns=14" "SHELL:--param inline-unit-growth=200")
@@ -81,8 +84,6 @@ foreach(part IN ITEMS frame later)
   endif()
 endforeach()
 if(TAPESTRY_SANITIZE)
-  target_compile_options(tapestry_core PRIVATE -O2)
-  target_compile_options(tapestry_numbers PRIVATE -O1)  # its tests save what that costs
   set_source_files_properties(core/text/json_tree.cpp PROPERTIES COMPILE_OPTIONS -O0)  # 4 seconds, not 12
 endif()
 
