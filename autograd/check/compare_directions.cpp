@@ -108,7 +108,7 @@ private:
         return {subject_, which_, around_, examination_, report_, std::move(shares)};
     }
 
-    // Directions of all classes together settle most of what is right, and a few of one class most
+    // Directions of all classes together settle most right claims, and a few of one class most
     // of the rest.
     void take_classes(int count) {
         const auto u = subject_.direction(which_, seed_);
@@ -186,7 +186,7 @@ private:
         const double root = std::sqrt(static_cast<double>(entries.count));
         one.share = entries.least;
         one.alone = true;
-        // Directions of a class are alike: each starts from what the earlier ones found.
+        // Directions of a class are alike: each starts from the results of earlier ones.
         one.noise = noise_.measured(part.claim);
         one.by_class = true;
         one.usual_step = part.step;

@@ -93,9 +93,9 @@ std::string factor_there(const Wrong& w, const Split& found) {
     return zero ? "; there it claims 0" : fmt::format("; there claimed = {:.6g} * numeric", c);
 }
 
-// In a narrow format, the error of a pattern (a mean, a multiple of x) has all sizes, down to what
-// the format hides. So if many elements are wrong, one factor must explain them; if few are, the
-// others must not even nearly be wrong.
+// In a narrow format, the error of a pattern (a mean, a multiple of x) has all sizes, down to those
+// that the format hides. So if many elements are wrong, one factor must explain them; if few are,
+// the others must not even nearly be wrong.
 bool is_clear_cut(const Wrong& w, const Split& found) {
     constexpr double kNearly = 4;  // times the doubt
     const std::size_t n = found.is_wrong.size();

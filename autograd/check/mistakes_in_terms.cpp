@@ -200,7 +200,7 @@ Match looks_like_a_factor_of_x(const Wrong& w) {
         Values model;
         for (std::size_t i = 0; i < x.size(); ++i) model.push_back(w.right[i] * factor(x[i]));
         if (!std::isfinite(norm(model)) || norm(model) == 0) return {};
-        // In other units x is a multiple of what the formula has.
+        // In other units x is a multiple of the formula's.
         const double c = any_multiple ? dot(w.claimed, model) / dot(model, model) : 1;
         for (double& value : model) value *= c;
         if (!explains(w, w.claimed, model)) return {};

@@ -25,7 +25,7 @@ struct PrecisionReport {
         /// narrow type; the ulp is that of the largest entry of the gradient.
         std::array<std::int64_t, 6> ulps{};
     };
-    std::string subject = {};         ///< the name of what was compared, if it has one
+    std::string subject = {};         ///< the name of the compared function, if it has one
     DType dtype = DType::f32;         ///< narrow type
     Verdict verdict = Verdict::pass;  ///< the worst of the inputs
     Reason reason = Reason::none;     ///< why it is inconclusive

@@ -39,7 +39,7 @@ std::vector<OutputClass> output_classes(const std::vector<double>& sizes,
                                         const std::vector<double>& weights);
 
 /// The entries of a claim by their contribution to its slope if x moves by u, its own size; 0 for
-/// what is only rounding.
+/// entries that are only rounding.
 struct EntryClasses {
     std::vector<double> sizes;
     std::vector<SizeClass> classes;

@@ -103,8 +103,8 @@ int eval_table(const EvalSettings& s) {
                                   : show_scores(s, task->classification_scores(table), s.table);
 }
 
-/// How a kind of model is measured, and which options that reads besides --model, --threads and
-/// --json; the first `files` of them name the examples, one of which must be given.
+/// How a kind of model is measured, and which options that reads in addition to --model, --threads
+/// and --json; the first `files` of them name the examples, one of which must be given.
 struct Measurement {
     ModelKind kind;
     const char* phrase;

@@ -40,7 +40,7 @@ std::string coloured(std::string_view colour, std::string_view text) {
     return std::string(colour) + std::string(text) + std::string(kUsual);
 }
 
-// The verdicts of checks, but for those that nothing had: "0 FAIL".
+// The verdicts of checks, except those that nothing had: "0 FAIL".
 std::string with_verdicts(const std::string& text) {
     constexpr std::pair<std::string_view, std::string_view> kVerdicts[] = {
         {"PASS", kGreen}, {"FAIL", kRed}, {"INCONCLUSIVE", kYellow}};

@@ -52,7 +52,7 @@ int main() {
 
     add_lora(model, {.update = {.rank = 2}, .targets = {"qkv", "up", "down"}}, generator);
     fmt::print("{}\n", lora_text(model));
-    AdamW few(model, {.lr = 1e-2});  // of what is not frozen
+    AdamW few(model, {.lr = 1e-2});  // parameters that are not frozen
     train(few, 200, [&] { return loss_of(model, -1, generator); });
     report("adapted:", model);
     return report("merged:", *merged(model)) < 0.5 ? 0 : 1;

@@ -137,7 +137,7 @@ public:
     void cast(std::string_view part, std::string_view noun) { cast_[part] = {std::string(noun)}; }
 
     void tell(std::string_view text);
-    /// Tells the summary of the story so far, which is no part of the text.
+    /// Tells the summary of the story so far, which is not part of the text.
     void summarise(std::string_view summary);
 
     const Stories& stories() const { return stories_; }

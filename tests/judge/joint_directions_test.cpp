@@ -96,6 +96,7 @@ TEST_CASE("joint directions: what is stated for a class is true of each of its e
             for (const std::size_t other : {entry, entry + 30}) {
                 const auto wrong = slopes_of_waves({entry, other, by});
                 const GradcheckReport report = check_gradient(waves, wrong, x);
+                if (times == 30 && other == entry) CHECK_EQ(verdict_of(report), "FAIL");
                 if (report.verdict != Verdict::pass) continue;
                 CHECK_GE(report.inputs[0].classes.at(entry % 2).resolution, by);
             }

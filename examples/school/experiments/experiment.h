@@ -30,7 +30,7 @@ struct Measured {
 };
 
 /// A curve of all seeds: the mean of each of its points and half the width of Student's interval,
-/// with the five significant digits that the JSON keeps, so that figures can be drawn from it.
+/// with the five significant digits that the JSON keeps. Figures are drawn from it.
 struct Curve {
     std::vector<double> mean = {};
     std::vector<double> half_width = {};  ///< NaN for a single seed

@@ -73,8 +73,8 @@ public:
     /// Throws ValueError for numbers out of range, leaving everything unchanged.
     void change(double lr, double dropout);
 
-    /// The run shall take so many more steps than it was to take; a learning rate that falls until
-    /// the end then falls until the new one. Throws ValueError for less than one, and as change()
+    /// Adds `steps` to the run's steps; a learning rate that falls until the end then falls until
+    /// the new one. Throws ValueError for less than one, and as change()
     /// does.
     void take_more(std::int64_t steps);
 
