@@ -70,8 +70,9 @@ endforeach()
 # test kernels, or with sanitizers, lose less by slower loops than by optimising them.
 set(TAPESTRY_OPTIMIZE -O2 CACHE STRING "How core and what computes are optimised, beside the kernels")
 foreach(part IN ITEMS core numbers)
-  target_compile_options(tapestry_${part} PRIVATE
-    $<$<OR:$<CONFIG:Release>,$<BOOL:${TAPESTRY_SANITIZE}>>:${TAPESTRY_OPTIMIZE}>)
+  if(TAPESTRY_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(tapestry_${part} PRIVATE ${TAPESTRY_OPTIMIZE})
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-fvect-cost-model=dynamic>
       "SHELL:--param early-inlining-insns=14" "SHELL:--param inline-unit-growth=200")

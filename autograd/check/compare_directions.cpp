@@ -61,6 +61,11 @@ public:
     }
 
     std::size_t classes() const { return parts_.size(); }
+    /// Those that directions of all classes together have not settled.
+    std::size_t open_classes() const {
+        return static_cast<std::size_t>(std::count_if(
+            parts_.begin(), parts_.end(), [](const Part& part) { return !part.is_seen; }));
+    }
     /// How many directions of all classes together have settled everything; 0: they have not.
     int settled_by() const { return settled_by_; }
 
@@ -306,7 +311,10 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             report.method += fmt::format(" for {} classes of sizes", directions.classes());
         }
     } else if (directions.classes() > claims.size()) {
-        report.method += fmt::format(" in each of {} classes of sizes", directions.classes());
+        const std::size_t open = directions.open_classes();
+        report.method += fmt::format(
+            " in each of {}{} classes of sizes", open,
+            open < directions.classes() ? fmt::format(" of {}", directions.classes()) : "");
     }
     int k = 0;
     while (k < count && directions.compare(k)) ++k;

@@ -199,12 +199,12 @@ void JointDirections::look_at(Quotients& quotients, const Claim& along, std::siz
                  .below = quotients.value_at(-found->step)};
 }
 
-// Entries claimed 0, compared with the others: as strictly as evidence.cpp does.
+// Entries claimed 0, compared with the others, by evidence.cpp's measure; kMoved is stricter.
 void JointDirections::look_at_zeros(std::size_t claim, const Attempt& found, double allowed) {
-    constexpr double kMoved = 1e-13, kUnmoved = 1e-6;
+    constexpr double kMoved = 1e-13, kOfOthersMoved = 1e-8, kOfOthers = 1e-6;
     Seen& seen = seen_[claim];
     const double off = (allowed + found.error) / classes_[claim].classes.front().most;
-    seen.nothing = std::max(seen.nothing, off / kUnmoved);
+    seen.nothing = std::max(seen.nothing, off / (found.moved ? kOfOthersMoved : kOfOthers));
     seen.nothing_is_open = seen.nothing_is_open || (found.moved && off > kMoved);
 }
 

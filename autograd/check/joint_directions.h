@@ -6,7 +6,8 @@
 // c_i given, <e, u> is within a span of 2 b with probability at most b / |e_i s_i|. So k directions
 // that all agree to b miss an error of e_i s_i with probability at most (b / |e_i s_i|)^k: ten
 // signs, of probability 1/2 each, find no more than three such directions find of what is 10 b. The
-// rounding of f only widens the span of <e, u>, so it needs no measuring for that.
+// rounding of f, which does not follow one c_i, only widens the span of <e, u>, so it needs no
+// measuring for that.
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>

@@ -74,7 +74,9 @@ Values drawn_signs(std::size_t n, Generator& generator) {
 
 Values drawn_parts(std::size_t n, Generator& generator) {
     constexpr std::size_t kNumbers = 4;
-    constexpr double kUnit = 0x1p-15;
+    // Numbers of few digits would make whole periods of f of all steps from x = 1: 2^-15 is too
+    // even.
+    constexpr double kUnit = 0x1p-15 * 0.9876543210987654;
     Values parts(n);
     double* const to = parts.data();
     for (std::size_t from = 0; from < n; from += kNumbers) {

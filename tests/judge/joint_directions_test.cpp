@@ -83,6 +83,30 @@ TEST_CASE("joint directions: outputs of other classes depend on other entries") 
     CHECK_EQ(verdict_of(check_pullback(halves, other_outputs, numbers(3000))), "FAIL");
 }
 
+TEST_CASE("joint directions: what is stated grows with the certainty") {
+    const Plain x = numbers(600);
+    const auto resolution = [&](double certainty) {
+        const GradcheckReport report =
+            check_gradient(waves, slopes_of_waves(), x, {.certainty = certainty});
+        return report.inputs[0].classes.at(0).resolution;
+    };
+    // Ten random signs, then twenty: what five directions agree to, times 2^(10/5) and 2^(20/5).
+    const double ratio = resolution(0.999999) / resolution(0.999);
+    CHECK_GT(ratio, 3.99);
+    CHECK_LT(ratio, 4.01);
+}
+
+TEST_CASE("joint directions: whole periods of all steps hide no slope") {
+    constexpr double kTurn = 6.283185307179586;
+    const auto ripples = [](const Plain& x) {
+        double sum = 0;
+        for (const double one : x) sum += one + 1e-3 * std::sin(0x1p25 * kTurn * (one - 1));
+        return sum;
+    };
+    const auto ones = [](const Plain& x) { return Plain(x.size(), 1.0); };  // true: 2e5
+    CHECK_EQ(check_gradient(ripples, ones, Plain(300, 1.0)).verdict, Verdict::inconclusive);
+}
+
 TEST_CASE("joint directions: what is stated for a class is true of each of its entries") {
     const Plain x = numbers(600);
     const GradcheckReport right = check_gradient(waves, slopes_of_waves(), x);
