@@ -60,7 +60,7 @@ Plain slopes_of_halves(const Plain& x, const Plain& g) {
 }  // namespace
 
 TEST_CASE("joint directions: a right gradient needs few, for all classes of sizes at once") {
-    for (const std::size_t n : {257, 3000}) {
+    for (const std::size_t n : {257U, 3000U}) {
         CAPTURE(n);
         const GradcheckReport report = check_gradient(waves, slopes_of_waves(), numbers(n));
         CHECK_EQ(verdict_of(report), "PASS");
@@ -111,7 +111,7 @@ TEST_CASE("joint directions: what is stated for a class is true of each of its e
     const Plain x = numbers(600);
     const GradcheckReport right = check_gradient(waves, slopes_of_waves(), x);
     REQUIRE_EQ(right.inputs[0].classes.size(), 2);
-    for (const std::size_t entry : {300, 301}) {
+    for (const std::size_t entry : {300U, 301U}) {
         const double stated = right.inputs[0].classes[entry % 2].resolution;
         for (const double times : {3.0, 30.0}) {
             CAPTURE(entry);
