@@ -26,27 +26,30 @@ failures=0
 #
 #   computing   depend on the processor only: they compute, and compare numbers with numbers. Nothing built here calls
 #               setlocale(), so programs are in the C locale whatever the environment says
+#   scripts     compute, too, but by shell scripts: these have temporary files, and read numbers with awk
 #   programs    the library and the command, which handle text, files and terminals
-#   killing     end or disturb processes at many points: a matter of files and signals
+#   killing     end or disturb processes at many points: a matter of files and signals; `killed` without scripts
 #   building    run compilers, doxygen and binutils, with LC_ALL=C where they read what these say
 #   browser     JavaScript, in node and in chromium
-computing='ops|ops_odd_rows|torch|autograd|judge|judge_causes|capi.*|examples|example_.*|experiments|mutations|mutations_templates|emulate|bits|planned_bits|instruction_counts|step_allocations'
-programs='core|nn|nn_a_to_g|cli'
-killing='survival|hostile|failing_calls|mpirun|mpirun_killed|mpirun_machines'
+computing='ops|ops_odd_rows|torch|autograd|judge|judge_causes|capi.*|examples|example_.*|mutations|mutations_templates|step_allocations'
+scripts='emulate|bits|planned_bits|instruction_counts'
+programs='core|nn|nn_a_to_g|cli|experiments'
+killed='survival|hostile'
+killing="$killed|failing_calls|mpirun|mpirun_killed|mpirun_machines"
 building='install|documents|compile_errors|reference|isa_reach|hot_loops_.*|weak_symbols_.*'
 browser='inspect_pages|page_libraries|bpe_reference|course_figures|tokenizer_json|playground_worker'
 
 is_wanted() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 
 # attempt NAME COMMAND...: the tests under a command, for example env or taskset. Set `tree` for another build
-# directory and `without` to the names to leave out, the computing ones if it is not set. `NAME+MORE` belongs to the
-# way NAME.
+# directory and `without` to the names to leave out, computing ones and their scripts if it is not set. `NAME+MORE`
+# belongs to the way NAME.
 attempt() { run_tests "$@" || failures=$((failures + 1)); }
 
 # The same; status 1 if a test failed or was skipped without a reason.
 run_tests() {
     local name=$1 began=$SECONDS verdict reason bad
-    local in=${tree:-$build} chosen=(-E "^(${without-$computing})\$")
+    local in=${tree:-$build} chosen=(-E "^(${without-$computing|$scripts})\$")
     shift
     is_wanted "${name%+*}" || return 0
     "$@" ctest --test-dir "$in" --parallel "$(nproc)" "${chosen[@]}" -R "${TAPESTRY_ANYWHERE_TESTS:-.}" \
@@ -105,20 +108,20 @@ else
     not_here german "no locale can be made here (Debian: locales)"
 fi
 # These two differ in how shells, awk, sed, sort and Python read letters: German has shown the others.
-scripts="$computing|$programs|$killing|$browser"
-without=$scripts attempt utf8 "${locale[@]}" LC_ALL=C.UTF-8
-without=$scripts attempt no_locale "${locale[@]}" -u LANG
+compiled="$computing|$programs|$killed"
+without=$compiled attempt utf8 "${locale[@]}" LC_ALL=C.UTF-8
+without=$compiled attempt no_locale "${locale[@]}" -u LANG
 # Nothing that compiles or is killed looks at a clock on the wall, or at a terminal's width.
-without="$computing|$killing|$building" attempt zone env TZ=Pacific/Chatham
-without="$computing|$killing|$building|$browser" attempt columns env COLUMNS=40 LINES=10
+without="$computing|$scripts|$killing|$building" attempt zone env TZ=Pacific/Chatham
+without="$computing|$scripts|$killing|$building|$browser" attempt columns env COLUMNS=40 LINES=10
 attempt no_home env HOME=/nonexistent XDG_CACHE_HOME=
-without="$computing|$building" attempt home_unset env -u HOME
-attempt temporary env TMPDIR="$place/a folder"
+without="$computing|$scripts|$building" attempt home_unset env -u HOME
+without=$computing attempt temporary env TMPDIR="$place/a folder"
 if [[ -w /dev/shm ]]; then  # its directories are read in another order than ext4's
     shm=$(mktemp -d -p /dev/shm)
     chmod 755 "$shm"
     trap 'rm -rf "$place" "$shm"' EXIT
-    without="$computing|$building|$browser" attempt tmpfs env TMPDIR="$shm"
+    without="$computing|$scripts|$building|$browser" attempt tmpfs env TMPDIR="$shm"
 else
     not_here tmpfs "/dev/shm cannot be written"
 fi
@@ -126,15 +129,15 @@ without='' attempt one_core taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+
 without="$building|$browser" attempt three_threads env TAPESTRY_THREADS=3 OMP_NUM_THREADS=3
 
 if is_wanted no_browser; then without_browser; fi
-without="$computing|$programs|$killing|$building" attempt no_browser env PATH="$place/bin"
+without="$computing|$scripts|$programs|$killing|$building" attempt no_browser env PATH="$place/bin"
 
 copied=$place/a\ tree/${build#"$source/"}
 if is_wanted twice; then
     copy_tree
     # Compilers share nothing but their own files.
-    without="$computing|$building" run_tests twice env &
+    without="$computing|$scripts|$building" run_tests twice env &
     first=$!
-    without="$computing|$building" tree=$copied attempt twice+copy env
+    without="$computing|$scripts|$building" tree=$copied attempt twice+copy env
     wait "$first" || failures=$((failures + 1))
 fi
 
@@ -143,7 +146,7 @@ if [[ $(id -u) != 0 ]]; then
 elif is_wanted nobody; then
     copy_tree
     chown -R 65534:65534 "$place/a tree"
-    tree=$copied attempt nobody setpriv --reuid=65534 --regid=65534 --clear-groups \
+    without=$computing tree=$copied attempt nobody setpriv --reuid=65534 --regid=65534 --clear-groups \
         env HOME=/nonexistent TMPDIR="$place/nobody"
 fi
 

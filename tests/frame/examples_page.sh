@@ -19,7 +19,7 @@ if [[ $("$3" --version) != *"Free Software Foundation"* || $(uname -m) != x86_64
 fi
 
 programs=$(cat "$source"/examples/programs/*.cpp)
-export TAPESTRY_THREADS=1  # results do not depend on it; small models on two threads mostly wait
+export TAPESTRY_THREADS=${TAPESTRY_THREADS:-1}  # results do not depend on it; small models on two threads mostly wait
 failures=0 outputs=0
 wanted='' block='' kind=''  # wanted: the page as it should be
 while IFS= read -r line; do

@@ -20,7 +20,7 @@ compiler=$1 build=$2 source=$3
 # shellcheck source=tests/distributed/environment.sh
 . "$source/tests/distributed/environment.sh"
 read -ra flags <<<"${4:-}"
-export TAPESTRY_THREADS=1  # results do not depend on it; small models on two threads mostly wait
+export TAPESTRY_THREADS=${TAPESTRY_THREADS:-1}  # results do not depend on it; small models on two threads mostly wait
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
