@@ -94,7 +94,10 @@ TEST_CASE("experiments run: several, with a plan; an interrupted run continues")
     CHECK_THROWS_AS(interrupt(options), tapestry::Error);
     RunOptions other = options;
     other.setting.seed = 5;
-    CHECK(told_of(other).starts_with(partial.native() + ": of another command, so it is not used"));
+    const std::string kept = slurp(partial), old = partial.native() + ".old";
+    CHECK(told_of(other).starts_with(partial.native() +
+                                     ": of another command, so it is not used, and is now " + old));
+    CHECK_EQ(slurp(old), kept);
     CHECK_THROWS_AS(interrupt(options), tapestry::Error);
     std::string text = slurp(partial);
     const std::size_t program = text.find("\"program\": \"") + 12;
@@ -104,6 +107,49 @@ TEST_CASE("experiments run: several, with a plan; an interrupted run continues")
     tapestry::write_file_atomically(partial, "");
     check_message<tapestry::ValueError>([&] { told_of(options); },
                                         partial.native() + ": not the results of experiments");
+}
+
+TEST_CASE("experiments run: a run that continues has all figures") {
+    const Scratch scratch;
+    RunOptions options{.names = {"by_hand", "word_order"},
+                       .setting = {.quick = true, .seeds = 2},
+                       .out = scratch / "pictures",
+                       .markdown = scratch / "found.md",
+                       .json = scratch / "found.json"};
+    // The first figure cannot be written; then it can.
+    const auto figure = options.out / "by_hand-weights.svg";
+    std::filesystem::create_directories(figure / "in the way");
+    CHECK_THROWS_AS(told_of(options), tapestry::IoError);
+    std::filesystem::remove_all(figure);
+    told_of(options);
+    CHECK(std::filesystem::is_regular_file(figure));
+    CHECK(std::filesystem::exists(options.out / "word_order-words.svg"));
+    // Interrupted after the first: its figure is removed, or others are wanted elsewhere.
+    const auto interrupted = [&] {
+        run_experiments(options, [](const std::string& text) {
+            if (has(text, "picture: ")) throw tapestry::Error("interrupted");
+        });
+    };
+    CHECK_THROWS_AS(interrupted(), tapestry::Error);
+    std::filesystem::remove(figure);
+    CHECK(told_of(options).starts_with("2 experiments with 2 seeds from 1\n"));
+    CHECK(std::filesystem::exists(figure));
+    CHECK_THROWS_AS(interrupted(), tapestry::Error);
+    options.out = scratch / "elsewhere";
+    CHECK(has(told_of(options), ".partial: of another command, so it is not used"));
+    CHECK(std::filesystem::exists(options.out / "by_hand-weights.svg"));
+}
+
+TEST_CASE("experiments run: figures in a file are refused before anything runs") {
+    const Scratch scratch;
+    const RunOptions options{.names = {"by_hand", "word_order"},
+                             .setting = {.quick = true, .seeds = 2},
+                             .out = scratch / "file",
+                             .json = scratch / "found.json"};
+    tapestry::write_file_atomically(options.out, "");
+    check_message<tapestry::IoError>([&] { told_of(options); },
+                                     options.out.native() + ": not a directory");
+    CHECK_EQ(scratch.names(), std::vector<std::string>{"file"});
 }
 
 TEST_CASE("experiments run: the plan has the minutes of each and the sum of what is left") {

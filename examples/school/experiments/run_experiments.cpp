@@ -11,11 +11,14 @@
 #include <tapestry/core/version.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
+#include <tapestry/nn/io/manifest.h>
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -135,36 +138,66 @@ std::string told_of(const Experiment& experiment, const Found& found, const fs::
     return text + fmt::format("{:.1f} s\n\n", found.seconds);
 }
 
+// Whether the folder has all figures of what was found: results do not include them.
+bool has_figures(const Found& found, const fs::path& folder) {
+    return std::ranges::all_of(found.report.figures, [&](const Figure& figure) {
+        return fs::exists(folder / file_name(find_experiment(found.name), figure));
+    });
+}
+
+// What a run that continues must have the same: the command, the folder of its figures, and the
+// contents of the files that it reads.
+std::string kind_of(const RunOptions& options, const fs::path& folder) {
+    std::string kind = command_of(options) + " --out " + fs::absolute(folder).native();
+    const fs::path weights = fs::path(options.setting.model) / kWeightsName;
+    if (!options.setting.model.empty() && fs::exists(weights)) {
+        kind += ", model " + digest_of_file(weights).checksum;
+    }
+    if (!options.setting.text.empty()) {
+        kind += ", text " + digest_of_file(options.setting.text).checksum;
+    }
+    return kind;
+}
+
 /// What an interrupted run of several experiments leaves: the results so far, next to the JSON.
 class Partial {
 public:
-    explicit Partial(const RunOptions& options, std::size_t experiments) {
+    Partial(const RunOptions& options, const fs::path& folder, std::size_t experiments) {
         if (options.json.empty() || experiments < 2) return;
         file_ = options.json;
         file_ += ".partial";
         program_ = checksum_of(read_file("/proc/self/exe"));
+        kind_ = kind_of(options, folder);
+        folder_ = folder;
     }
 
-    /// The results of an earlier run with the command of `results` by this very program.
-    std::vector<Found> read(const Results& results,
-                            const std::function<void(const std::string&)>& told) const {
+    /// The results of an earlier run of this kind by this very program, but for those whose figures
+    /// are missing. Those of another are renamed.
+    std::vector<Found> read(const std::function<void(const std::string&)>& told) const {
         if (file_.empty() || !fs::exists(file_)) return {};
-        const Results earlier = [&] {
+        Results earlier = [&] {
             try {
                 return results_from_json(read_file(file_));
             } catch (const ValueError& error) {
                 throw ValueError(fmt::format("{}: {}", file_.native(), error.what()));
             }
         }();
-        if (earlier.program == program_ && earlier.command == results.command) return earlier.found;
-        told(fmt::format("{}: of another {}, so it is not used: {}\n\n", file_.native(),
-                         earlier.program == program_ ? "command" : "program", earlier.command));
+        if (earlier.program == program_ && earlier.command == kind_) {
+            std::erase_if(earlier.found, [&](const Found& f) { return !has_figures(f, folder_); });
+            return earlier.found;
+        }
+        const fs::path old = file_.native() + ".old";
+        fs::rename(file_, old);
+        told(fmt::format("{}: of another {}, so it is not used, and is now {}: {}\n\n",
+                         file_.native(), earlier.program == program_ ? "command" : "program",
+                         old.native(), earlier.command));
         return {};
     }
 
     void write(Results results) const {
         if (file_.empty()) return;
         results.program = program_;
+        results.command = kind_;
         write_file_atomically(file_, to_json(results));
     }
 
@@ -174,7 +207,8 @@ public:
 
 private:
     fs::path file_;  // empty: nothing is kept
-    std::string program_;
+    fs::path folder_;
+    std::string program_, kind_;
 };
 
 std::string minutes(double seconds) { return fmt::format("{:.1f} minutes", seconds / 60); }
@@ -206,6 +240,8 @@ void run_experiments(const RunOptions& options,
     check_place(options.markdown);
     check_place(options.json);
     const fs::path folder = figures_folder(options);
+    require<IoError>(!fs::exists(folder) || fs::is_directory(folder), "{}: not a directory",
+                     folder.native());
     Results results{.command = command_of(options),
                     .version = std::string(version()),
                     .isa = std::string(name_of(current_isa())),
@@ -213,8 +249,8 @@ void run_experiments(const RunOptions& options,
                     .seeds = options.setting.seeds,
                     .quick = options.setting.quick,
                     .found = {}};
-    const Partial partial(options, chosen.size());
-    const std::vector<Found> before = partial.read(results, told);
+    const Partial partial(options, folder, chosen.size());
+    const std::vector<Found> before = partial.read(told);
     if (chosen.size() > 1) told(plan_of(chosen, options.setting, num_threads(), before));
     const Clock::time_point start = Clock::now();
     for (const Experiment& experiment : chosen) {
@@ -224,8 +260,10 @@ void run_experiments(const RunOptions& options,
             continue;
         }
         results.found.push_back(run(experiment, options.setting));
+        // Writes the figures, which a run that continues from the results does not have.
+        const std::string text = told_of(experiment, results.found.back(), folder);
         partial.write(results);
-        told(told_of(experiment, results.found.back(), folder));
+        told(text);
         if (chosen.size() > 1) {
             told(fmt::format("{} of {} experiments done, {} since the start\n\n",
                              results.found.size(), chosen.size(), minutes(seconds_since(start))));
