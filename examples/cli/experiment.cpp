@@ -31,13 +31,18 @@ int compare(const std::vector<std::string>& files) {
     for (const std::string& file : files) {
         try {
             results.push_back(experiments::results_from_json(read_file(file)));
+            experiments::judged(results.back().found);  // has this program all its claims?
         } catch (const ValueError& error) {
             throw ValueError(fmt::format("{}: {}", file, error.what()));
         }
     }
     for (std::size_t i = 1; i < results.size(); ++i) {
-        print("{}{} and {}:\n{}", i == 1 ? "" : "\n", files[0], files[i],
-              experiments::compare_verdicts(results[0], results[i]));
+        try {
+            print("{}{} and {}:\n{}", i == 1 ? "" : "\n", files[0], files[i],
+                  experiments::compare_verdicts(results[0], results[i]));
+        } catch (const ValueError& error) {
+            throw ValueError(fmt::format("{} and {}: {}", files[0], files[i], error.what()));
+        }
     }
     return kSuccess;
 }

@@ -102,6 +102,19 @@ TEST_CASE("cli experiment: verdicts of files are compared") {
     write_file_atomically(place / "other.json", "{}");
     check_refused(place.run({"experiment", "--compare", "1.json", "other.json"}),
                   "other.json: not the results of experiments");
+    // Every error names its file, also of what can be read but is of another version.
+    const auto with = [&](const std::string& what, const std::string& instead) {
+        std::string text = read_file(place / "3.json");
+        text.replace(text.find(what), what.size(), instead);
+        write_file_atomically(place / "other.json", text);
+        return place.run({"experiment", "--compare", "1.json", "other.json"});
+    };
+    check_refused(with("\"name\": \"word_order\"", "\"name\": \"none\""),
+                  "other.json: no experiment is called 'none'");
+    check_refused(with("{\"name\": \"order_is_lost\"", "{\"name\": \"another\""),
+                  "other.json: experiment word_order: its results have no claim 'order_is_lost'");
+    check_refused(with("\"quick\": true", "\"quick\": false"),
+                  "1.json and other.json: verdicts of quick runs");
     check_refused(place.run({"experiment", "word_order", "--compare", "1.json", "3.json"}),
                   "--compare");
     check_refused(place.run({"experiment", "--seeds", "2", "--compare", "1.json", "3.json"}),

@@ -46,12 +46,21 @@ TEST_CASE("verdicts of two runs: what reversed, what moved, and how many") {
           "5 claims, seeds 1 to 10 and seeds 11 to 20\n"
           "  corrected for all claims: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 "
           "%)\n"
+          "  each by itself: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 %)\n"
+          "2 of them depend on seeds\n"
+          "  corrected for all claims: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 "
+          "%)\n"
           "  each by itself: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 %)\n");
     const std::string moved = compare_verdicts(first, results_with(11, -8, 1));
     CHECK(has(moved, "word_order: learned_tell    holds"));
     CHECK(has(moved, "corrected for all claims: 1 reversed (20.0 %), 1 moved"));
     CHECK(
         has(moved, "each by itself: 1 reversed (20.0 %), 1 moved to or from \"not shown\" (20.0"));
+    // Other seeds cannot move what is computed: of two that they can, one is half.
+    CHECK(has(moved, "2 of them depend on seeds\n  corrected for all claims: 1 reversed (50.0 %)"));
+    const std::string same = "both have the same seeds";
+    CHECK(has(compare_verdicts(first, results_with(1, 8, 1)), same));
+    CHECK_FALSE(has(moved, same));
     // 2.5 errors are shown alone (p = 0.034), but not among two.
     const std::string both = compare_verdicts(results_with(1, 2.5, 2.5), results_with(11, 8, 2.5));
     CHECK(has(both, "not shown (alone: holds)"));

@@ -39,6 +39,28 @@ TEST_CASE("results: other texts are refused") {
     }
 }
 
+TEST_CASE("results: numbers that are none are refused") {
+    const std::vector<Found> found{run(find_experiment("by_hand"), {.quick = true})};
+    const std::string text = to_json({.command = "c", .version = "v", .isa = "i", .found = found});
+    CHECK_EQ(to_json(results_from_json(text)), text);
+    const auto with = [&](const std::string& name, const std::string& value) {
+        std::string other = text;
+        const std::size_t at = other.find("\"" + name + "\": ") + name.size() + 4;
+        return other.replace(at, other.find_first_of(",\n}", at) - at, value);
+    };
+    const auto refused = [](const std::string& json, const char* said) {
+        INFO(json.substr(0, 400));
+        CHECK_THROWS_WITH_AS(results_from_json(json), doctest::Contains(said),
+                             tapestry::ValueError);
+    };
+    CHECK_EQ(results_from_json(with("mean", "\"-inf\"")).found.size(), 1);
+    refused(with("mean", "\"abc\""),
+            "not the results of experiments: a number is \"inf\", \"-inf\" or without quotes, got "
+            "\"abc\"");
+    refused(with("count", "-1"), "count");
+    refused(with("seeds", "0"), "not the results of experiments: 0 seeds");
+}
+
 TEST_CASE("results: the table of claims has a row for each") {
     const Experiment& experiment = find_experiment("by_hand");
     const std::vector<Found> found{run(experiment, {.quick = true})};

@@ -16,6 +16,7 @@ namespace {
 struct Decided {
     Interval measured;
     Verdict alone, corrected;
+    bool is_drawn;  ///< depends on seeds
 };
 
 std::map<std::string, Decided> decided_in(const Results& results) {
@@ -27,7 +28,8 @@ std::map<std::string, Decided> decided_in(const Results& results) {
         for (std::size_t i = 0; i < claims.size(); ++i) {
             const std::string& claim = experiment.claims[i].name;
             all[found.name + ": " + claim] = {claims[i].measured, claims[i].verdict(),
-                                              corrected.at({found.name, claim})};
+                                              corrected.at({found.name, claim}),
+                                              claims[i].measured.count > 0};
         }
     }
     return all;
@@ -51,6 +53,22 @@ struct Moves {
     }
 };
 
+/// The moves of all claims, and of those that other seeds can move.
+struct Compared {
+    std::size_t claims = 0;
+    Moves alone, corrected;
+
+    void add(const Decided& first, const Decided& other) {
+        ++claims;
+        alone.add(first.alone, other.alone);
+        corrected.add(first.corrected, other.corrected);
+    }
+    std::string text() const {
+        return fmt::format("  corrected for all claims: {}\n  each by itself: {}\n",
+                           corrected.text(claims), alone.text(claims));
+    }
+};
+
 std::string seeds_of(const Results& results) {
     return fmt::format("seeds {} to {}", results.seed,
                        results.seed + static_cast<std::uint64_t>(results.seeds) - 1);
@@ -68,15 +86,13 @@ std::string compare_verdicts(const Results& first, const Results& other) {
                         "verdicts of quick runs are not compared with those of whole ones");
     const auto ours = decided_in(first), theirs = decided_in(other);
     Table table{"", {"claim", seeds_of(first), seeds_of(other), "measured", "measured"}, {}};
-    Moves alone, corrected;
-    std::size_t count = 0;
+    Compared all, drawn;
     for (const auto& [name, a] : ours) {
         const auto found = theirs.find(name);
         if (found == theirs.end()) continue;
         const Decided& b = found->second;
-        ++count;
-        alone.add(a.alone, b.alone);
-        corrected.add(a.corrected, b.corrected);
+        all.add(a, b);
+        if (a.is_drawn || b.is_drawn) drawn.add(a, b);
         if (a.alone == b.alone && a.corrected == b.corrected) continue;
         const auto measured = [](const Interval& i) {
             return fmt::format("{} {}", mean_of(i).text, width_of(i));
@@ -84,16 +100,20 @@ std::string compare_verdicts(const Results& first, const Results& other) {
         table.rows.push_back({name, both(a.alone, a.corrected), both(b.alone, b.corrected),
                               measured(a.measured), measured(b.measured)});
     }
-    require<ValueError>(count > 0, "the two have no claim in common");
-    const std::string only = count == ours.size() && count == theirs.size()
+    require<ValueError>(all.claims > 0, "the two have no claim in common");
+    const std::string only = all.claims == ours.size() && all.claims == theirs.size()
                                  ? ""
                                  : fmt::format(" ({} and {} in all)", ours.size(), theirs.size());
-    return fmt::format(
-        "{}{} claims{}, {} and {}\n"
-        "  corrected for all claims: {}\n"
-        "  each by itself: {}\n",
-        table.rows.empty() ? "" : to_text(table) + "\n", count, only, seeds_of(first),
-        seeds_of(other), corrected.text(count), alone.text(count));
+    std::string text =
+        fmt::format("{}{} claims{}, {} and {}\n{}", table.rows.empty() ? "" : to_text(table) + "\n",
+                    all.claims, only, seeds_of(first), seeds_of(other), all.text());
+    if (drawn.claims > 0 && drawn.claims < all.claims) {
+        text += fmt::format("{} of them depend on seeds\n{}", drawn.claims, drawn.text());
+    }
+    if (seeds_of(first) == seeds_of(other)) {
+        text += "both have the same seeds: that verdicts agree says nothing about chance\n";
+    }
+    return text;
 }
 
 }  // namespace tapestry::experiments

@@ -24,7 +24,12 @@ void write_number(JsonWriter& json, std::string_view name, double value) {
 
 double number_of(const JsonNode& node) {
     if (node.is(JsonKind::null)) return std::nan("");
-    if (node.is(JsonKind::string)) return node.get<std::string>() == "inf" ? HUGE_VAL : -HUGE_VAL;
+    if (node.is(JsonKind::string)) {
+        const auto text = node.get<std::string>();
+        require<JsonError>(text == "inf" || text == "-inf",
+                           "a number is \"inf\", \"-inf\" or without quotes, got {}", node.text());
+        return text == "inf" ? HUGE_VAL : -HUGE_VAL;
+    }
     return node.get<double>();
 }
 
@@ -42,7 +47,7 @@ void write(JsonWriter& json, std::string_view name, const Interval& i) {
 
 Interval interval_of(const JsonNode& node) {
     return {number_of(node.at("mean")), number_of(node.at("low")), number_of(node.at("high")),
-            node.get<std::int64_t>("count"), node.find("share").has_value()};
+            node.count("count"), node.find("share").has_value()};
 }
 
 void write(JsonWriter& json, const Cell& cell) {
@@ -241,6 +246,7 @@ Results results_from_json(std::string_view text) {
         for (const JsonNode& found : root.at("experiments").elements()) {
             results.found.push_back(found_of(found));
         }
+        require<JsonError>(results.seeds >= 1, "{} seeds", results.seeds);
         return results;
     } catch (const JsonError& error) {
         fail<ValueError>("not the results of experiments: {}", error.what());
