@@ -132,6 +132,9 @@ void check(const Plot& plot) {
         require<ValueError>(s.error.empty() || s.error.size() == s.y.size(),
                             "plot '{}': series '{}' has {} y and {} intervals", plot.title, s.name,
                             s.y.size(), s.error.size());
+        require<ValueError>(s.error_above.empty() || s.error_above.size() == s.error.size(),
+                            "plot '{}': series '{}' has {} intervals and {} upper halves of them",
+                            plot.title, s.name, s.error.size(), s.error_above.size());
         for (std::size_t i = 0; i < s.x.size(); ++i) {
             require<ValueError>(!(plot.x.log && s.x[i] <= 0) && !(plot.y.log && s.y[i] <= 0),
                                 "plot '{}': ({}, {}) of series '{}' on a logarithmic axis",
@@ -153,6 +156,10 @@ bool has_interval(const Series& s, std::size_t i) {
     return !s.error.empty() && std::isfinite(s.y[i]) && std::isfinite(s.error[i]) && s.error[i] > 0;
 }
 
+double upper_end(const Series& s, std::size_t i) {
+    return s.y[i] + (s.error_above.empty() ? s.error : s.error_above)[i];
+}
+
 Paper paper_of(const Plot& plot, double legend_rows) {
     Range x, y;
     bool bars = false;
@@ -163,7 +170,7 @@ Paper paper_of(const Plot& plot, double legend_rows) {
             x.take(s.x[i]);
             y.take(s.y[i]);
             if (!has_interval(s, i)) continue;
-            y.take(s.y[i] + s.error[i]);
+            y.take(upper_end(s, i));
             if (!plot.y.log || s.y[i] > s.error[i]) y.take(s.y[i] - s.error[i]);
         }
     }
@@ -266,7 +273,7 @@ std::string intervals(const Series& s, double shift, const std::string& attribut
     for (std::size_t i = 0; i < s.x.size(); ++i) {
         if (!has_interval(s, i)) continue;
         const double x = p.x(s.x[i]) + shift, low = s.y[i] - s.error[i];
-        const double top = p.y(s.y[i] + s.error[i]);
+        const double top = p.y(upper_end(s, i));
         const double bottom = p.y.log && low <= 0 ? p.bottom : p.y(low);
         if (bottom - top < 1) continue;  // thinner than a line
         // Half of it is in front of the bar, whose colours need not contrast with its own.

@@ -39,6 +39,8 @@ struct Series {
     std::vector<double> y = {};  ///< as many; what is not finite is left out
     /// Half the width of each value's interval, drawn as a vertical bar; empty: no intervals.
     std::vector<double> error = {};
+    /// The upper half where the two differ, as on a logarithmic axis; empty: `error` for both.
+    std::vector<double> error_above = {};
     Mark mark = Mark::line;  ///< how it is drawn
     bool dashed = false;     ///< for what theory says
     int colour = -1;         ///< number of its colour; -1: that of its place among the series

@@ -120,7 +120,7 @@ TEST_CASE("figures of the page's numbers are drawn from them") {
             const bool has_curves = std::ranges::any_of(
                 found.outcomes.entries(), [](const auto& trial) { return !trial.curves.empty(); });
             return said == "intervals" || said.starts_with("bytes") ||
-                   (said == "curves" && has_curves);
+                   ((said == "curves" || said.starts_with("smoothed")) && has_curves);
         };
         const auto& figures = found.report.figures;
         if (std::none_of(figures.begin(), figures.end(), has_numbers)) continue;

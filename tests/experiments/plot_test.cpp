@@ -126,6 +126,19 @@ TEST_CASE("plot: intervals are bars with caps, and the axis has room for them") 
                          tapestry::ValueError);
 }
 
+TEST_CASE("plot: an interval of logarithms is as long above as below") {
+    // exp of 0 +- ln 10, on an axis from 0.01 to 100: a quarter of its height up and down.
+    Plot plot{.title = "t",
+              .x = {.label = "x", .low = 0, .high = 1},
+              .y = {.label = "y", .log = true, .low = 0.01, .high = 100}};
+    plot.series = {exp_of({.name = "s", .x = {0, 1}, .y = {0, 0}, .error = {std::log(10), 0}})};
+    CHECK(has(svg(plot), "M70.0 134.0L70.0 278.0"));  // 62 .. 350 high, as above
+    plot.series[0].error_above.pop_back();
+    CHECK_THROWS_WITH_AS(svg(plot),
+                         "plot 't': series 's' has 2 intervals and 1 upper halves of them",
+                         tapestry::ValueError);
+}
+
 TEST_CASE("plot: text is escaped, and follows light and dark without a script") {
     Plot plot = line({0, 1}, {0, 1});
     plot.title = "a < b & \"c\"";

@@ -48,12 +48,14 @@ inline Series curve_of(const Outcomes& outcomes, const std::string& trial, const
 }
 
 /// The same of a curve of logarithms, as the numbers themselves: what is drawn on a logarithmic
-/// axis is the geometric mean, and its interval half the length of that of the logarithms' ends.
+/// axis is the geometric mean, and the interval of the logarithms, which has the same length on
+/// both of its sides there.
 inline Series exp_of(Series logs) {
     for (std::size_t i = 0; i < logs.y.size(); ++i) {
         const double mean = logs.y[i], half = logs.error[i];
         logs.y[i] = std::exp(mean);
-        logs.error[i] = std::exp(mean) * std::sinh(half);
+        logs.error[i] = logs.y[i] - std::exp(mean - half);
+        logs.error_above.push_back(std::exp(mean + half) - logs.y[i]);
     }
     return logs;
 }

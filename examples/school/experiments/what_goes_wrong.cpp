@@ -173,6 +173,7 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
     for (const Recipe& recipe : mistakes(setting)) {
         Series s = curve_of(o, recipe.name, "losses");
         s.dashed = recipe.name == "right";
+        s.error.clear();  // of single steps: the smoothed mean's would be narrower
         double smooth = s.y.front();
         for (double& loss : s.y) {
             smooth = 0.8 * smooth + 0.2 * loss;
