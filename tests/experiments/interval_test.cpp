@@ -141,6 +141,15 @@ TEST_CASE("values that are all the same have no spread, and are not counted") {
     CHECK_EQ(p_value(below(0.5), same), std::pow(2.0, -9));
     CHECK_EQ(p_value(above(0.7), same), 1);
     CHECK_EQ(values_needed(above(0.5), same, 0.05 / 150), 13);
+    // Fewer than six show nothing, nor do any at the bound itself: p is 0.0625 for five.
+    for (const std::size_t n : {2, 5, 6}) {
+        const Interval few = student(std::vector<double>(n, 0.7));
+        INFO(n);
+        CHECK_EQ(judge(above(0.5), few), n < 6 ? Verdict::not_shown : Verdict::holds);
+        CHECK_EQ(judge(below(0.5), few), n < 6 ? Verdict::not_shown : Verdict::does_not_hold);
+        CHECK_EQ(judge(above(0.7), few), Verdict::not_shown);
+        CHECK_EQ(judge_together({{above(0.5), few}}), std::vector{judge(above(0.5), few)});
+    }
     // Its verdict is that of these values; 200 others change nothing, and it does not change
     // theirs.
     std::vector<Judged> claims(20, {above(0), ten_values(0.1)});

@@ -74,6 +74,7 @@ std::string text_of(Verdict verdict) {
 }
 
 Verdict judge(const Rule& rule, const Interval& measured) {
+    if (is_same_in_all(measured) && p_value(rule, measured) >= 0.05) return Verdict::not_shown;
     if (measured.low > rule.low && measured.high < rule.high) return Verdict::holds;
     if (measured.high <= rule.low || measured.low >= rule.high) return Verdict::does_not_hold;
     return Verdict::not_shown;

@@ -47,7 +47,8 @@ enum class Verdict { holds, does_not_hold, not_shown };
 std::string text_of(Verdict verdict);
 
 /// `holds` if the whole interval satisfies the rule, `does not hold` if none of it does; otherwise
-/// these seeds have shown neither.
+/// these seeds have shown neither. Values that are the same must be six at least: fewer would be
+/// on one side of the rule's bound by chance too often (p_value()).
 Verdict judge(const Rule& rule, const Interval& measured);
 
 /// Whether several values are the same, up to rounding: nothing is then known of their spread.
