@@ -300,7 +300,7 @@ void check_same(Communicator& c, const Facts& facts) {
 }
 
 bool may_differ(std::string_view field) {
-    return field == "text" || field == "data" || field == "start";
+    return field == "text" || field == "data" || field == "start" || field == "start_place";
 }
 
 // The version first: another version may have other settings.

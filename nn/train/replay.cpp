@@ -190,7 +190,9 @@ void Replayer::advance(std::unique_ptr<Session>& session, std::int64_t step) con
 }
 
 void Replayer::go_on_under(std::unique_ptr<Session>& session, const TrainingConfig& config) const {
-    if (to_json(session->config()) == to_json(config)) return;
+    TrainingConfig now = session->config();
+    now.start_place = config.start_place;  // the session's is where it found the base
+    if (to_json(now) == to_json(config)) return;
     session =
         session->continued(config, {.directory = history_.directory(), .cache = options_.cache});
     check_data(*session);

@@ -126,6 +126,8 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     }
     const double rate = config.lr;
     differences.take_given(config, options.wanted);
+    // A base that is named anew is looked for there only.
+    if (contains(options.given, "start")) config.start_place = options.wanted.start_place;
     // A rate that is now below the lowest would rise.
     const bool at_other_rate =
         contains(differences.overridden, "lr") && !contains(options.given, "min_lr");

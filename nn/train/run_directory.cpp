@@ -108,9 +108,17 @@ std::size_t RunHistory::segment_of(std::int64_t step) const {
 // The latest checkpoint's configuration is that of the last segment, except for the path of its
 // data, which may have been moved since.
 TrainingConfig RunHistory::config_of(std::size_t segment) const {
-    const bool last = segment + 1 == state_.segments.size();
-    return training_config_from_json(last ? latest_.config : state_.segments[segment].config,
-                                     shown(directory_));
+    TrainingConfig latest = training_config_from_json(latest_.config, shown(directory_));
+    if (segment + 1 == state_.segments.size()) return latest;
+    TrainingConfig config =
+        training_config_from_json(state_.segments[segment].config, shown(directory_));
+    const bool needs_base = config.frozen_weights == WeightType::int8;
+    if (needs_base && config.start_hash == latest.start_hash &&
+        (is_there(latest.start) || is_there(latest.start_place))) {
+        config.start = std::move(latest.start);
+        config.start_place = std::move(latest.start_place);
+    }
+    return config;
 }
 
 }  // namespace tapestry

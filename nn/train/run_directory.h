@@ -96,7 +96,8 @@ public:
 
     /// Index, from 0, of the segment that contains the step, and the configuration of a segment.
     std::size_t segment_of(std::int64_t step) const;
-    /// The configuration of segment `segment`, from 0, unchecked.
+    /// The configuration of segment `segment`, from 0, unchecked. A base of int8 weights is where
+    /// the latest configuration has it, if it is there.
     TrainingConfig config_of(std::size_t segment) const;
 
     /// The checkpoints that exist now, in ascending order. They change while the run continues.

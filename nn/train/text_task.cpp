@@ -64,13 +64,50 @@ LoadedModel load_start(const std::string& directory) {
 }
 
 // An adapter and the states of its run belong to one base.
-void check_base(TrainingConfig& config, const LanguageModel& model) {
+void check_base(TrainingConfig& config, const LanguageModel& model, const std::string& place) {
     const std::string now = base_hash(model);
     require(config.start_hash.empty() || config.start_hash == now,
             "{}: the model has other weights than when the run began (checksum {}, then {}), and "
             "its adapter belongs to those; restore the model, or begin a new run",
-            config.start, now, config.start_hash);
+            shown(place), now, config.start_hash);
     config.start_hash = now;
+}
+
+LoadedModel checked_start(TrainingConfig& config, const std::string& place) {
+    LoadedModel loaded = load_start(place);
+    if (loaded.model && config.lora > 0) check_base(config, *loaded.model, place);
+    return loaded;
+}
+
+// Empty if a checkpoint cannot store it.
+std::string absolute_place(const std::string& directory) {
+    const std::string place = std::filesystem::canonical(directory).string();
+    return utf8::find_flaw(place) ? "" : place;
+}
+
+// int8 weights are in no checkpoint: they are made from the base's again. A run that moved together
+// with its base finds it as it was named, one from another working directory where it was; the
+// checksum says whether it is the same.
+LoadedModel load_base(TrainingConfig& config) {
+    std::vector<std::string> places;
+    for (const std::string& place : {config.start, config.start_place}) {
+        if (!place.empty() && is_there(place)) places.push_back(place);
+    }
+    const std::string& before = config.start_place.empty() ? config.start : config.start_place;
+    require<IoError>(config.start_hash.empty() || !places.empty(),
+                     "{}: the base of this run, whose int8 weights no checkpoint has, is not "
+                     "there; if it was moved, --resume --model says where to",
+                     shown(before));
+    if (places.empty()) return load_start(config.start);
+    for (std::size_t i = 0;; ++i) {
+        try {
+            LoadedModel loaded = checked_start(config, places[i]);
+            config.start_place = absolute_place(places[i]);
+            return loaded;
+        } catch (const Error&) {
+            if (i + 1 == places.size()) throw;
+        }
+    }
 }
 
 void check_sequences(const Tensor& ids, const CommonSettings& config) {
@@ -112,20 +149,13 @@ void check_ids_of_batch(const Batch& batch, const ModelConfig& config) {
 // ---- made ---------------------------------------------------------------------------------------
 
 LoadedModel TextTask::given_start(TrainingConfig& config, TaskStart& start) {
-    // int8 weights are in no checkpoint: they are made from the base's again.
     const bool needs_base = config.frozen_weights == WeightType::int8;
-    if (needs_base && !config.start.empty()) {  // a resumed run may have another working directory
-        config.start = std::filesystem::absolute(config.start).lexically_normal().string();
-    }
     const bool is_known = start.tokenizer != nullptr || !start.directory.empty();
     LoadedModel loaded;
-    if (!is_known || needs_base) {
-        require<IoError>(!is_known || is_there(config.start),
-                         "{}: the base of this run, whose int8 weights no checkpoint has, is not "
-                         "there; if it was moved, --resume --model says where to",
-                         shown(config.start));
-        loaded = load_start(config.start);
-        if (loaded.model && config.lora > 0) check_base(config, *loaded.model);
+    if (needs_base) {
+        loaded = load_base(config);
+    } else if (!is_known) {
+        loaded = checked_start(config, config.start);
     }
     if (start.is_continued && !needs_base) loaded.model.reset();
     if (start.tokenizer) {

@@ -66,6 +66,8 @@ struct TrainingConfig {
     /// base_hash() (nn/io/peft.h) of the model in `start` when a run with LoRA began; empty: not
     /// known. Set by the run.
     std::string start_hash = {};
+    /// With int8 weights, whose base is read again: where `start` was, absolute. Set by the run.
+    std::string start_place = {};
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
     GPTConfig model = {};
     /// A model of another kind (nn/models/model_registry.h), which is trained instead; empty: a
@@ -178,6 +180,8 @@ struct FieldsOf<TrainingConfig> {
         field("start", &C::start, "Start from this model's weights instead of random ones",
               {.option = "--model"});
         field("start_hash", &C::start_hash, "Checksum of that model's weights, with --lora",
+              {.optional = true, .in_command = false});
+        field("start_place", &C::start_place, "Where that model was, absolute, with int8 weights",
               {.optional = true, .in_command = false});
         field("sequence", &C::sequence,
               "Tokens per training sequence, at most the model's context; 0: all of it; with "

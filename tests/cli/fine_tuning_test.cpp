@@ -171,4 +171,49 @@ TEST_CASE("cli fine-tuning: an int8 run finds its base from anywhere, and where 
     check_done(place.run({"merge", "--model", "moved", "--adapter", "a", "--out", "other"}));
     check_refused(resumed("e", {"--model", "../other"}),
                   "the model has other weights than when the run began");
+    check_done(place.run({"rewind", "d", "--step", "2"}));  // before the move
+    check_done(place.run({"rewind", "d", "--all", "--text", "t.txt"}));
+    check_done(place.run(
+        {"train", "--fork", "d", "--step", "1", "--out", "f", "--lr", "0.02", "--no-report"}));
+}
+
+TEST_CASE("cli fine-tuning: an int8 run that moved together with its base finds it") {
+    const TuningPlace place;
+    fs::create_directories(place / "proj");
+    fs::create_directories(place / "elsewhere");
+    for (const char* name : {"m", "t.txt"}) fs::rename(place / name, place / "proj" / name);
+    const auto in = [&](const char* folder, const Arguments& arguments) {
+        return Process(arguments, place / folder).wait();
+    };
+    const Arguments on = {"--text", "t.txt", "--weights", "int8"};
+    check_done(in("proj", tuning(on)));
+    fs::rename(place / "proj", place / "proj2");
+    check_done(in("proj2", {"rewind", "x", "--all"}));
+    check_done(in("proj2", {"train", "--resume", "--out", "x", "--steps", "6", "--override",
+                            "steps", "--no-report"}));
+    const Arguments further{"train",       "--resume", "--out",         "../proj2/x",
+                            "--steps",     "8",        "--override",    "steps",
+                            "--no-report", "--text",   "../proj2/t.txt"};
+    fs::create_directories(place / "elsewhere/m");  // of that name, but no model
+    check_done(in("elsewhere", further));           // the resumed run has its new place
+    fs::remove(place / "elsewhere/m");
+    check_done(in("proj2", {"merge", "--model", "m", "--adapter", "../a", "--out", "../other"}));
+    fs::rename(place / "other", place / "elsewhere/m");  // a model, but another
+    check_done(in("elsewhere", {"rewind", "../proj2/x", "--all", "--text", "../proj2/t.txt"}));
+    fs::rename(place / "proj2/m", place / "proj2/gone");
+    check_refused(in("elsewhere", {"rewind", "../proj2/x", "--all", "--text", "../proj2/t.txt"}),
+                  "the model has other weights than when the run began");
+}
+
+TEST_CASE("cli fine-tuning: an int8 run's base behind a link and .. is the system's directory") {
+    const TuningPlace place;
+    fs::create_directories(place / "far/inner");
+    fs::rename(place / "m", place / "far/base");
+    fs::create_directory_symlink("far/inner", place / "link");
+    fs::create_directories(place / "base");  // where `link/..` would be without the link
+    Arguments arguments = tuning(kOnText + Arguments{"--weights", "int8"});
+    arguments[2] = "link/../base";
+    check_done(place.run(arguments));
+    fs::remove(place / "link");
+    check_done(place.run({"rewind", "x", "--all"}));
 }

@@ -80,7 +80,7 @@ TEST_CASE(
     "training config: every member except the model, which has a separate list, has a field") {
     const TrainingConfig config;
     [[maybe_unused]] const auto& [recipe, task, text, data, chat_template, chat_system,
-                                  test_fraction, start, start_hash, model, other_model,
+                                  test_fraction, start, start_hash, start_place, model, other_model,
                                   start_dropout, sequence, train_only, lora, lora_alpha,
                                   lora_dropout, lora_targets, lora_rank_stabilized, frozen_weights,
                                   batch, order, accumulate, micro_batches, steps, minutes,
@@ -90,7 +90,7 @@ TEST_CASE(
                                   eval_batches, seed] = config;
     int fields = 0;
     for_each_field<TrainingConfig>([&](const auto&) { ++fields; });
-    CHECK_EQ(fields, 47 - 3);
+    CHECK_EQ(fields, 48 - 3);
 }
 
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {
