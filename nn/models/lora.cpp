@@ -232,9 +232,10 @@ struct AddedRows {
 // So that intermediate results are small.
 constexpr std::int64_t kRowsAtOnce = 128;
 
-Tensor with_updates(const Tensor& matrix, const std::vector<AddedRows>& updates) {
+// In place in a matrix that nobody else has.
+Tensor with_updates(const Tensor& matrix, bool is_own, const std::vector<AddedRows>& updates) {
     const NoGradGuard unrecorded;
-    const Tensor w = matrix.clone();
+    const Tensor w = is_own ? matrix : matrix.clone();
     for (const AddedRows& one : updates) {
         const Tensor product = matmul(one.b, one.a);
         const std::int64_t all = product.size(0);
@@ -275,8 +276,10 @@ DeferredTensors merged_weights(const Module& model, const NamedTensors& given) {
     for (DeferredTensor& one : all) {
         const auto found = added.find(one.name);
         if (found == added.end()) continue;
-        one.value = [matrix = std::move(one.value), updates_of_it = std::move(found->second)] {
-            return with_updates(matrix(), updates_of_it);
+        const bool is_own = !by_name.contains(one.name);  // of int8 rows: made by each call
+        one.value = [matrix = std::move(one.value), is_own,
+                     updates_of_it = std::move(found->second)] {
+            return with_updates(matrix(), is_own, updates_of_it);
         };
         added.erase(found);
     }

@@ -1,5 +1,6 @@
 // LoRA: the definition's numbers, what trains and what does not, files in PEFT's format, and runs.
 // tests/fixtures/make_lora_fixture.py has made the adapter.
+#include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
@@ -423,6 +424,25 @@ TEST_CASE("LoRA: over an int8 base, interrupted, resumed, rewound and shared, th
         CHECK((bytes_in(parts.out) == expected));
     }
     check_near_f32(whole);  // it has the matrices that were trained on
+}
+
+TEST_CASE("LoRA: merged with int8 rows, a matrix and its update are there once each") {
+    Generator generator(4);
+    const auto model = make_model(
+        GPTConfig{.vocab = 8, .context = 8, .layers = 1, .heads = 2, .dim = 256}, generator);
+    add_lora(*model, {.update = {.rank = 2}, .targets = {"up"}}, generator);
+    keep_frozen_int8(*model);
+    int found = 0;
+    for (const DeferredTensor& one : merged_weights(*model, saved_tensors(*model))) {
+        if (!one.name.ends_with(".up.weight")) continue;
+        ++found;
+        reset_peak_memory();
+        const std::size_t before = memory_statistics().current;
+        const Tensor w = one.value();
+        CHECK(w.shape() == Shape{1024, 256});
+        CHECK(memory_statistics().peak - before < 3 * w.bytes());
+    }
+    CHECK(found == 1);
 }
 
 TEST_CASE("LoRA: what int8 weights are not for") {
