@@ -153,6 +153,8 @@ Tensor turn(const Tensor& x, const Turn& how) {
 
 void check_table(const Tensor& x, const Tensor& table, const char* name) {
     check_defined("rotary", table);
+    require<DTypeError>(is_floating(table.dtype()),
+                        "rotary: {} needs floating-point numbers, got {}", name, table.dtype());
     if (!is_narrow(x.dtype())) check_same_dtype("rotary", x, table);
     const bool fits =
         table.rank() == 2 && table.size(0) == x.size(-2) && 2 * table.size(1) <= x.size(-1);

@@ -21,6 +21,7 @@
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/rotary.h>
 #include <tapestry/ops/scan.h>
 #include <tapestry/ops/staging.h>
 #include <tapestry/tests/core/support.h>
@@ -268,5 +269,12 @@ TEST_CASE("half: what is refused") {
     check_throws<DTypeError>([&] { f.data<Bf16>(); }, "tensor: elements are f32, not bf16");
     check_throws<DTypeError>([] { rand({2}, default_generator(), DType::bf16); },
                              "rand: needs f32 or f64, got bf16");
+    const Tensor x = ones({2, 4}, DType::bf16), table = ones({2, 2});
+    const Tensor whole = ones({2, 2}, DType::i64);
+    check_throws<DTypeError>([&] { rotary(x, whole, table); },
+                             "rotary: cos needs floating-point numbers, got i64");
+    check_throws<DTypeError>([&] { rotary(x, table, whole); },
+                             "rotary: sin needs floating-point numbers, got i64");
+    CHECK(rotary(x, table, table).dtype() == DType::bf16);
     CHECK(bits(add(b, 0.1)) == bits(add(b, cast(scalar(0.1), DType::bf16))));
 }
