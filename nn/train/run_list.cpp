@@ -4,6 +4,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/run_directory.h>
@@ -50,6 +51,28 @@ std::vector<RecipeLine> options_in_checkpoint(const fs::path& directory) {
     }
 }
 
+// All that is known of a configuration that this program cannot read, because its task is not
+// registered here.
+std::vector<RecipeLine> task_in(const std::string& config, const std::string& name) {
+    try {
+        return {{"--task", ConfigFile(config, name).get<std::string>("task"), {}}};
+    } catch (const IoError&) {
+        return {};
+    }
+}
+
+// `tokens_per_step` stays as it is if the configuration cannot be read.
+std::vector<RecipeLine> options_in(const std::string& config, const std::string& name,
+                                   std::int64_t& tokens_per_step) {
+    try {
+        const TrainingConfig trained = training_config_from_json(config, name);
+        tokens_per_step = trained.tokens_per_step();
+        return recipe_lines(trained);
+    } catch (const IoError&) {
+        return task_in(config, name);
+    }
+}
+
 RunSummary summary_of(const fs::path& directory) {
     const fs::path file = latest_metrics(directory);
     const Metrics m = read_metrics_so_far(file);
@@ -72,9 +95,9 @@ RunSummary summary_of(const fs::path& directory) {
         run.options = options_in_checkpoint(directory);
         return run;
     }
-    const TrainingConfig trained = training_config_from_json(config, shown(file));
-    run.options = recipe_lines(trained);
-    const auto tokens = static_cast<double>(trained.tokens_per_step() * run.steps);
+    std::int64_t tokens_per_step = 0;
+    run.options = options_in(config, shown(file), tokens_per_step);
+    const auto tokens = static_cast<double>(tokens_per_step * run.steps);
     if (run.seconds > 0) run.tokens_per_second = tokens / run.seconds;
     return run;
 }

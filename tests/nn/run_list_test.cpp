@@ -165,6 +165,30 @@ TEST_CASE("runs: found below a directory, with options and results, without any 
     check_message<IoError>([&] { find_runs({(place.scratch / "none").string()}); }, "no run there");
 }
 
+TEST_CASE("runs: one of a task that is not registered here is listed with the others") {
+    const ListPlace place;
+    const fs::path a = place.train("runs/a", place.config());
+    const fs::path other = place.train("runs/other", place.config());
+    std::string text = slurp(other / kMetricsName);
+    const std::string task = "\"text\"";
+    const auto at = text.find(task, text.find("\"task\""));
+    REQUIRE(at != std::string::npos);
+    spill(other / kMetricsName, text.replace(at, task.size(), "\"elsewhere\""));
+    const auto runs = run_summaries({a, other});
+    REQUIRE_EQ(runs.size(), 2);
+    const RunSummary& own = runs[0].name == a ? runs[0] : runs[1];
+    const RunSummary& foreign = runs[0].name == a ? runs[1] : runs[0];
+    CHECK_EQ(own.option("--task"), "text");
+    CHECK_EQ(own.option("--lr"), "0.001");
+    CHECK_EQ(foreign.option("--task"), "elsewhere");
+    CHECK_EQ(foreign.option("--lr"), "?");
+    CHECK_EQ(foreign.steps, 6);
+    CHECK_EQ(foreign.state, "finished");
+    CHECK_EQ(foreign.lowest.value, own.lowest.value);
+    CHECK_EQ(foreign.tokens_per_second, 0);
+    CHECK(sweep_text({a.string(), other.string()}).find("elsewhere") != std::string::npos);
+}
+
 TEST_CASE("run: its last words say how to go on and what it weighs") {
     const ListPlace place;
     Session session(place.config());
