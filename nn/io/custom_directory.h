@@ -13,6 +13,10 @@
 
 namespace tapestry {
 
+/// Throws ValueError, naming the field, for a value outside the bounds that FieldsOf<CustomConfig>
+/// has for it.
+void check_bounds(const CustomConfig& config);
+
 /// Writes everything but the weights, config.json, into a folder of the directory, "" for none.
 void write_description(Commit& commit, const std::string& folder, const CustomConfig& config);
 

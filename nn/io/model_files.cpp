@@ -125,8 +125,10 @@ ModelKind kind_in(const ConfigFile& file) {
         const bool is_last = &each == &names.back();
         known += fmt::format("{}\"{}\"", known.empty() ? "" : is_last ? " and " : ", ", each);
     }
-    fail<IoError>("{}: \"model\" is \"{}\"; must be one of {}", file.path(), utf8::printable(name),
-                  known);
+    fail<IoError>(
+        "{}: \"model\" is \"{}\"; must be one of {}, or its task is not registered in this "
+        "program",
+        file.path(), utf8::printable(name), known);
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {

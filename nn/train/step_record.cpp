@@ -39,10 +39,14 @@ void write_rows(JsonWriter& json, const Tensor& x) {
 
 void write(JsonWriter& json, const RecordedBatch& b) {
     json.object([&] {
-        const Tensor& inputs = b.batch.inputs;
+        const Tensor &inputs = b.batch.inputs, &targets = b.batch.targets;
+        require(inputs.rank() == 2 || inputs.rank() == 3,
+                "a recorded step has inputs of 2 or 3 axes, got {}", inputs.shape());
+        require(targets.rank() == 2, "a recorded step has targets of 2 axes, got {}",
+                targets.shape());
         json.member("inputs", [&] { write_rows(json, inputs); });
         if (inputs.rank() == 3) json.member("rows", inputs.size(0));  // [B, W, F], in B W lines
-        json.member("targets", [&] { write_rows(json, b.batch.targets); });
+        json.member("targets", [&] { write_rows(json, targets); });
         json.member("seed", b.seed);
         json.member("offset", b.offset);
     });

@@ -4,6 +4,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
+#include <tapestry/nn/io/custom_directory.h>
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -83,6 +84,9 @@ void register_task(const TaskRow& row) {
     require(row.name != nullptr && row.summary != nullptr && row.begin != nullptr &&
                 row.load != nullptr,
             "register_task: a task needs a name, a summary, begin and load");
+    require(!utf8::find_flaw(row.name) && utf8::printable(row.name) == row.name,
+            "register_task: the name {} has characters that cannot be printed",
+            utf8::quoted(row.name, 40));
     const std::vector<std::string> names = task_names();
     require(std::find(names.begin(), names.end(), row.name) == names.end(),
             "register_task: the name {} is taken", utf8::quoted(row.name, 40));
@@ -164,11 +168,18 @@ std::unique_ptr<Task> begin_task(TrainingConfig& config, TaskStart start, Genera
     const ModelRow& kind = row_of(config.model_config());
     require(kind.task == config.task, "training: the task is {}, but {} is for {}", config.task,
             kind.phrase, kind.task);
-    return row.begin(config, std::move(start), weights);
+    const ModelConfig model = config.model_config();
+    if (const auto* const custom = std::get_if<CustomConfig>(&model)) check_bounds(*custom);
+    auto task = row.begin(config, std::move(start), weights);
+    require(task != nullptr, "training: `begin` of the task {} returned null", row.name);
+    return task;
 }
 
 std::unique_ptr<Task> load_task(const std::filesystem::path& directory) {
-    return task_row(task_of_model(directory)).load(directory);
+    const TaskRow& row = task_row(task_of_model(directory));
+    auto task = row.load(directory);
+    require(task != nullptr, "{}: `load` of the task {} returned null", shown(directory), row.name);
+    return task;
 }
 
 std::unique_ptr<Task> task_on_examples(const std::filesystem::path& directory,

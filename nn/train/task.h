@@ -145,7 +145,8 @@ struct TaskRow {
     const char* name;     ///< in configurations and on the command line: "text"
     const char* summary;  ///< for help
     /// Reads the examples, completes `config` by what they decide, and makes the model, with
-    /// weights from the generator or those of config.start.
+    /// weights from the generator or those of config.start. A custom model's configuration has
+    /// passed check_bounds().
     std::unique_ptr<Task> (*begin)(TrainingConfig& config, TaskStart start, Generator& weights);
     /// From a model's directory, without examples, in evaluation mode.
     std::unique_ptr<Task> (*load)(const std::filesystem::path& directory);
@@ -161,8 +162,8 @@ const std::vector<TaskRow>& task_rows();
 /// Adds a custom task and the kind of its model, whose configuration is a CustomConfig of the
 /// same name (nn/models/custom_config.h); the strings are not copied. Call it before any run begins
 /// or is resumed, in every program that opens the task's directories. References to other rows are
-/// invalid afterwards. Throws ValueError for a name that is empty or taken, and for a row without
-/// `begin` or `load`.
+/// invalid afterwards. Throws ValueError for a name that is empty, taken or not of printable
+/// characters in UTF-8, and for a row without `begin` or `load`.
 void register_task(const TaskRow& row);
 
 /// The row of this name. Throws ValueError, with the names that there are, if there is none.

@@ -155,9 +155,11 @@ public:
         const double spaces =
             static_cast<double>(std::count(letters_.spaces.begin(), letters_.spaces.end(), 1));
         const double p = spaces / static_cast<double>(letters_.ids.size());
-        return {{"guessing", std::log(2.0), "A space as often as none."},
-                {"counting", -p * std::log(p) - (1 - p) * std::log(1 - p),
-                 "Knows how often a space comes, and does not look at the letters."}};
+        std::vector<ExpectedLoss> all{{"guessing", std::log(2.0), "A space as often as none."}};
+        if (!(p > 0 && p < 1)) return all;  // 0 ln 0 has no value as a number
+        all.push_back({"counting", -p * std::log(p) - (1 - p) * std::log(1 - p),
+                       "Knows how often a space comes, and does not look at the letters."});
+        return all;
     }
     std::string sample(std::int64_t, Generator&) const override {
         std::string text;

@@ -517,6 +517,10 @@ TEST_CASE("tasks: what register_task refuses") {
     refused(row, "register_task: the name 'gpt' is taken by a kind of model");
     row.name = "";
     refused(row, "register_task: the name is empty");
+    row.name = "a\nb";
+    refused(row, "register_task: the name 'a\\nb' has characters that cannot be printed");
+    row.name = "a\xE9";
+    refused(row, "register_task: the name 'a\\xE9' has characters that cannot be printed");
     row.name = "other";
     row.load = nullptr;
     refused(row, "register_task: a task needs a name, a summary, begin and load");
@@ -539,9 +543,96 @@ TEST_CASE("tasks: a directory of your own task that is not what it says") {
         check_message<IoError>([&] { load_task(place.out); }, message);
     };
     with("\"spaces\"", "\"places\"", "\"model\" is \"places\"; must be one of");
+    with("\"spaces\"", "\"places\"", ", or its task is not registered in this program");
     with("\"heads\": 2", "\"heads\": 3", "config.json");
     with("\"dim\": 16", "\"dim\": 32", "parameters, not");
     with("\"parameters\": ", "\"parameters\": 9999999", "the configuration needs");
+    with("\"parameters\": ", "\"parameters\": -",
+         "config.json: config: parameters must be at least");
+    with("\"context\": 8", "\"context\": 0",
+         "config.json: config: context must be positive, got 0");
+    with("\"dropout\": 0", "\"dropout\": 2, \"was\": 0",
+         "config: dropout must be at most 0.99, got 2");
+    for (const char* name : {"dim", "layers", "classes"}) {
+        const auto at = written.find(fmt::format("\"{}\": ", name));
+        const std::string line = written.substr(at, written.find(',', at) - at);
+        with(line, fmt::format("\"{}\": 1000000000", name),
+             fmt::format("config.json: config: {} is 1000000000, but the model has", name).c_str());
+    }
+}
+
+TEST_CASE("tasks: your own model's sizes have bounds, also where a run begins") {
+    register_spaces();
+    const test::RunPlace place;
+    TrainingConfig config = spaces_config(place);
+    const CustomConfig good = std::get<CustomConfig>(config.model_config());
+    const auto refused = [&](CustomConfig changed, const char* message) {
+        config.set_model(changed);
+        check_message<ValueError>([&] { begin_task(config, {}, default_generator()); }, message);
+    };
+    CustomConfig bad = good;
+    bad.context = 0;
+    refused(bad, "config: context must be positive, got 0");
+    bad = good;
+    bad.dropout = 0.995;
+    refused(bad, "config: dropout must be at most 0.99, got 0.995");
+    bad = good;
+    bad.parameters = -1;
+    refused(bad, "config: parameters must be at least 0, got -1");
+    bad = good;
+    bad.layers = -1;
+    refused(bad, "config: layers must be at least 0, got -1");
+    config.set_model(good);
+    CHECK(begin_task(config, {}, default_generator()) != nullptr);
+}
+
+TEST_CASE("tasks: begin and load that return nothing are named") {
+    static const bool is_registered = [] {
+        register_task(
+            {.name = "nothing",
+             .summary = "returns nothing",
+             .begin = [](TrainingConfig&, TaskStart,
+                         Generator&) { return std::unique_ptr<Task>(); },
+             .load = [](const std::filesystem::path&) { return std::unique_ptr<Task>(); }});
+        return true;
+    }();
+    CHECK(is_registered);
+    const test::RunPlace place;
+    TrainingConfig config = place.config();
+    config.task = "nothing";
+    config.set_model(CustomConfig{.name = "nothing"});
+    check_message<ValueError>([&] { begin_task(config, {}, default_generator()); },
+                              "`begin` of the task nothing returned null");
+    std::filesystem::create_directory(place.scratch / "n");
+    test::spill(place.scratch / "n/config.json", "{\"format\": 1, \"model\": \"nothing\"}");
+    check_message<ValueError>([&] { load_task(place.scratch / "n"); },
+                              "`load` of the task nothing returned null");
+}
+
+TEST_CASE("tasks: a text of spaces only, or without any, has no loss of counting") {
+    register_spaces();
+    const test::RunPlace place;
+    const TrainingConfig usual = spaces_config(place);
+    const auto losses = [](TrainingConfig config) {
+        return begin_task(config, {}, default_generator())->expected_losses();
+    };
+    CHECK(losses(usual).size() == 2);
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "a ";
+    test::spill(place.text, text);
+    CHECK(losses(usual).size() == 1);
+}
+
+TEST_CASE("tasks: a recorded step of a shape that its file cannot have is refused") {
+    const test::Scratch scratch;
+    const auto refused = [&](const Shape& inputs, const Shape& targets, const char* message) {
+        RecordedStep step{.step = 1};
+        step.batches.push_back({.batch = {zeros(inputs, DType::i64), zeros(targets, DType::i64)}});
+        check_message<ValueError>([&] { write_step(scratch / "", step, {}); }, message);
+    };
+    refused({2, 3}, {2}, "a recorded step has targets of 2 axes, got [2]");
+    refused({2}, {2, 1}, "a recorded step has inputs of 2 or 3 axes, got [2]");
+    refused({2, 1, 3, 3}, {2, 1}, "a recorded step has inputs of 2 or 3 axes, got [2, 1, 3, 3]");
 }
 
 TEST_CASE("tasks: the page on your own task names all functions and files") {
