@@ -104,7 +104,11 @@ Header header_for(const DeferredTensors& tensors,
 }
 
 void write_tensor(OutputFile& file, const DeferredTensor& one) {
-    const Tensor flat = dense(one.value());
+    require(one.value != nullptr, "write_safetensors: tensor {} has no function that computes it",
+            utf8::quoted(one.name));
+    const Tensor value = one.value();
+    require(value.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(one.name));
+    const Tensor flat = dense(value);
     require(flat.shape() == one.shape && flat.dtype() == one.dtype,
             "write_safetensors: tensor {} is {} of shape {}, but was announced as {} of shape {}",
             utf8::quoted(one.name), flat.dtype(), flat.shape(), one.dtype, one.shape);

@@ -88,5 +88,15 @@ TEST_CASE("deferred tensors: values other than announced are refused, and the fi
             write_deferred(file, DeferredTensors{{"x", {2}, DType::f64, [&] { return x; }}});
         },
         "but was announced as f64 of shape [2]");
+    check_message<ValueError>(
+        [&] {
+            write_deferred(file, DeferredTensors{{"x", {2}, DType::f32, [] { return Tensor(); }}});
+        },
+        "write_safetensors: tensor 'x' is undefined");
+    check_message<ValueError>(
+        [&] {
+            write_deferred(file, DeferredTensors{{"x", {2}, DType::f32}});
+        },
+        "write_safetensors: tensor 'x' has no function that computes it");
     CHECK_EQ(test::slurp(file), before);
 }
