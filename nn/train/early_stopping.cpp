@@ -49,18 +49,24 @@ const char* predicted_by(const ModelConfig& config) {
 }
 
 // ln(vocabulary), or of a number 1, the loss of its mean: losses are in units of its variance.
-double loss_of_guessing(std::int64_t vocab) {
-    return vocab == 0 ? 1 : std::log(static_cast<double>(vocab));
+// Only a custom task knows its own.
+ExpectedLoss guess_of(const ModelConfig& model, const std::vector<ExpectedLoss>& expected) {
+    if (std::holds_alternative<CustomConfig>(model)) {
+        return expected.empty() ? ExpectedLoss{.name = {}, .loss = NAN} : expected.front();
+    }
+    const std::int64_t vocab = common_settings(model).vocab;
+    if (vocab == 0) return {.name = "always the mean", .loss = 1};
+    return {.name = fmt::format("guessing one of {} {}", vocab, predicted_by(model)),
+            .loss = std::log(static_cast<double>(vocab))};
 }
 
 }  // namespace
 
-LossWatch::LossWatch(const TrainingConfig& config)
-    : vocab_(common_settings(config.model_config()).vocab),
-      warmup_(config.warmup),
-      of_(predicted_by(config.model_config())),
+LossWatch::LossWatch(const TrainingConfig& config, const std::vector<ExpectedLoss>& expected)
+    : warmup_(config.warmup),
+      guess_(guess_of(config.model_config(), expected).name),
       lr_(config.lr),
-      watch_(config.steps, config.clip, loss_of_guessing(vocab_)) {}
+      watch_(config.steps, config.clip, guess_of(config.model_config(), expected).loss) {}
 
 bool LossWatch::has_risen() const {
     const RunFacts& f = watch_.facts();
@@ -76,7 +82,7 @@ std::string LossWatch::remedy() const {
 
 std::string LossWatch::concern() const {
     const RunFacts& f = watch_.facts();
-    if (f.last.step == 0) return {};
+    if (f.last.step == 0 || !std::isfinite(f.guessing)) return {};
     const bool evaluated = f.val.step > 0;
     const double loss = evaluated ? f.val.value : f.recent;
     if (loss <= f.guessing) {
@@ -84,11 +90,9 @@ std::string LossWatch::concern() const {
         return fmt::format("the loss fell to {:.4f} by step {} and has risen to {:.4f}: {}",
                            f.lowest.value, f.lowest.step, f.recent, remedy());
     }
-    const std::string guessing =
-        vocab_ == 0 ? "always the mean" : fmt::format("guessing one of {} {}", vocab_, of_);
     const std::string text =
         fmt::format("the {} is {:.4f}, while {} would give {:.4f}",
-                    evaluated ? "validation loss" : "loss", loss, guessing, f.guessing);
+                    evaluated ? "validation loss" : "loss", loss, guess_, f.guessing);
     if (has_risen()) {
         return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, f.lowest.value,
                            f.lowest.step, remedy());

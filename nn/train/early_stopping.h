@@ -11,10 +11,12 @@
 
 #include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/module/module.h>
+#include <tapestry/nn/pages/report.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace tapestry {
 
@@ -59,8 +61,10 @@ private:
 /// Whether a run learns, by its losses.
 class LossWatch {
 public:
-    /// `config` must have its vocabulary filled in, as Session::config() does.
-    explicit LossWatch(const TrainingConfig& config);
+    /// `config` must have its vocabulary filled in, as Session::config() does. `expected`: of a
+    /// custom task, whose first loss is compared with; without any there is no concern.
+    explicit LossWatch(const TrainingConfig& config,
+                       const std::vector<ExpectedLoss>& expected = {});
 
     /// Call after each step.
     void add(const StepMetrics& metrics) { watch_.add(metrics); }
@@ -74,8 +78,8 @@ private:
     bool has_risen() const;
     std::string remedy() const;
 
-    std::int64_t vocab_, warmup_;
-    const char* of_;  // what it predicts: tokens or classes
+    std::int64_t warmup_;
+    std::string guess_;  // what needs no model: "guessing one of 65 tokens"
     double lr_;
     RunWatch watch_;
 };

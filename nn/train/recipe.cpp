@@ -84,6 +84,11 @@ std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer&
     return expected;
 }
 
+std::vector<ExpectedLoss> losses_to_compare(const Session& session) {
+    const ModelConfig model = session.config().model_config();
+    if (!std::holds_alternative<CustomConfig>(model)) return {};
+    return session.task().expected_losses();
+}
 TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_least) {
     const TrainingConfig& config = session.config();
     TrainingRecipe recipe{

@@ -20,6 +20,10 @@ std::vector<RecipeLine> recipe_lines(const TrainingConfig& config);
 /// split.
 std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
 
+/// For LossWatch: a custom task's expected losses; empty for the library's tasks, whose loss of
+/// guessing follows from the configuration.
+std::vector<ExpectedLoss> losses_to_compare(const Session& session);
+
 /// Assembles the recipe. `also` has the command, and options to list in addition to the
 /// configuration's; `step_least`: TrainingRecipe's.
 TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_least);

@@ -145,7 +145,7 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
       step_least_(session.task().step_flops(session.config().batch * session.config().accumulate) /
                   measure_flops(product_dtype(session.config().model_config()))),
       speed_(session.config().tokens_per_step(), step_least_),
-      losses_(session.config()),
+      losses_(session.config(), losses_to_compare(session)),
       schedule_(options_.checkpoints) {
     options_.out = directory_->path();
     if (options_.trap_nan) {

@@ -60,6 +60,27 @@ TEST_CASE("loss watch: above the loss of guessing") {
           std::string::npos);
 }
 
+TEST_CASE("loss watch: of a custom task, the first of the losses that it expects") {
+    TrainingConfig config{.lr = 0.25, .warmup = 7};
+    config.set_model(CustomConfig{.name = "own"});
+    const auto concern_of = [&](const std::vector<ExpectedLoss>& expected, double last) {
+        LossWatch watch(config, expected);
+        for (std::int64_t step = 1; step <= 1000; ++step) {
+            watch.add({.step = step, .loss = step < 500 ? 3 : last});
+        }
+        return watch.concern();
+    };
+    const std::vector<ExpectedLoss> expected{{"the usual price", 7.5}, {"counting", 5}};
+    CHECK_EQ(concern_of({}, 3), "");
+    CHECK_EQ(concern_of({}, 9), "");
+    CHECK_EQ(concern_of(expected, 3), "");
+    const std::string risen = concern_of(expected, 7);
+    CHECK(risen.starts_with("the loss fell to 3.0000 by step "));
+    CHECK(risen.find(" and has risen to ") != std::string::npos);
+    CHECK(concern_of(expected, 9).find("while the usual price would give 7.5000") !=
+          std::string::npos);
+}
+
 TEST_CASE("loss watch: a loss that fell and rose again") {
     const auto ruined = [](double t) { return t < 0.5 ? falling(t) : 3.3; };
     const std::string said = concern(1000, ruined, 3.3);
