@@ -14,8 +14,8 @@
 namespace tapestry {
 namespace {
 
-// No smaller model has layers or rows worth a check; a field that a model does not use may keep a
-// default above the number of its parameters.
+// Sizes up to this are cheap to make. A field that a model does not use keeps its default, which
+// may exceed the number of parameters.
 constexpr std::int64_t kAlwaysAllowed = 1000;
 
 // The weights' file justifies so many parameters, and a layer, class or channel has at least one.
