@@ -56,7 +56,7 @@ HeldOut split_by_time(const Tensor& times, double fraction) {
     check_split("split_by_time", "times", times, fraction);
     require<DTypeError>(times.dtype() != DType::boolean,
                         "split_by_time: times must be numbers, got bool");
-    // Whole numbers are compared as such: nanoseconds since 1970 are no doubles.
+    // Whole numbers are compared as such: nanoseconds since 1970 do not fit doubles.
     std::vector<bool> is_held_out(static_cast<std::size_t>(times.numel()));
     const auto split = [&](const auto& values) {
         for (const auto time : values) {

@@ -141,7 +141,7 @@ bool has_done_well(const RunFacts& f) {
            f.val.value < f.lowest_val.value + 0.01;
 }
 
-// A loss above guessing is no place to stop.
+// A run does not stop at a loss above guessing.
 bool was_better(const RunFacts& f) {
     return f.lowest_val.step < f.val.step && !(f.lowest_val.value > f.guessing);
 }

@@ -49,7 +49,7 @@ Interval student_interval(const std::vector<double>& values) {
         constexpr double kInfinite = std::numeric_limits<double>::infinity();
         return {mean, -kInfinite, kInfinite, 1};
     }
-    if (std::ranges::count(values, values.front()) == count) {  // without rounding
+    if (std::count(values.begin(), values.end(), values.front()) == count) {  // without rounding
         return {values.front(), values.front(), values.front(), count};
     }
     for (const double value : values) squares += (value - mean) * (value - mean);

@@ -232,7 +232,7 @@ struct AddedRows {
 // So that intermediate results are small.
 constexpr std::int64_t kRowsAtOnce = 128;
 
-// In place in a matrix that nobody else has.
+// In place if the matrix is only used here.
 Tensor with_updates(const Tensor& matrix, bool is_own, const std::vector<AddedRows>& updates) {
     const NoGradGuard unrecorded;
     const Tensor w = is_own ? matrix : matrix.clone();

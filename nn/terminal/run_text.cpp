@@ -111,7 +111,7 @@ std::string sweep_text(const std::vector<std::string>& directories) {
 }
 
 std::string runs_text(const std::vector<RunSummary>& runs) {
-    constexpr std::size_t kMost = 5;  // options in columns, so that a line fits a terminal
+    constexpr std::size_t kMost = 5;  // options in columns: a line fits a terminal
     std::vector<std::string> names = differing_options(runs), others;
     if (names.size() > kMost) {
         others.assign(names.begin() + kMost, names.end());

@@ -179,7 +179,7 @@ std::string tasks_text();
 /// Gives a model the parameters of another of the same configuration.
 void copy_parameters(const Module& from, Module& to);
 
-/// Throws ValueError for frozen_weights of a type that they cannot have, without LoRA, or beside
+/// Throws ValueError for frozen_weights of a type that they cannot have, without LoRA, or with
 /// activations in bf16.
 void check_frozen_weights(const TrainingConfig& config);
 
