@@ -66,13 +66,9 @@ foreach(part IN LISTS TAPESTRY_PARTS)
   endif()
 endforeach()
 # -O3 takes half as long again to compile, and steps are no faster: kernels use it, the rest needs
-# only its vectoriser cost model and, in a unit of many sources, its inliner limits. CI's parts that
-# test kernels, or with sanitizers, lose less by slower loops than by optimising them.
-set(TAPESTRY_OPTIMIZE -O2 CACHE STRING "How core and what computes are optimised, beside the kernels")
+# only its vectoriser cost model and, in a unit of many sources, its inliner limits.
 foreach(part IN ITEMS core numbers)
-  if(TAPESTRY_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(tapestry_${part} PRIVATE ${TAPESTRY_OPTIMIZE})
-  endif()
+  target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O2>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-fvect-cost-model=dynamic>
       "SHELL:--param early-inlining-insns=14" "SHELL:--param inline-unit-growth=200")
@@ -85,6 +81,8 @@ foreach(part IN ITEMS frame later)
   endif()
 endforeach()
 if(TAPESTRY_SANITIZE)
+  target_compile_options(tapestry_core PRIVATE -O2)
+  target_compile_options(tapestry_numbers PRIVATE -O1)  # its tests save what that costs
   set_source_files_properties(core/text/json_tree.cpp PROPERTIES COMPILE_OPTIONS -O0)  # 4 seconds, not 12
 endif()
 
