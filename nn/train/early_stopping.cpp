@@ -63,10 +63,13 @@ ExpectedLoss guess_of(const ModelConfig& model, const std::vector<ExpectedLoss>&
 }  // namespace
 
 LossWatch::LossWatch(const TrainingConfig& config, const std::vector<ExpectedLoss>& expected)
+    : LossWatch(config, guess_of(config.model_config(), expected)) {}
+
+LossWatch::LossWatch(const TrainingConfig& config, const ExpectedLoss& guess)
     : warmup_(config.warmup),
-      guess_(guess_of(config.model_config(), expected).name),
+      guess_(guess.name),
       lr_(config.lr),
-      watch_(config.steps, config.clip, guess_of(config.model_config(), expected).loss) {}
+      watch_(config.steps, config.clip, guess.loss) {}
 
 bool LossWatch::has_risen() const {
     const RunFacts& f = watch_.facts();

@@ -75,6 +75,8 @@ public:
     std::string concern() const;
 
 private:
+    LossWatch(const TrainingConfig& config, const ExpectedLoss& guess);
+
     bool has_risen() const;
     std::string remedy() const;
 

@@ -1,12 +1,14 @@
-// The task of docs/tutorials/6-your-own-task.md, whose program has this class: a test compares
-// them.
+// The task of docs/tutorials/6-your-own-task.md, whose program has this class (own_task_test
+// compares them), and a short run of it.
 #pragma once
 
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/file.h>
 #include <tapestry/nn/data/labelled_texts.h>
 #include <tapestry/nn/io/custom_directory.h>
+#include <tapestry/nn/train/task.h>
 #include <tapestry/tapestry.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <algorithm>
 #include <cmath>
@@ -231,5 +233,24 @@ private:
 };
 
 // ---- end ----------------------------------------------------------------------------------------
+
+inline void register_spaces() {
+    static const bool is_registered = [] {
+        register_task({.name = "spaces",
+                       .summary = "a model finds the spaces between words",
+                       .begin = SpacesTask::begin,
+                       .load = SpacesTask::load});
+        return true;
+    }();
+    CHECK(is_registered);
+}
+
+inline TrainingConfig spaces_config(const RunPlace& place) {
+    TrainingConfig config = place.config();
+    config.task = "spaces";
+    config.set_model(
+        CustomConfig{.name = "spaces", .context = 8, .dim = 16, .layers = 1, .heads = 2});
+    return config;
+}
 
 }  // namespace tapestry::test
