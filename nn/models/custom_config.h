@@ -3,8 +3,7 @@
 // nn/io/custom_directory.h, which writes and reads it.
 #pragma once
 
-#include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 #include <string>
@@ -59,10 +58,7 @@ struct FieldsOf<CustomConfig> {
               {.optional = true, .in_command = false});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

@@ -1,29 +1,24 @@
 #include <tapestry/nn/models/gpt_config.h>
 
 #include <tapestry/nn/attention/named_forms.h>
-#include <tapestry/nn/models/attention_numbers.h>
+#include <tapestry/nn/models/model_cost.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
 namespace tapestry {
 namespace {
 
-// Sizes as floating-point numbers: their products may not fit into 64 bits.
-struct Sizes {
-    double vocab, context, layers, heads, dim, hidden;
+struct GPTSizes : BlockSizes {
+    double vocab, context;
     double shared;   // width of a token's keys, and of its values
     double wide;     // matrices of a feed-forward network that map to `hidden`
     double weights;  // of a layer's matrices
 
-    explicit Sizes(const GPTConfig& config)
-        : vocab(static_cast<double>(config.vocab)),
+    explicit GPTSizes(const GPTConfig& config)
+        : BlockSizes(config),
+          vocab(static_cast<double>(config.vocab)),
           context(static_cast<double>(config.context)),
-          layers(static_cast<double>(config.layers)),
-          heads(std::max(1.0, static_cast<double>(config.heads))),  // a file may say 0
-          dim(static_cast<double>(config.dim)),
-          hidden(config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden)),
           shared(shared_width(config)),
           wide(config.activation == Activation::swiglu ? 2 : 1),
           weights((2 * dim + 2 * shared) * dim + (wide + 1) * dim * hidden) {}
@@ -38,7 +33,7 @@ double embedding_scale(const GPTConfig& config) {
 }
 
 double parameter_count(const GPTConfig& config) {
-    const Sizes s(config);
+    const GPTSizes s(config);
     const double bias = config.bias ? 1 : 0;
     const double history = static_cast<double>(config.earlier) * (s.vocab + 1) * s.dim +
                            static_cast<double>(config.pairs) * s.dim;
@@ -55,7 +50,7 @@ double parameter_count(const GPTConfig& config) {
 
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets,
                       std::int64_t moments) {
-    const Sizes s(config);
+    const GPTSizes s(config);
     const double tokens = static_cast<double>(batch) * s.context;
     // Per layer and token, the tape keeps: the inputs of two norms, q k v (q and k twice, if they
     // are rotated or normalised), the heads, the hidden layer before and after its activation, the
@@ -69,22 +64,17 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     // Backward through one layer with a learned bias: weights, their gradients, and intermediates.
     const double scores = 5 * static_cast<double>(batch) * bias;
     const double logits = (config.softcap > 0 ? 5 : 3) * tokens * s.vocab;
-    const auto sets = static_cast<double>(gradient_sets);
     constexpr double kLayer = 50e3;  // modules, names, tape entries, 64-byte blocks
-    const ComputeType computed =
-        config.weights == ComputeType::f32 ? config.compute : config.weights;
-    const auto number = static_cast<double>(size_of(dtype_of(config.weights)));
-    const auto numbers = static_cast<double>(size_of(dtype_of(computed)));
     // With f32 parameters and a narrow compute type, the tape also keeps narrow copies of them.
-    const double copies = computed == config.weights ? 0 : numbers;
-    const double gradients = gradient_sets > 1 ? 4 * sets : number;
-    const auto kept_numbers = static_cast<double>(1 + moments);  // of a parameter
-    return (kept_numbers * number + gradients + copies) * parameter_count(config) +
-           numbers * (kept + scores + logits) + kLayer * s.layers;
+    const ComputeType computed = computed_type(config);
+    const auto number = static_cast<double>(size_of(dtype_of(computed)));
+    const double copies = computed == config.weights ? 0 : number * parameter_count(config);
+    return training_memory(config, kept + scores + logits, gradient_sets, moments) + copies +
+           kLayer * s.layers;
 }
 
 double step_flops(const GPTConfig& config, std::int64_t batch) {
-    const Sizes s(config);
+    const GPTSizes s(config);
     const double weights = s.layers * s.weights + s.dim * s.vocab;
     const double pairs = s.context * (s.context + 1) / 2;
     const double forward =

@@ -6,10 +6,9 @@
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/feed_forward.h>
-#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/position_form.h>
 #include <tapestry/nn/layers/rotary.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 #include <string>
@@ -117,10 +116,7 @@ struct FieldsOf<GPTConfig> {
         field("recompute", &C::recompute,
               "Recompute blocks in backward instead of storing their activations",
               {.stored = false});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

@@ -1,6 +1,5 @@
 #include <tapestry/nn/models/language_model.h>
 
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/ops/linear_cross_entropy.h>
@@ -53,11 +52,6 @@ std::int64_t LanguageModel::first_position(const Tensor& ids,
                         "{}: {} tokens are more than the context of {}", row_of(config).title,
                         first + ids.size(1), context);
     return first;
-}
-
-void LanguageModel::round_to(ComputeType type) {
-    to(dtype_of(type));
-    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
 }
 
 }  // namespace tapestry

@@ -51,9 +51,6 @@ protected:
     /// ShapeError if they do not fit into the context.
     std::int64_t first_position(const Tensor& ids, const TransformerStackInputs& inputs) const;
 
-    /// Rounds all parameters to the type, to nearest, and frees what they took in f32.
-    void round_to(ComputeType type);
-
 private:
     bool has_large_logits(const Tensor& ids) const;
 };

@@ -1,7 +1,6 @@
 #include <tapestry/nn/models/masked_language_model.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/nn/module/check_ids.h>
@@ -88,10 +87,7 @@ MaskedLanguageModel::MaskedLanguageModel(const MaskedLanguageModelConfig& config
         register_module("classifier", *classifier);
     }
     initialise(generator);
-    if (config.weights == ComputeType::f32) return;
-    to(dtype_of(config.weights));
-    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
-    config_.compute = config.weights;
+    convert_weights(*this, config_);
 }
 
 void MaskedLanguageModel::initialise(Generator& generator) {

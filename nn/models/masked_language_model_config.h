@@ -3,8 +3,7 @@
 // masked_language_model.h, the model.
 #pragma once
 
-#include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 #include <string>
@@ -72,10 +71,7 @@ struct FieldsOf<MaskedLanguageModelConfig> {
         field("norm_eps", &C::norm_eps, "Epsilon that norms add to the variance", {.low = 0});
         field("deviation", &C::deviation, "Standard deviation of the initial matrices",
               {.low = 0, .high = 10, .stored = false});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

@@ -1,6 +1,5 @@
 #include <tapestry/nn/models/transformer.h>
 
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
@@ -69,10 +68,7 @@ Transformer::Transformer(const TransformerConfig& config, Generator& generator)
     if (config.share_embeddings) target_embedding.weight = source_embedding.weight;
     if (config.tied_head) head.weight = target_embedding.weight;
     initialise(generator);
-    if (config.weights == ComputeType::f32) return;
-    to(dtype_of(config.weights));
-    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
-    config_.compute = config.weights;
+    convert_weights(*this, config_);
 }
 
 void Transformer::initialise(Generator& generator) {

@@ -1,18 +1,15 @@
 #include <tapestry/nn/models/transformer_config.h>
 
-#include <tapestry/nn/models/attention_numbers.h>
+#include <tapestry/nn/models/model_cost.h>
 
 namespace tapestry {
 namespace {
 
-// A configuration's sizes as floating-point numbers: their products may not fit into 64 bits.
-struct TransformerSizes {
-    double dim, layers, hidden, shared, wide, length;
+struct TransformerSizes : BlockSizes {
+    double shared, wide, length;
 
     explicit TransformerSizes(const TransformerConfig& c)
-        : dim(static_cast<double>(c.dim)),
-          layers(static_cast<double>(c.layers)),
-          hidden(c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden)),
+        : BlockSizes(c),
           shared(shared_width(c)),
           wide(c.activation == Activation::swiglu ? 2 : 1),
           length(c.max_length == 0 ? 64 : static_cast<double>(c.max_length)) {}
@@ -53,12 +50,7 @@ double training_bytes(const TransformerConfig& c, std::int64_t batch, std::int64
     const double kept =
         s.layers * tokens * ((3 * s.dim + attended + hidden) + (4 * s.dim + 2 * attended + hidden));
     const double logits = 3 * tokens * static_cast<double>(c.target_vocab);
-    const auto numbers = static_cast<double>(size_of(dtype_of(c.weights)));
-    const auto computed = static_cast<double>(
-        size_of(dtype_of(c.weights == ComputeType::f32 ? c.compute : c.weights)));
-    const double gradients = gradient_sets > 1 ? 4 * static_cast<double>(gradient_sets) : numbers;
-    return (static_cast<double>(1 + moments) * numbers + gradients) * parameter_count(c) +
-           computed * (kept + logits);
+    return training_memory(c, kept + logits, gradient_sets, moments);
 }
 
 double step_flops(const TransformerConfig& c, std::int64_t batch, double source, double target) {

@@ -6,9 +6,8 @@
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/feed_forward.h>
-#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/rotary.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 
@@ -96,10 +95,7 @@ struct FieldsOf<TransformerConfig> {
               "Tokens of the vocabulary, at most, that is learned as byte pairs from the examples; "
               "0: characters",
               {.low = 0, .high = 1 << 20, .stored = false});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

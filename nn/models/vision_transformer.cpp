@@ -1,7 +1,6 @@
 #include <tapestry/nn/models/vision_transformer.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/named_forms.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
@@ -92,10 +91,7 @@ VisionTransformer::VisionTransformer(const VisionTransformerConfig& config, Gene
     register_module("encoder", encoder);
     register_module("head", head);
     initialise(generator);
-    if (config.weights == ComputeType::f32) return;
-    to(dtype_of(config.weights));
-    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
-    config_.compute = config.weights;
+    convert_weights(*this, config_);
 }
 
 void VisionTransformer::initialise(Generator& generator) {

@@ -3,8 +3,7 @@
 // vision_transformer.h, the model.
 #pragma once
 
-#include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 #include <string>
@@ -77,10 +76,7 @@ struct FieldsOf<VisionTransformerConfig> {
         field("head_dropout", &C::head_dropout, "Dropout probability of whole attention heads",
               {.low = 0, .high = 0.99, .optional = true});
         field("norm_eps", &C::norm_eps, "Epsilon that norms add to the variance", {.low = 0});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

@@ -1,7 +1,6 @@
 #include <tapestry/nn/models/bag/bag.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/module/check_ids.h>
@@ -222,10 +221,7 @@ BagClassifier::BagClassifier(const BagConfig& config, Generator& generator)
     table.weight.copy_(uniform(table.weight.shape(), -bound, bound, generator));
     head.weight.fill_(0);
     if (head.bias.defined()) head.bias.fill_(0);
-    if (config.weights != ComputeType::bf16) return;
-    to(DType::bf16);
-    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
-    config_.compute = ComputeType::bf16;
+    convert_weights(*this, config_);
 }
 
 namespace {

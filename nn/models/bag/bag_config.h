@@ -3,8 +3,7 @@
 // docs/modules.md. Read next: bag.h, the model.
 #pragma once
 
-#include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 
@@ -64,10 +63,7 @@ struct FieldsOf<BagConfig> {
               {.optional = true, .in_command = false});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

@@ -113,9 +113,7 @@ Llama::Llama(const LlamaConfig& config, Generator& generator)
     register_module("head", head);
     if (config.tied_head) head.weight = token_embedding.weight;
     initialise(generator);
-    if (config.weights == ComputeType::f32) return;
-    round_to(config.weights);
-    config_.compute = config.weights;
+    convert_weights(*this, config_);
 }
 
 void Llama::initialise(Generator& generator) {

@@ -4,8 +4,7 @@
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 
@@ -62,10 +61,7 @@ struct FieldsOf<SpanConfig> {
         field("pieces", &C::pieces,
               "Tokens of the vocabulary, at most, that is learned from passages and questions",
               {.low = 257, .high = 1 << 20, .stored = false});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

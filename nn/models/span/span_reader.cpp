@@ -1,8 +1,8 @@
 #include <tapestry/nn/models/span/span_reader.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/nn/attention/masks.h>
+#include <tapestry/nn/models/model_cost.h>
 #include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -19,19 +19,13 @@ namespace tapestry {
 
 namespace {
 
-// A configuration's sizes as floating-point numbers: their products may not fit into 64 bits.
-struct SpanModelSizes {
-    double vocab, length, dim, layers, hidden, heads;
+struct SpanModelSizes : BlockSizes {
+    double vocab, length;
 
     explicit SpanModelSizes(const SpanConfig& c)
-        : vocab(static_cast<double>(c.vocab)),
-          length(static_cast<double>(c.max_length)),
-          dim(static_cast<double>(c.dim)),
-          layers(static_cast<double>(c.layers)),
-          hidden(c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden)),
-          heads(static_cast<double>(c.heads)) {}
-
-    double products() const { return 4 * dim * dim + 2 * dim * hidden; }  // weights of a block
+        : BlockSizes(c),
+          vocab(static_cast<double>(c.vocab)),
+          length(static_cast<double>(c.max_length)) {}
 };
 
 // Numbers of the table of positions, and of the relative biases, as they are declared.
@@ -45,25 +39,15 @@ double position_parameters(const SpanConfig& config, const SpanModelSizes& s) {
 
 double parameter_count(const SpanConfig& config) {
     const SpanModelSizes s(config);
-    const double norm = 2 * s.dim;
-    const double block = s.products() + 4 * s.dim + s.hidden + s.dim + 2 * norm;
-    return (s.vocab + 2) * s.dim + position_parameters(config, s) + s.layers * block + norm +
-           2 * (s.dim + 1);
+    return (s.vocab + 2) * s.dim + position_parameters(config, s) + s.layers * s.parameters() +
+           s.norm() + 2 * (s.dim + 1);
 }
 
 double training_bytes(const SpanConfig& config, std::int64_t batch, std::int64_t gradient_sets,
                       std::int64_t moments) {
     const SpanModelSizes s(config);
     const double tokens = static_cast<double>(batch) * s.length;
-    // Per block and token, the tape keeps: the inputs of norms, q k v, the heads, the hidden layer
-    // before and after its activation, the residual stream.
-    const double kept = tokens * (s.layers * (9 * s.dim + 2 * s.hidden) + 6 * s.dim);
-    const auto numbers = static_cast<double>(size_of(dtype_of(config.weights)));
-    const auto computed = static_cast<double>(
-        size_of(dtype_of(config.weights == ComputeType::f32 ? config.compute : config.weights)));
-    const double gradients = gradient_sets > 1 ? 4 * static_cast<double>(gradient_sets) : numbers;
-    return (static_cast<double>(1 + moments) * numbers + gradients) * parameter_count(config) +
-           computed * kept;
+    return training_memory(config, tokens * (s.kept() + 6 * s.dim), gradient_sets, moments);
 }
 
 double step_flops(const SpanConfig& config, std::int64_t batch) {
@@ -79,14 +63,7 @@ namespace {
 
 const SpanConfig& checked(const SpanConfig& c) {
     require(c.vocab >= 4, "SpanReader: needs a vocabulary of at least 4, got {}", c.vocab);
-    const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "SpanReader: {} must be positive, got {}", what, value);
-    };
-    positive("max_length", c.max_length);
-    positive("max_answer", c.max_answer);
-    positive("dim", c.dim);
-    positive("heads", c.heads);
-    positive("layers", c.layers);
+    check_positive("SpanReader", c);
     require(c.dim % c.heads == 0, "SpanReader: {} heads do not divide dim {} (remainder {})",
             c.heads, c.dim, c.dim % c.heads);
     return c;
@@ -138,10 +115,7 @@ SpanReader::SpanReader(const SpanConfig& config, Generator& generator)
     register_module("embedding_dropout", embedding_dropout);
     register_module("encoder", encoder);
     register_module("ends", ends);
-    if (config.weights == ComputeType::f32) return;
-    to(dtype_of(config.weights));
-    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
-    config_.compute = config.weights;
+    convert_weights(*this, config_);
 }
 
 Tensor SpanReader::operator()(const Tensor& ids, std::vector<AttentionRecord>* records) const {

@@ -3,8 +3,7 @@
 // table_network.h, the model.
 #pragma once
 
-#include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/models/model_types.h>
 
 #include <cstdint>
 #include <string>
@@ -63,10 +62,7 @@ struct FieldsOf<TableConfig> {
               {.low = 1, .required = true});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
-        field("compute", &C::compute, "Type of activations and matrix products", {.stored = false});
-        field("weights", &C::weights,
-              "Type of weights, gradients and moments; with bf16, of activations as well",
-              {.stored = false});
+        list_types<C>(field);
     }
 };
 

@@ -1,7 +1,6 @@
 #include <tapestry/nn/models/table/table_network.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/storage.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
@@ -105,10 +104,7 @@ TableNetwork::TableNetwork(const TableConfig& config, Generator& generator)
     register_module("head", head);
     head.weight.fill_(0);
     head.bias.fill_(0);
-    if (config.weights == ComputeType::f32) return;
-    to(dtype_of(config.weights));
-    release_cached_memory();  // f32 blocks, which smaller tensors would not reuse
-    config_.compute = config.weights;
+    convert_weights(*this, config_);
 }
 
 Tensor TableNetwork::operator()(const Tensor& numbers, const Tensor& categories) const {
