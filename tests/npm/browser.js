@@ -4,23 +4,35 @@ const fs = require('node:fs');
 const { pathToFileURL } = require('node:url');
 const { chromium } = require('playwright-core');
 
-// Launches Chromium. Its pages share a process, which one more page keeps alive: opening one takes
-// half the time, because the scripts are compiled already. coldPage() opens one in a process of its
-// own, as a reader does. TAPESTRY_PAGE_SCALE is the device scale factor of pages (1).
-exports.launch = async (program) => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
-  const deviceScaleFactor = Number(process.env.TAPESTRY_PAGE_SCALE || 1);
-  const newPage = browser.newPage.bind(browser);
-  browser.coldPage = (options) => newPage({ deviceScaleFactor, ...options });
+// TAPESTRY_PAGE_SCALE is the device scale factor of pages (1).
+const deviceScaleFactor = Number(process.env.TAPESTRY_PAGE_SCALE || 1);
+
+exports.launchBrowser = (program) =>
+  chromium.launch({ executablePath: program, args: ['--no-sandbox', '--process-per-site'] });
+
+// What checks use one after another. Pages of newPage() share a process (--process-per-site), which one more
+// page keeps alive: opening one takes half the time, because the scripts are compiled already. coldPage() opens
+// one in a process of its own, as a reader does.
+exports.newLane = async (browser) => {
   const context = await browser.newContext({ deviceScaleFactor });
   await (await context.newPage()).goto(exports.urlOf(__filename)); // a file, like the pages
-  browser.newPage = async ({ viewport = { width: 1280, height: 720 }, colorScheme = 'light' } = {}) => {
-    const page = await context.newPage();
-    await page.setViewportSize(viewport);
-    await page.emulateMedia({ colorScheme });
-    return page;
+  return {
+    newPage: async ({ viewport = { width: 1280, height: 720 }, colorScheme = 'light' } = {}) => {
+      const page = await context.newPage();
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      return page;
+    },
+    coldPage: (options) => browser.newPage({ deviceScaleFactor, ...options }),
+    newContext: (options) => browser.newContext(options),
+    close: () => context.close(),
   };
-  return browser;
+};
+
+// A lane with a browser of its own.
+exports.launch = async (program) => {
+  const browser = await exports.launchBrowser(program);
+  return { ...await exports.newLane(browser), close: () => browser.close() };
 };
 
 // The URL of a file, for any characters in its path.

@@ -1,15 +1,14 @@
 // The first screen of the pages of tests/pages, at 1280 x 720 and on a telephone: the diagnosis, the card, the
 // picture and its track are on it, and it opens on the most telling head. Then what readers need of every page:
 // each figure and table as a file, paper, forced colours, fingers, the back row.
-//
-//     node first_screen.js CHROMIUM PAGES [SCREENSHOTS]
+// Run by run_pages.js.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { launch, until, urlOf, watch } = require('./browser.js');
+const { until, urlOf, watch } = require('./browser.js');
+const { pages, screenshots } = require('./page_settings.js');
 
-const [,, program, pages, screenshots] = process.argv;
 const SCREENS = [[1280, 720, 'light'], [390, 844, 'dark']];
 // By figure, the files that have it.
 const FILES = { '.step-picture': ['picture.csv', 'picture.svg'], '[data-view=lines], [data-view=map]': ['head.csv', 'head.svg'],
@@ -257,21 +256,5 @@ async function checkTargets(browser) {
   await close();
 }
 
-(async () => {
-  const browser = await launch(program);
-  await checkFirstScreens(browser);
-  await checkRoom(browser);
-  await checkOpening(browser);
-  await checkNames(browser);
-  const files = await checkEveryFigure(browser);
-  await checkPictureFile(browser);
-  await checkPaper(browser);
-  await checkForcedColours(browser);
-  await checkDeep(browser);
-  await checkTargets(browser);
-  await browser.close();
-  console.log(`first screens, and what readers need: done; ${files} kinds of files`);
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+exports.jobs = Object.entries({ checkEveryFigure, checkFirstScreens, checkRoom, checkOpening, checkNames, checkPictureFile,
+  checkPaper, checkForcedColours, checkDeep, checkTargets });

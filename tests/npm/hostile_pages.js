@@ -1,13 +1,11 @@
 // Pages with HTML in their strings (tests/pages/hostile.cpp), in a browser: opens every tab; the
-// strings must remain text and create no element, attribute, request or dialog.
-//
-//     node hostile_pages.js CHROMIUM PAGES
+// strings must remain text and create no element, attribute, request or dialog. Run by run_pages.js.
 const assert = require('node:assert');
 const path = require('node:path');
 
-const { launch, urlOf, watch } = require('./browser.js');
+const { urlOf, watch } = require('./browser.js');
+const { pages } = require('./page_settings.js');
 
-const [,, program, pages] = process.argv;
 const TEXT = '</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"\'&\u2028<b>';
 
 // Elements, by name, and attributes that could load or run something.
@@ -34,26 +32,21 @@ async function useAll(page) {
   }
 }
 
-(async () => {
-  const browser = await launch(program);
-  for (const [name, tabs] of [['hostile', 7], ['hostile_report', 6]]) {
-    const file = path.join(pages, `${name}.html`);
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    const wrong = watch(page, (url) => url === urlOf(file));
-    await page.goto(urlOf(file));
-    assert.equal(await page.textContent('h1'), TEXT);
-    assert.equal(await page.title(), `${TEXT} \u2013 Tapestry`);
-    assert.equal(await page.locator('[role=tab]').count(), tabs);
-    const before = await page.evaluate(dangers);
-    await useAll(page);
-    assert.deepEqual(await page.evaluate(dangers), before);
-    // Those of the file itself: policy and two more, style, the data, the script.
-    assert.deepEqual(before, ['META', 'META', 'META', 'META', 'SCRIPT', 'SCRIPT', 'STYLE']);
-    assert.deepEqual(wrong, []);
-    await page.close();
-  }
-  await browser.close();
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+async function checkHostile(browser, name, tabs) {
+  const file = path.join(pages, `${name}.html`);
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const wrong = watch(page, (url) => url === urlOf(file));
+  await page.goto(urlOf(file));
+  assert.equal(await page.textContent('h1'), TEXT);
+  assert.equal(await page.title(), `${TEXT} \u2013 Tapestry`);
+  assert.equal(await page.locator('[role=tab]').count(), tabs);
+  const before = await page.evaluate(dangers);
+  await useAll(page);
+  assert.deepEqual(await page.evaluate(dangers), before);
+  // Those of the file itself: policy and two more, style, the data, the script.
+  assert.deepEqual(before, ['META', 'META', 'META', 'META', 'SCRIPT', 'SCRIPT', 'STYLE']);
+  assert.deepEqual(wrong, []);
+  await page.close();
+}
+
+exports.jobs = [['hostile', 7], ['hostile_report', 6]].map(([name, tabs]) => [name, (browser) => checkHostile(browser, name, tabs)]);

@@ -22,19 +22,8 @@ chromium=$(command -v chromium) || skip "chromium is not installed (apt-get inst
 install_package "$directory" playwright-core 1.49.1 axe-core 4.14.1
 node "$source/tests/npm/head_roles.js" "$source"
 "$build/tests/inspect_pages" "$directory/pages"
-check() {
-    NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" "$directory/pages" "${@:2}"
-}
-# Two at a time, because each mostly waits for its pages to be drawn.
-{
-    check report_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
-    check hostile_pages
-    check truth_pages "${TAPESTRY_SCREENSHOTS:-}"
-    check page_keys
-    check story_pages
-    check page_states "$directory/pictures" "$all"
-} &
-check inspect_pages "${TAPESTRY_SCREENSHOTS:-}" "$all"
-check first_screen "${TAPESTRY_SCREENSHOTS:-}"
-[[ -z $all ]] || check drawings "$directory/drawings"
-wait $!
+export NODE_PATH=$directory/node_modules
+# The longest first.
+node "$source/tests/npm/run_pages.js" "$chromium" "$directory/pages" ${all:+--all} \
+    inspect_pages first_screen report_pages page_states page_keys truth_pages story_pages hostile_pages
+[[ -z $all ]] || node "$source/tests/npm/drawings.js" "$chromium" "$directory/pages" "$directory/drawings"

@@ -1,13 +1,10 @@
 // The pages by keyboard only: Tab reaches every control and shows the focus, and a key does what a
-// click does.
-//
-//     node page_keys.js CHROMIUM PAGES
+// click does. Run by run_pages.js.
 const assert = require('node:assert');
 const path = require('node:path');
 
-const { launch, until, urlOf, watch } = require('./browser.js');
-
-const [,, program, pages] = process.argv;
+const { until, urlOf, watch } = require('./browser.js');
+const { pages } = require('./page_settings.js');
 
 // Presses Tab, or Shift+Tab, until the element has a visible focus.
 async function tabTo(page, selector, key = 'Tab') {
@@ -230,25 +227,19 @@ const PAGES = {
   report_running: { picture: run, curves, samples: nothing, sentence, flow, processes: nothing, recipe: nothing },
 };
 
-(async () => {
-  const browser = await launch(program);
-  for (const [name, tabs] of Object.entries(PAGES)) {
-    const file = path.join(pages, `${name}.html`);
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(120000);
-    const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file));
-    await page.goto(urlOf(file));
-    await page.keyboard.press('Tab');
-    for (const [tab, use] of Object.entries(tabs)) {
-      await openTab(page, tab);
-      await use(page);
-    }
-    assert.deepEqual(wrong, []);
-    await page.close();
+async function checkKeys(browser, name, tabs) {
+  const file = path.join(pages, `${name}.html`);
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  page.setDefaultTimeout(120000);
+  const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file));
+  await page.goto(urlOf(file));
+  await page.keyboard.press('Tab');
+  for (const [tab, use] of Object.entries(tabs)) {
+    await openTab(page, tab);
+    await use(page);
   }
-  await browser.close();
-  console.log('by keyboard alone: done');
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+  assert.deepEqual(wrong, []);
+  await page.close();
+}
+
+exports.jobs = Object.entries(PAGES).map(([name, tabs]) => [name, (browser) => checkKeys(browser, name, tabs)]);

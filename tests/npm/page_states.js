@@ -2,19 +2,18 @@
 // page is no wider than its window, the console is empty, and everything drawn has enough contrast
 // (contrast.js). inspect_pages.js and report_pages.js check the contents.
 //
-//     node page_states.js CHROMIUM PAGES PICTURES [all]
-//
 // Each page in one colour scheme and width, which alternate; `all`: each in all four, without
-// axe-core findings in any state, and with a picture of each in PICTURES, for viewing (`.ci/long
-// pages`).
+// axe-core findings in any state, and with a picture of each in PAGES/../pictures, for viewing (`.ci/long
+// pages`). Run by run_pages.js.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { checkAccessible, launch, until, urlOf, watch } = require('./browser.js');
+const { checkAccessible, until, urlOf, watch } = require('./browser.js');
 const { checkContrast, watchContrast } = require('./contrast.js');
+const { all, pages } = require('./page_settings.js');
 
-const [,, program, pages, pictures, all] = process.argv;
+const pictures = path.join(pages, '../pictures');
 const VARIANTS = [[390, 'dark'], [1280, 'light'], [1280, 'dark'], [390, 'light']];
 
 const slide = (control, keys) => async (page) => {
@@ -223,23 +222,21 @@ async function lookAtDrawings(browser, colorScheme) {
   return looked;
 }
 
-(async () => {
-  fs.rmSync(pictures, { recursive: true, force: true });
-  fs.mkdirSync(pictures, { recursive: true });
-  writeFigures();
-  const browser = await launch(program);
-  let count = 0;
+async function checkStates(browser, name, states, variants) {
   let looked = 0;
-  for (const [i, [name, states]] of Object.entries(PAGES).entries()) {
-    const variants = all ? VARIANTS : [VARIANTS[i % VARIANTS.length]];
-    for (const variant of variants) looked += await goThrough(browser, name, states, variant);
-    count += states.length * variants.length;
-  }
-  for (const colorScheme of ['light', 'dark']) looked += await lookAtDrawings(browser, colorScheme);
-  await browser.close();
-  assert.ok(looked > 10 * count, `${looked} colours were looked at`);
-  console.log(`${count} states, ${looked} pairs of colours${all ? `; pictures of them in ${pictures}` : ''}`);
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+  for (const variant of variants) looked += await goThrough(browser, name, states, variant);
+  assert.ok(looked >= 8 * states.length * variants.length || name === 'experiments', `${name}: ${looked} colours were looked at`);
+  console.log(`${name}: ${states.length * variants.length} states, ${looked} pairs of colours`);
+}
+
+fs.rmSync(pictures, { recursive: true, force: true });
+fs.mkdirSync(pictures, { recursive: true });
+writeFigures();
+exports.jobs = [
+  ...Object.entries(PAGES).map(([name, states], i) =>
+    [name, (browser) => checkStates(browser, name, states, all ? VARIANTS : [VARIANTS[i % VARIANTS.length]])]),
+  ...['light', 'dark'].map((colorScheme) => [`drawings, ${colorScheme}`, async (browser) => {
+    const looked = await lookAtDrawings(browser, colorScheme);
+    assert.ok(looked > 500, `${looked} colours were looked at`);
+  }]),
+];

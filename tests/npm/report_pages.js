@@ -2,16 +2,14 @@
 // with their source (tests/pages/report.cpp), and following: the file is replaced while the page is
 // open. No error on the console, no request except for the page's own file.
 //
-//     node report_pages.js CHROMIUM PAGES [SCREENSHOTS] [all]
-//
-// `all`: axe-core on every row (`.ci/long pages`).
+// `all`: axe-core on every row (`.ci/long pages`). Run by run_pages.js.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { checkAccessible, checkHelp, launch, until, urlOf, watch } = require('./browser.js');
+const { checkAccessible, checkHelp, until, urlOf, watch } = require('./browser.js');
+const { all, pages, screenshots } = require('./page_settings.js');
 
-const [,, program, pages, screenshots, all] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
 const near = (got, wanted, what) =>
   assert.ok(Math.abs(got - wanted) <= 0.0006 * Math.abs(wanted), `${what}: ${got}, not ${wanted}`);
@@ -413,18 +411,12 @@ async function checkOthers(browser, { diverged, old, long, newer }) {
   assert.ok(fs.statSync(long).size < 1e6);
 }
 
-(async () => {
-  const browser = await launch(program);
-  const file = (name) => path.join(pages, `report_${name}.html`);
-  const running = file('running');
-  await checkTabs(browser, running, 1280, 'light');
-  await checkTabs(browser, running, 390, 'dark');
-  await checkFollowing(browser, { running, newer: file('newer'), finished: file('finished') });
-  await checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long'),
-    newer: file('newer') });
-  console.log('reports: done');
-  await browser.close();
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+const file = (name) => path.join(pages, `report_${name}.html`);
+
+exports.jobs = [
+  ['tabs at 1280', (browser) => checkTabs(browser, file('running'), 1280, 'light')],
+  ['tabs at 390', (browser) => checkTabs(browser, file('running'), 390, 'dark')],
+  ['following', (browser) => checkFollowing(browser, { running: file('running'), newer: file('newer'), finished: file('finished') })],
+  ['others', (browser) => checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long'),
+    newer: file('newer') })],
+];

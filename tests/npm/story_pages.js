@@ -1,13 +1,11 @@
 // The tour of the pages of tests/pages: every card opens the state that it speaks of, Back and reload keep
 // it, and large text is larger. A page that is shown anew, as Back does, keeps nothing of the one before.
-//
-//     node story_pages.js CHROMIUM PAGES
+// Run by run_pages.js.
 const assert = require('node:assert');
 const path = require('node:path');
 
-const { checkAccessible, launch, until, urlOf, watch } = require('./browser.js');
-
-const [,, program, pages] = process.argv;
+const { checkAccessible, until, urlOf, watch } = require('./browser.js');
+const { pages } = require('./page_settings.js');
 
 const titleOf = (page) => page.textContent('[data-view=story] h2');
 const openTabOf = (page) => page.$eval('[role=tab][aria-selected=true]', (each) => each.dataset.tab);
@@ -59,7 +57,6 @@ async function checkTour(browser, name) {
   assert.equal(await page.evaluate(() => document.activeElement.dataset.control), 'story');
   assert.deepEqual(wrong, []);
   await page.close();
-  return tabs.length;
 }
 
 // A link's way back is drawn; on the way forward of the same link it is not.
@@ -104,14 +101,8 @@ async function checkListeners(browser) {
   await page.close();
 }
 
-(async () => {
-  const browser = await launch(program);
-  const cards = await checkTour(browser, 'gpt') + await checkTour(browser, 'report_running');
-  await checkLinks(browser);
-  await checkListeners(browser);
-  await browser.close();
-  console.log(`the tours: ${cards} cards`);
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+exports.jobs = [
+  ...['gpt', 'report_running'].map((name) => [`the tour of ${name}`, (browser) => checkTour(browser, name)]),
+  ['links', checkLinks],
+  ['listeners', checkListeners],
+];

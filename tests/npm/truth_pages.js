@@ -1,15 +1,14 @@
 // Pages of runs and steps that went wrong (tests/pages): what they show is what happened. NaN and
 // infinity are visible, axes and logarithms stay readable, the last and lowest values are exact, the
 // head names the cause, and a page's address keeps its state.
-//
-//     node truth_pages.js CHROMIUM PAGES [SCREENSHOTS]
+// Run by run_pages.js.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { launch, until, urlOf, watch } = require('./browser.js');
+const { until, urlOf, watch } = require('./browser.js');
+const { pages, screenshots } = require('./page_settings.js');
 
-const [,, program, pages, screenshots] = process.argv;
 const readout = (page, name) => page.textContent(`[data-readout=${name}]`);
 
 async function opened(browser, name, { width = 1280, scheme = 'light', hash = '' } = {}) {
@@ -260,24 +259,9 @@ async function checkReaders(browser) {
   await close();
 }
 
-(async () => {
-  const browser = await launch(program);
-  await checkRuined(browser, 1280, 'light');
-  await checkRuined(browser, 390, 'dark');
-  await checkLong(browser);
-  await checkOverflow(browser);
-  await checkAddress(browser);
-  await checkReveal(browser);
-  await checkSaving(browser);
-  await checkHelpCloses(browser);
-  await checkHistory(browser);
-  await checkBack(browser);
-  await checkSpoken(browser);
-  await checkEveryFile(browser);
-  await checkReaders(browser);
-  await browser.close();
-  console.log('pages of what went wrong: done');
-})().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+exports.jobs = [
+  ['ruined at 1280', (browser) => checkRuined(browser, 1280, 'light')],
+  ['ruined at 390', (browser) => checkRuined(browser, 390, 'dark')],
+  ...Object.entries({ checkLong, checkOverflow, checkAddress, checkReveal, checkSaving, checkHelpCloses, checkHistory,
+    checkBack, checkSpoken, checkEveryFile, checkReaders }),
+];
