@@ -87,6 +87,7 @@ TEST_CASE("experiment balanced_key") {
     // A rule on one projection finds 79 % (a random draw of keys says so); training comes near.
     const Table& trained = report.tables.at(1);
     CHECK(trained.number("random keys, one head, linear", "right") > 0.7);
+    CHECK(trained.number("random keys, one head, linear", "untrained") < 0.5);
     CHECK(trained.number("random keys, two heads, linear", "right") < 0.9);
 }
 

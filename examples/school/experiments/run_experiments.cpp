@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr std::pair<const char*, double> kCpuSeconds[] = {
     {"sqrt_dk", 1300},
     {"by_hand", 0},
-    {"balanced_key", 120},
+    {"balanced_key", 100},
     {"head_roles", 190},
     {"rotary_filters", 14},
     {"head_dropout", 150},
