@@ -66,6 +66,9 @@ TEST_CASE("experiment kernel_regression") {
 TEST_CASE("experiment dynamic_weights") {
     const Report report = run_quick("dynamic_weights");
     CHECK(report.tables.at(0).number("trained", "held-out riddles right") > 0.9);
+    CHECK(report.tables.at(0).number("untrained", "held-out riddles right") < 0.2);
+    CHECK(report.tables.at(1).number("made anew", "loss, held out") < 0.5);
+    CHECK(report.tables.at(1).number("made anew", "untrained") < 0.2);
 }
 
 TEST_CASE("experiment three_copies") {
