@@ -1,6 +1,8 @@
 #include <tapestry/autograd/check/claims.h>
 
+#include <tapestry/autograd/check/rule_rounding.h>
 #include <tapestry/autograd/check/size_classes.h>
+#include <tapestry/autograd/check/values.h>
 
 #include <fmt/format.h>
 
@@ -14,19 +16,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-// Whether a rule computes in f32: no other leaves only its numbers, for weights that are not.
-bool is_in_f32(const std::vector<Values>& gradient) {
-    bool any = false;
-    for (const Values& values : gradient) {
-        for (const double x : values) {
-            if (!std::isfinite(x) || x == 0) continue;
-            if (rounded(Format::f32, x) != x) return false;
-            any = true;
-        }
-    }
-    return any;
-}
-
 bool has_nan(const std::vector<Values>& gradient) {
     return std::any_of(gradient.begin(), gradient.end(), [](const Values& values) {
         return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
@@ -36,6 +25,8 @@ bool has_nan(const std::vector<Values>& gradient) {
 // Gradients with shaken bits: of the incoming gradient times these factors, for plain functions. (A
 // tape's ops are exact.)
 constexpr double kShakenGradients[] = {1, -0x1p12, 0x1p30};
+// For rules in f32 also times numbers of many digits, which round everything otherwise.
+constexpr double kOtherDigits[] = {1.3819660112501051, -0.7639320225002103, 0.8541019662496846};
 
 }  // namespace
 
@@ -81,9 +72,10 @@ void Claims::collect(bool each, bool classes,
                      const std::function<void(const Complaint&)>& complain) {
     const std::vector<Values> all = all_weights(each, classes);
     const auto& leaves = subject_.leaves();
-    const Gradients gradients = subject_.gradients(all);
+    const RuleGradients gradients = subject_.gradients(all);
     // Do the rules give the same result for the same input again, with another call in between?
-    const auto between = subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
+    const Values others = random_weights(weights_.size(), options_.seed + 3);
+    const auto between = subject_.gradient(others);
     const auto again = subject_.gradient(weights_);
     Complaint memory;
     if (!has_nan(gradients[0])) {
@@ -117,7 +109,50 @@ void Claims::collect(bool each, bool classes,
     const bool scales =
         wide && !options_.limits.lost_may_pass && nonlinear.verdict != Verdict::fail;
     // Times weights that are numbers of f32 themselves, any rule may give such numbers.
-    shake(all, scales, is_in_f32(between));
+    const bool in_f32 = computes_in_f32(subject_, gradients[0], others, between);
+    shake(all, scales, in_f32);
+    if (scales && in_f32) note_rounding_inside(all);
+}
+
+// Of a rule in f32. What is less than the last bit of f in f32 may be 0 to it.
+void Claims::note_rounding_inside(const std::vector<Values>& all) {
+    constexpr double kLastBit = 0x1p-24;
+    const Values& f = around_.base.values;
+    const auto add = [&](std::vector<RuleGradients>& samples) {
+        for (RuleGradients& sample : samples) {
+            for (std::size_t leaf = 0; leaf < claims_.size(); ++leaf) {
+                for (std::size_t w = 0; w < all.size(); ++w) {
+                    claims_[leaf][w].shaken.push_back(std::move(sample[w][leaf]));
+                }
+            }
+        }
+    };
+    std::vector<RuleGradients> scaled;
+    for (std::uint64_t k = 0; k < std::size(kOtherDigits); ++k) {
+        scaled.push_back(shaken_gradients(all, options_.seed + 20 + k, kOtherDigits[k], -51));
+    }
+    add(scaled);
+    // Its results and constants are rounded as well, each by itself.
+    for (auto& of_leaf : claims_) {
+        for (ClaimedGradient& claim : of_leaf) {
+            claim.shaken.push_back(with_shaken_bits(claim.gradient, options_.seed + 25, -23));
+        }
+    }
+    auto inside = rounding_inside(subject_, all, f, options_.seed + 40);
+    for (RuleGradients& sample : inside) {
+        for (std::size_t leaf = 0; leaf < claims_.size(); ++leaf) {
+            for (std::size_t w = 0; w < all.size(); ++w) {
+                Values& moved = sample[w][leaf];
+                const Values& here = claims_[leaf][w].gradient;
+                for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += here[i];
+            }
+        }
+    }
+    add(inside);
+    for (auto& of_leaf : claims_) {
+        for (ClaimedGradient& claim : of_leaf)
+            claim.unseen = kLastBit * usual_size(claim.weights, f);
+    }
 }
 
 // `scales`: the incoming gradient may be scaled; `in_f32`: its last bits are those of f32.
@@ -126,7 +161,7 @@ void Claims::shake(const std::vector<Values>& all, bool scales, bool in_f32) {
     const int power = rounds && in_f32 ? -22 : -51;
     for (std::uint64_t k = 0; k < std::size(kShakenGradients); ++k) {
         const double factor = scales ? kShakenGradients[k] : 1;
-        Gradients shaken = shaken_gradients(all, options_.seed + 10 + k, factor, power);
+        RuleGradients shaken = shaken_gradients(all, options_.seed + 10 + k, factor, power);
         for (std::size_t leaf = 0; leaf < claims_.size(); ++leaf) {
             for (std::size_t w = 0; w < all.size(); ++w) {
                 claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
@@ -137,13 +172,13 @@ void Claims::shake(const std::vector<Values>& all, bool scales, bool in_f32) {
 
 // For the incoming gradient times a power of two, divided by it again, with the last bits of
 // everything changed.
-Claims::Gradients Claims::shaken_gradients(std::vector<Values> weights, std::uint64_t seed,
-                                           double factor, int power) {
+RuleGradients Claims::shaken_gradients(std::vector<Values> weights, std::uint64_t seed,
+                                       double factor, int power) {
     for (Values& w : weights) {
         w = with_shaken_bits(w, seed, power);
         for (double& value : w) value *= factor;
     }
-    Gradients found;
+    RuleGradients found;
     subject_.shaken(seed, [&] {
         const auto there = subject_.run_where_defined();
         if (!there || there->branch != around_.base.branch) return;

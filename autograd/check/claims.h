@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/rule_rounding.h>
 #include <tapestry/autograd/check/whole_check.h>
 
 #include <functional>
@@ -33,11 +34,11 @@ public:
 
 private:
     using Values = std::vector<double>;
-    using Gradients = std::vector<std::vector<Values>>;  // [weights][leaf][element]
 
     std::vector<Values> all_weights(bool each, bool classes);
-    Gradients shaken_gradients(std::vector<Values> weights, std::uint64_t seed, double factor,
-                               int power);
+    RuleGradients shaken_gradients(std::vector<Values> weights, std::uint64_t seed, double factor,
+                                   int power);
+    void note_rounding_inside(const std::vector<Values>& all);
     void shake(const std::vector<Values>& all, bool scales, bool in_f32);
 
     Subject& subject_;

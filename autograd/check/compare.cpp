@@ -97,6 +97,7 @@ Claim of_entry(const Claim& all, const ClaimedGradient& claim, std::size_t entry
         one.uncertainty = std::max(one.uncertainty, or_zero(std::abs(shaken[entry] - one.slope)));
     }
     one.vanishes = one.scale <= kRounding * one.uncertainty;
+    if (one.slope == 0) one.shared = std::max(one.shared, claim.unseen / step);
     return one;
 }
 

@@ -18,6 +18,8 @@ struct ClaimedGradient {
     std::string of = {};  ///< the outputs that are weighted, in words: "output element 3"
     bool evened = false;  ///< the weights are those of evened()
     bool alone = false;   ///< its outputs round as small as they are, not as those of other claims
+    /// Contributions, slopes times sizes of x, that a rule in f32 may give as 0; 0 for other rules.
+    double unseen = 0;
     /// What all lines share.
     std::shared_ptr<WeightedHere> here = std::make_shared<WeightedHere>();
 };

@@ -204,6 +204,7 @@ private:
             if (other.claim == part.claim) one.scale = std::max(one.scale, other.entries.most);
         }
         one.uncertainty = std::max(one.uncertainty, kEps * one.scale * root);
+        one.shared = claim.unseen;
         one.vanishes = one.scale == 0;
         return one;
     }

@@ -314,6 +314,16 @@ void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
           then);
 }
 
+void Subject::moved_along(const std::vector<Values>& u, double t,
+                          const std::function<void()>& then) {
+    const auto by = [&u, t](Values x, std::size_t leaf) {
+        Values there(x.size());
+        move_along(x, u[leaf], t, there);
+        return there;
+    };
+    moved(by, then);
+}
+
 void Subject::shifted(std::size_t which, const std::function<void()>& then) {
     const auto by_a_little = [which](Values x, std::size_t leaf) {
         const double h = leaf == which ? std::ldexp(typical_size(x), -10) : 0;

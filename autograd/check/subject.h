@@ -143,6 +143,10 @@ public:
     /// Shakes the bits of every leaf (within bounds), calls `then`, restores them.
     void shaken(std::uint64_t seed, const std::function<void()>& then);
 
+    /// Moves all leaves by t u (within bounds), calls `then`, restores them.
+    void moved_along(const std::vector<std::vector<double>>& u, double t,
+                     const std::function<void()>& then);
+
     /// Moves all numbers of leaf `which` a little (within bounds), calls `then`, restores them.
     void shifted(std::size_t which, const std::function<void()>& then);
 
