@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 namespace tapestry::experiments::head_dropout {
 namespace {
@@ -75,35 +77,93 @@ constexpr double kRates[] = {0, 0.1, 0.3, 0.5, 0.7};
 std::string random_name(const Heads& kind, double p) { return fmt::format("{}, {}", kind.name, p); }
 std::string trained_name(double p) { return fmt::format("trained with p = {}", p); }
 
-/// Trains a GPT on stories with 2 layers of 8 heads and head dropout p.
-Measured trained(double p, const StoryText& text, std::int64_t steps, std::uint64_t seed) {
+/// What a model's heads cost: "loss", held out, with all of them; "dearest" and "mean", the
+/// relative increase without one.
+Measured costs_of(const AskedModel& asked) {
+    Measured m{{{"loss", asked.loss()}, {"dearest", 0}, {"mean", 0}}};
+    double sum = 0, heads = 0;
+    for (const auto& layer : asked.blocks.layers) {
+        for (std::int64_t h = 0; h < layer->attention.config().heads; ++h) {
+            const WithoutHead removed(layer->attention, h);
+            const double cost = asked.loss() / m.numbers["loss"] - 1;
+            m.numbers["dearest"] = std::max(m.numbers["dearest"], cost);
+            sum += cost;
+            ++heads;
+        }
+    }
+    m.numbers["mean"] = sum / heads;
+    return m;
+}
+
+std::string at_tenth(const std::string& number, std::size_t tenth) {
+    return fmt::format("{}, {}/10", number, tenth);
+}
+
+/// Trains a GPT on stories with 2 layers of 8 heads and head dropout p; 0 steps: leaves it new.
+/// With p = 0 it also has the costs at each tenth of the run: "dearest, 3/10".
+Measured trained(double p, const StoryText& text, std::int64_t steps, double rate,
+                 std::uint64_t seed) {
     Generator generator(seed);
     StoryReader model(
         text, {.dim = 64, .heads = 8, .head_dropout = p, .norm_first = true, .causal = true}, 2,
         generator);
-    examples::fit(
-        model, {.steps = steps, .batch = 16, .rate = 5e-3, .print = false},
-        [&] {
-            const Batch batch =
-                text.data.random_batch(Split::train, 16, StoryReader::kContext, generator);
-            return cross_entropy(model(batch.inputs), batch.targets);
-        },
-        [] { return examples::Score{}; });
-    model.eval();
     const AskedModel asked{[&](const Tensor& ids, std::vector<AttentionRecord>* records) {
                                return model(ids, records);
                            },
                            model.encoder, text.data, StoryReader::kContext, 4};
-    const Removals removals = remove_each(asked);
-    Measured m{{{"loss", removals.loss}}};
-    double sum = 0;
-    for (const double cost : removals.zeroed) {
-        m.numbers["dearest"] = std::max(m.numbers["dearest"], cost);
-        sum += cost;
+    std::map<std::string, double> before;
+    std::size_t tenth = 0;
+    const auto note_costs = [&] {
+        if (p > 0) return;
+        ++tenth;
+        for (const auto& [name, value] : costs_of(asked).numbers) {
+            before[at_tenth(name, tenth)] = value;
+        }
+    };
+    if (steps > 0) {
+        examples::fit(
+            model, {.steps = steps, .batch = 16, .rate = rate, .print = false},
+            [&] {
+                const Batch batch =
+                    text.data.random_batch(Split::train, 16, StoryReader::kContext, generator);
+                return cross_entropy(model(batch.inputs), batch.targets);
+            },
+            [&] {
+                note_costs();
+                return examples::Score{};
+            });
     }
-    m.numbers["mean"] = sum / static_cast<double>(removals.zeroed.size());
+    model.eval();
+    Measured m = costs_of(asked);
     m.numbers["worth"] = heads_worth(asked);
+    m.numbers.merge(before);
     return m;
+}
+
+/// The number `what` of a run when its loss was `loss`, linear between the tenths of the run on
+/// both sides; that of its first tenth or end if it never was.
+double at_loss(const Measured& run, const std::string& what, double loss) {
+    const auto of = [&](const std::string& number, std::size_t tenth) {
+        return run.numbers.at(at_tenth(number, tenth));
+    };
+    if (loss >= of("loss", 1)) return of(what, 1);
+    for (std::size_t tenth = 2; run.numbers.contains(at_tenth("loss", tenth)); ++tenth) {
+        if (of("loss", tenth) > loss) continue;
+        const double before = of("loss", tenth - 1);
+        const double share = (before - loss) / (before - of("loss", tenth));
+        return of(what, tenth - 1) + share * (of(what, tenth) - of(what, tenth - 1));
+    }
+    return run.numbers.at(what);
+}
+
+/// That number for every seed of p = 0, at the loss that the model of p = 0.3 with this seed has.
+std::vector<double> at_equal_loss(const Outcomes& o, const char* what) {
+    const std::vector<double> losses = o.values(trained_name(0.3), "loss");
+    std::vector<double> values;
+    for (std::size_t seed = 0; seed < losses.size(); ++seed) {
+        values.push_back(at_loss(o.seeds(trained_name(0))[seed], what, losses[seed]));
+    }
+    return values;
 }
 
 std::vector<Trial> trials(const Setting& setting) {
@@ -112,9 +172,11 @@ std::vector<Trial> trials(const Setting& setting) {
         std::make_shared<const StoryText>(story_text(setting.pick<std::size_t>(300'000, 100'000)));
     const std::int64_t steps = setting.pick(500, 80);
     for (const double p : {0.0, 0.3}) {
-        all.push_back(
-            {trained_name(p), [=](std::uint64_t seed) { return trained(p, *text, steps, seed); }});
+        all.push_back(swept(
+            setting, trained_name(p), {2.5e-3, 5e-3, 1e-2},
+            [=](std::uint64_t seed, double rate) { return trained(p, *text, steps, rate, seed); }));
     }
+    all.push_back({"untrained", [=](std::uint64_t seed) { return trained(0, *text, 0, 0, seed); }});
     const auto batch = setting.pick<std::int64_t>(50000, 10000);
     for (const Heads& kind : kKinds) {
         for (const double p : kRates) {
@@ -150,18 +212,36 @@ Table variance_table(const Outcomes& o, Plot& plot) {
     return table;
 }
 
+// The costs of a model's heads; the values of all seeds.
+std::vector<Cell> row_of(const std::string& name, const std::vector<double>& losses,
+                         const std::vector<double>& dearest, const std::vector<double>& mean,
+                         const Cell& worth) {
+    return {name,
+            fixed(student(losses), 3),
+            percent(student(dearest)),
+            percent(student(mean)),
+            fixed(student(ratios(dearest, mean)), 2),
+            worth};
+}
+
 Table trained_table(const Outcomes& o) {
     Table table{
         "A GPT with 2 layers of 8 heads, trained with head dropout and without; measured "
         "with all heads, and with one removed",
         {"training", "loss, held out", "the dearest head costs", "a head costs on average",
-         "independent heads that 8 are worth"},
+         "the dearest over the average", "independent heads that 8 are worth"},
         {}};
-    for (const double p : {0.0, 0.3}) {
-        const std::string name = trained_name(p);
-        table.rows.push_back({name, fixed(o.of(name, "loss"), 3), percent(o.of(name, "dearest")),
-                              percent(o.of(name, "mean")), fixed(o.of(name, "worth"), 2)});
-    }
+    const auto add = [&](const std::string& name) {
+        table.rows.push_back(row_of(name, o.values(name, "loss"), o.values(name, "dearest"),
+                                    o.values(name, "mean"), fixed(o.of(name, "worth"), 2)));
+    };
+    add(trained_name(0));
+    table.rows.push_back(row_of(fmt::format("{}, stopped at the loss of p = 0.3", trained_name(0)),
+                                at_equal_loss(o, "loss"), at_equal_loss(o, "dearest"),
+                                at_equal_loss(o, "mean"), "-"));
+    add(trained_name(0.3));
+    add("untrained");
+    table.rows.back()[4] = "-";  // of costs that are nearly 0
     return table;
 }
 
@@ -173,27 +253,30 @@ Report report(const Setting&, const Outcomes& o) {
     plot.series.push_back(
         {.name = "N_eff = H (1 - p)", .x = {0, 0.7}, .y = {kHeads, 0.3 * kHeads}, .dashed = true});
     report.figures = {{"effective", "how many heads the mean is worth", svg(plot)}};
-    const std::string with = trained_name(0.3), without = trained_name(0);
+    const std::string with = trained_name(0.3);
+    const std::vector<double> dearest = o.values(with, "dearest"), mean = o.values(with, "mean");
+    const std::vector<double> dearest_without = at_equal_loss(o, "dearest"),
+                              mean_without = at_equal_loss(o, "mean");
     report.decided = {
         {"n_eff", o.of(random_name(kKinds[0], 0.5), "over claim")},
         {"n_eff_with_a_mean", o.of(random_name(kKinds[1], 0.5), "over claim")},
         {"n_eff_correlated", o.of(random_name(kKinds[2], 0.5), "over claim")},
         {"formula_in_full", o.of(random_name(kKinds[2], 0.5), "over formula")},
-        {"trained_are_independent", o.of(without, "worth")},
-        {"less_dominance",
-         student(ratios(o.values(with, "dearest"), o.values(without, "dearest")))},
-        {"easier_to_miss", student(ratios(o.values(with, "mean"), o.values(without, "mean")))}};
+        {"trained_are_independent", o.of(trained_name(0), "worth")},
+        {"less_dominance", student(ratios(dearest, dearest_without))},
+        {"easier_to_miss", student(ratios(mean, mean_without))},
+        {"shared_more_evenly",
+         student(ratios(ratios(dearest, mean), ratios(dearest_without, mean_without)))}};
     return report;
 }
 
 const Design kDraw = Design::drawn("a variance over 50,000 draws");
 const Design kOne =
-    Design::trained({.untuned = "one that suffices", .control = "independent heads give 8"});
-const Design kEqualSteps = Design::compared(
-    {.arms = {trained_name(0.3), trained_name(0)},
-     .untuned = "the same for both, which leaves the one with head dropout at a higher loss",
-     .control = "a head costs next to nothing",
-     .unit = "a ratio of two models with the same seed"});
+    Design::trained({.arms = {trained_name(0)}, .control = "independent heads give 8"});
+const Design kEqualLoss = Design::compared({.arms = {trained_name(0.3), trained_name(0)},
+                                            .equal = Equal::loss,
+                                            .control = "in the table: a head costs next to nothing",
+                                            .unit = "a ratio of two models with the same seed"});
 
 std::vector<Claim> claims() {
     const std::string over = "variance over 1 / N_eff, 16 heads, p = 0.5";
@@ -209,10 +292,16 @@ std::vector<Claim> claims() {
          "variance over the formula in full, correlated heads", between(0.95, 1.05), kDraw},
         {"trained_are_independent", "The heads of a trained model are independent of one another.",
          "independent heads that 8 trained ones are worth", between(7, 9), kOne},
-        {"less_dominance", "Trained with head dropout, no head dominates.",
-         "cost of the dearest head, with over without", below(0.8), kEqualSteps},
-        {"easier_to_miss", "Trained with head dropout, a head is easier to miss.",
-         "mean cost of a head, with over without", below(0.8), kEqualSteps}};
+        {"less_dominance", "At the same loss, no head dominates a model trained with head dropout.",
+         "cost of the dearest head, with over without at the same loss", below(0.8), kEqualLoss},
+        {"easier_to_miss",
+         "At the same loss, a head of a model trained with head dropout is easier to miss.",
+         "mean cost of a head, with over without at the same loss", below(0.8), kEqualLoss},
+        {"shared_more_evenly",
+         "At the same loss, the heads of a model trained with head dropout share the work more "
+         "evenly.",
+         "cost of the dearest head over the mean cost, with over without at the same loss",
+         below(1), kEqualLoss}};
 }
 
 }  // namespace
@@ -231,7 +320,9 @@ Experiment experiment() {
         "their sum, times 8; that is 8 if they are independent. Dropping heads makes what is "
         "trained "
         "vary more, not less. The ensemble is what is used afterwards, with p = 0: no head should "
-        "then dominate.\n\n"
+        "then dominate. Head dropout also slows the run, and a head of a model that has learnt "
+        "less costs less anyway: so the model is compared with one without head dropout, stopped "
+        "at the same loss.\n\n"
         "Sources: head dropout: Zhou et al. 2020, \"Scheduled DropHead\"; the variance follows "
         "from E b = 1 - p and b^2 = b.",
         claims(),
