@@ -239,7 +239,7 @@ constexpr std::size_t kSizes[] = {2, 5, 17, 40, 120, 300};
 constexpr double kMistake = 3e-4;
 constexpr double kScales[] = {0.1, 0.5, 1, 3, 10, 30};
 
-std::uint64_t seeds_of_rules() { return is_long() ? 40 : 2; }
+std::uint64_t seeds_of_rules() { return is_long() ? 10 : 1; }
 
 using Verdicts = std::map<std::string, int>;
 
