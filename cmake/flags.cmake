@@ -30,6 +30,14 @@ if(TAPESTRY_SANITIZE)
   target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
 endif()
 
+# For what sanitizer builds optimise, linked after tapestry_build_flags. The preset asan leaves out three checks
+# of UBSan there, a tenth to a third of the compile time: of pointers that are null, that overflow, or that point
+# to fewer bytes than are accessed. AddressSanitizer finds each use of one; `.ci/long asan` has the checks.
+add_library(tapestry_sanitize_except INTERFACE)
+if(TAPESTRY_SANITIZE AND TAPESTRY_SANITIZE_EXCEPT)
+  target_compile_options(tapestry_sanitize_except INTERFACE -fno-sanitize=${TAPESTRY_SANITIZE_EXCEPT})
+endif()
+
 # For the command and programs, whose own code does little besides calling the library.
 add_library(tapestry_quick_build INTERFACE)
 target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)

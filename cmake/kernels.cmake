@@ -56,15 +56,9 @@ function(tapestry_add_kernels)
     if(TAPESTRY_SANITIZE)  # xsimd 8.1 converts the argument of exp before it replaces infinities
       set_property(SOURCE ${sources} APPEND PROPERTY
         COMPILE_OPTIONS -fno-sanitize=float-cast-overflow)
-      # The preset asan leaves out pointer-overflow here, almost half of gemm's compile time. It finds
-      # pointers computed from null or beyond the address space: AddressSanitizer finds each use of one.
-      if(TAPESTRY_SANITIZE_EXCEPT)
-        set_property(SOURCE ${sources} APPEND PROPERTY
-          COMPILE_OPTIONS -fno-sanitize=${TAPESTRY_SANITIZE_EXCEPT})
-      endif()
     endif()
     tapestry_position_independent(${objects})
-    target_link_libraries(${objects} PRIVATE tapestry_build_flags tapestry_xsimd)
+    target_link_libraries(${objects} PRIVATE tapestry_build_flags tapestry_sanitize_except tapestry_xsimd)
     if(isa MATCHES "^avx512" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # GCC 12's own headers warn: _mm512_undefined_ps is written as `__m512 y = y` (GCC bug 105593).
       target_compile_options(${objects} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)

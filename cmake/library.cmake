@@ -83,6 +83,8 @@ endforeach()
 if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_core PRIVATE -O2)
   target_compile_options(tapestry_numbers PRIVATE -O1)  # its tests save what that costs
+  target_link_libraries(tapestry_core PRIVATE tapestry_sanitize_except)
+  target_link_libraries(tapestry_numbers PRIVATE tapestry_sanitize_except)
   set_source_files_properties(core/text/json_tree.cpp PROPERTIES COMPILE_OPTIONS -O0)  # 4 seconds, not 12
 endif()
 
