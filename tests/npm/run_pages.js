@@ -12,7 +12,8 @@ const LANES = 4;
 (async () => {
   const began = Date.now();
   const browser = await launchBrowser(program);
-  const jobs = scripts.flatMap((script) => require(`./${script}.js`).jobs.map(([name, check]) => [`${script}: ${name}`, check]));
+  const jobs = scripts.flatMap((script) =>
+    require(`./${script}.js`).jobs.map(([name, check]) => [`${script}: ${name}`, check]));
   const left = [...jobs];
   const times = [];
   await Promise.all(Array.from({ length: LANES }, async () => {
@@ -29,8 +30,9 @@ const LANES = 4;
     await lane.close();
   }));
   await browser.close();
-  console.log(`${jobs.length} jobs in ${((Date.now() - began) / 1000).toFixed(0)} s`);
-  if (process.env.TAPESTRY_JOB_TIMES) console.log(times.sort(([a], [b]) => b - a).map(([ms, name]) => `${ms} ms ${name}`).join('\n'));
+  const seconds = (ms) => `${(ms / 1000).toFixed(0)} s`;
+  const longest = times.sort(([a], [b]) => b - a).slice(0, 3).map(([ms, name]) => `${name} (${seconds(ms)})`);
+  console.log(`${jobs.length} jobs in ${seconds(Date.now() - began)}; the longest: ${longest.join(', ')}`);
 })().catch((error) => {
   console.error(error);
   process.exit(1);
