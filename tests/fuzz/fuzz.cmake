@@ -4,12 +4,14 @@ option(TAPESTRY_FUZZ "Instrument the library for directory_fuzzer (clang, with T
 set(fuzz_sources archive.cpp confine.cpp example_readers.cpp mutate.cpp mutate_text.cpp no_measurement.cpp readers.cpp repair.cpp
                  run_archive.cpp world.cpp writers.cpp)
 list(TRANSFORM fuzz_sources PREPEND fuzz/)
+tapestry_rooms(tapestry_fuzz fuzz_sources)
 set(fuzz_libraries fmt::fmt tapestry_build_flags tapestry_test_build)
 
 add_library(tapestry_fuzz OBJECT ${fuzz_sources})
 target_link_libraries(tapestry_fuzz PRIVATE tapestry::tapestry ${fuzz_libraries})
-add_executable(directory_corpus fuzz/directory_corpus.cpp fuzz/hostile_seeds.cpp fuzz/seeds.cpp
-                                $<TARGET_OBJECTS:tapestry_fuzz>)
+set(corpus_sources fuzz/directory_corpus.cpp fuzz/hostile_seeds.cpp fuzz/seeds.cpp)
+tapestry_rooms(directory_corpus corpus_sources)
+add_executable(directory_corpus ${corpus_sources} $<TARGET_OBJECTS:tapestry_fuzz>)
 target_link_libraries(directory_corpus PRIVATE tapestry::tapestry ${fuzz_libraries})
 add_test(NAME directory_corpus COMMAND directory_corpus ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus)
 set_tests_properties(directory_corpus PROPERTIES TIMEOUT 300)

@@ -151,7 +151,7 @@ std::string other_string(const std::string& text, const Tokens& tokens, const To
     return changed;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string all;
     for (const char c : text) {
         if (c == '"' || c == '\\' || c == '\n') all += '\\';
@@ -229,7 +229,7 @@ std::string mutate_json(std::string text, Chance& chance) {
     const bool is_json =
         inner.find("\\\"") != std::string::npos;  // JSON within a string, as in checkpoints
     const std::string other = is_json && !chance.one_in(8)
-                                  ? quoted(mutate_json(unquoted(inner), chance))
+                                  ? in_quotes(mutate_json(unquoted(inner), chance))
                                   : other_string(text, tokens, token, chance);
     return text.replace(token.begin, token.size, other);
 }

@@ -86,16 +86,16 @@ void read_history(const Place& p) {
     for (std::size_t i = 0; i < history.state().segments.size(); ++i) history.config_of(i);
 }
 
-bool is_small(const RunHistory& history) {
+bool has_small_steps(const RunHistory& history) {
     for (std::size_t i = 0; i < history.state().segments.size(); ++i) {
-        if (!fuzz::is_small(history.config_of(i))) return false;
+        if (!is_small(history.config_of(i))) return false;
     }
     return history.last_step() < 50;
 }
 
 void rewind_step(const Place& p) {
     const RunHistory history(p.directory);
-    if (!is_small(history)) return;
+    if (!has_small_steps(history)) return;
     const Replayer replayer(history);
     const auto session = replayer.session_before(p.step);
     const ReplayedStep step = replay_step(*session, true);
@@ -104,13 +104,13 @@ void rewind_step(const Place& p) {
 
 void rewind_all(const Place& p) {
     const RunHistory history(p.directory);
-    if (!is_small(history)) return;
+    if (!has_small_steps(history)) return;
     compare_all(history, Replayer(history), [](std::int64_t, const std::string&) {});
 }
 
 void bisect(const Place& p) {
     const RunHistory history(p.directory);
-    if (!is_small(history)) return;
+    if (!has_small_steps(history)) return;
     looked_at(find_first(history, Replayer(history), parse_condition("update_ratio >= 0.5")),
               history);
 }
@@ -141,7 +141,7 @@ void read_metric_lines(const Place& p) {
 
 void fork_elsewhere(const Place& p) {
     const RunHistory history(p.directory);
-    if (!is_small(history)) return;
+    if (!has_small_steps(history)) return;
     fork_after(history, Replayer(history), p.step,
                {.wanted = {.steps = p.step + 2, .lr = 0.01}, .given = {"steps", "lr"}});
 }

@@ -41,7 +41,7 @@ private:
     int number_;
 };
 
-std::vector<std::string> names_in(int folder) {
+std::vector<std::string> entries_of(int folder) {
     std::vector<std::string> names;
     DIR* all = ::fdopendir(::openat(folder, ".", kFolder));
     if (all == nullptr) return names;
@@ -55,7 +55,7 @@ std::vector<std::string> names_in(int folder) {
 }
 
 void empty(int folder) {
-    for (const std::string& name : names_in(folder)) {
+    for (const std::string& name : entries_of(folder)) {
         if (::unlinkat(folder, name.c_str(), 0) == 0) continue;
         ::fchmodat(folder, name.c_str(), 0700, 0);
         const Descriptor inner(::openat(folder, name.c_str(), kFolder));
@@ -162,7 +162,7 @@ std::string contents_of(int folder, const std::string& name, const struct stat& 
 }
 
 void look_below(int folder, const std::string& prefix, const std::string& left_out, Snapshot& all) {
-    for (const std::string& name : names_in(folder)) {
+    for (const std::string& name : entries_of(folder)) {
         const std::string path = prefix + name;
         struct stat status {};
         if (path == left_out || ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -179,7 +179,7 @@ void look_below(int folder, const std::string& prefix, const std::string& left_o
 }
 
 void pack_below(int folder, const std::string& prefix, Archive& archive) {
-    for (const std::string& name : names_in(folder)) {
+    for (const std::string& name : entries_of(folder)) {
         struct stat status {};
         if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
         if (S_ISDIR(status.st_mode)) {

@@ -15,7 +15,7 @@ bool after(const std::string& line, const std::string& mark, std::string& rest) 
     return at != std::string::npos;
 }
 
-class Reader {
+class PhraseReader {
 public:
     void read(const std::string& line) {
         std::string rest;
@@ -79,7 +79,7 @@ std::vector<Phrase> Phrasebook::with(const std::string& function) const {
 }
 
 Phrasebook read_phrasebook(const std::filesystem::path& file) {
-    Reader reader;
+    PhraseReader reader;
     for (const std::string& line : lines_of(file)) reader.read(line);
     return std::move(reader).book();
 }
