@@ -198,7 +198,7 @@ TEST_CASE("cli: --wait-for-disk gives up after its time and keeps the last check
 
 TEST_CASE("cli: TMPDIR that names no directory matters only where it is needed") {
     const Place place;
-    const Surroundings nowhere{.environment = {{"TMPDIR", "/nonexistent"}}};
+    const Surroundings nowhere{.environment = {{"TMPDIR", (place / "none").native()}}};
     check_done(place.run({"--version"}, nowhere));
     check_refused(place.run({"bench", "checkpoint", "--steps", "3", "--rounds", "1"}, nowhere),
                   "no directory for temporary files");
