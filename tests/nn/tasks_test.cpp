@@ -389,6 +389,7 @@ void holds_for_all(void (*run)(const SmallTask& small)) {
 TEST_CASE("tasks: each is found by its name, and has a kind of model") {
     const std::vector<SmallTask>& small = small_tasks();
     for (const TaskRow& row : task_rows()) {
+        if (std::string(row.name) == "nothing") continue;  // own_task_test may have registered it
         CHECK_EQ(&task_row(row.name), &row);
         CHECK_EQ(model_row(kind_for_task(row.name)).task, std::string(row.name));
         CHECK(std::any_of(small.begin(), small.end(),
