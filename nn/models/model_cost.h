@@ -36,15 +36,20 @@ double relative_table_numbers(const Config& config) {
 
 /// Blocks of attention with as many keys as queries and a network of two layers, all with biases.
 struct BlockSizes {
-    double dim, heads, layers, hidden;
+    double dim;     ///< width of the model
+    double heads;   ///< at least 1, because a file may say 0
+    double layers;  ///< number of blocks
+    double hidden;  ///< of the feed-forward networks
 
+    /// Of a configuration with these fields.
     template <class Config>
     explicit BlockSizes(const Config& config)
         : dim(static_cast<double>(config.dim)),
-          heads(std::max(1.0, static_cast<double>(config.heads))),  // a file may say 0
+          heads(std::max(1.0, static_cast<double>(config.heads))),
           layers(static_cast<double>(config.layers)),
           hidden(config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden)) {}
 
+    /// Parameters of a norm.
     double norm() const { return 2 * dim; }
     /// Weights of a block.
     double products() const { return 4 * dim * dim + 2 * dim * hidden; }
