@@ -3,8 +3,8 @@
 // gelu, the norms and products of elements only read what the tape keeps anyway, and computing a
 // large output again takes less time than fetching it from memory. So ops that save such an output
 // save how to compute it, and get the same bits when they request it; an input of this that is
-// itself not kept is computed first, if that reads what is kept: longer chains, of which each link
-// would be computed anew, end there. Small outputs, which a cache still holds, are kept.
+// itself not kept is computed first, if that reads what is kept: longer chains, whose links would
+// all be computed again, end there. Small outputs, which a cache still holds, are kept.
 // Internal to autograd.
 #pragma once
 

@@ -46,7 +46,7 @@ std::optional<Stretch> stretch_from(Subject& subject, const std::vector<Values>&
     return stretch;
 }
 
-// What an element does along a stretch.
+// An element's errors along a stretch.
 struct Errors {
     std::array<double, kSamples> samples{};
     double most = 0;
