@@ -16,7 +16,8 @@ function(tapestry_add_test name program)
     list(APPEND test_UNPARSED_ARGUMENTS "--test-case-exclude=${excluded}")
   endif()
   add_test(NAME ${name} COMMAND ${program} ${test_UNPARSED_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  # Long enough for sanitizers at the lowest priority beside other tests, as in .ci/run, on a slow machine.
+  set_tests_properties(${name} PROPERTIES TIMEOUT 2700)
 endfunction()
 
 # tapestry_add_tests(NAME [LIBRARY...]): the program test_NAME of tests/NAME, and the test NAME that runs
