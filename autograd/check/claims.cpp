@@ -114,7 +114,7 @@ void Claims::collect(bool each, bool classes,
     if (scales && in_f32) note_rounding_inside(all);
 }
 
-// Of a rule in f32, which may give contributions below the last bit of f in f32 as 0.
+// A rule in f32 may give contributions below the last bit of f in f32 as 0.
 void Claims::note_rounding_inside(const std::vector<Values>& all) {
     constexpr double kLastBit = 0x1p-24;
     const Values& f = around_.base.values;

@@ -14,7 +14,7 @@ namespace tapestry::checker {
 /// [weights][leaf][element]
 using RuleGradients = std::vector<std::vector<std::vector<double>>>;
 
-/// Samples of the rounding errors of all gradients together, for these weights; none if f or a
+/// Samples of the rounding errors that the gradients for `weights` have; none if f or a
 /// gradient is not defined near x, or if there are too many numbers to keep several times.
 /// `values`: those of f.
 std::vector<RuleGradients> rounding_inside(Subject& subject,

@@ -1,4 +1,4 @@
-// What the costs of models have in common: sizes of attention, an encoder's blocks, bytes of
+// Parts that the costs of models share: sizes of attention, an encoder's blocks, bytes of
 // training. Numbers are floating-point: products of sizes may not fit into 64 bits. Internal to
 // nn/models.
 #pragma once
@@ -41,7 +41,7 @@ struct BlockSizes {
     double layers;  ///< number of blocks
     double hidden;  ///< of the feed-forward networks
 
-    /// Of a configuration with these fields.
+    /// The sizes of a configuration with these fields.
     template <class Config>
     explicit BlockSizes(const Config& config)
         : dim(static_cast<double>(config.dim)),

@@ -33,7 +33,7 @@ std::vector<std::pair<std::size_t, std::size_t>> twins(const std::vector<Riddle>
 }
 
 // How much less the pronoun attends to a noun if the sentence's ending makes it refer to another
-// one, for every head: the mean over pairs of sentences.
+// one: of each head, the mean over pairs of sentences.
 std::vector<double> weights_that_move(const MaskedLanguageModel& model,
                                       const std::vector<Riddle>& riddles, const Tensor& ids) {
     const auto pairs = twins(riddles);

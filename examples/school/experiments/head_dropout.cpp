@@ -77,7 +77,7 @@ constexpr double kRates[] = {0, 0.1, 0.3, 0.5, 0.7};
 std::string random_name(const Heads& kind, double p) { return fmt::format("{}, {}", kind.name, p); }
 std::string trained_name(double p) { return fmt::format("trained with p = {}", p); }
 
-/// What a model's heads cost: "loss", held out, with all of them; "dearest" and "mean", the
+/// The costs of a model's heads: "loss", held out, with all of them; "dearest" and "mean", the
 /// relative increase without one.
 Measured costs_of(const AskedModel& asked) {
     Measured m{{{"loss", asked.loss()}, {"dearest", 0}, {"mean", 0}}};
