@@ -93,6 +93,11 @@ inline constexpr Verdicts kVerdicts[] = {
      .holds = "vanishes residuals_norm_after residuals_norm_before last_layer_norm_before",
      .fails = "norms_alone_do_not_help",
      .open = "last_layer_norm_after"},
+    // Sixty steps; the short form has neither the shallow stacks nor the one without a warm-up.
+    {.name = "without_norm",
+     .holds = "before_learns_more_than_after",
+     .fails = "helps_at_the_best_rate",
+     .open = "helps_shallow bears_high_rates before_bears_more_than_after after_wants_a_warm_up"},
     // 120 small steps are too few to find out that the answer is there to be copied.
     {.name = "what_goes_wrong",
      .holds = "rate_too_high norm_before_needs_none no_zero_grad",

@@ -1,9 +1,10 @@
 // What does LayerNorm do for training? Stacks without norms, with norms after each sublayer and
-// before it learn stories, shallow and deep, at low and high learning rates.
+// before it learn stories, shallow and deep, each at its best learning rate and at a high one.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/story_model.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry::experiments::without_norm {
@@ -11,22 +12,45 @@ namespace {
 
 enum class Norms { none, after, before };
 
-struct Way {
-    const char* name;
+/// A stack of layers, and how its run begins.
+struct Stack {
     Norms norms;
+    std::int64_t layers;
+    bool warm_up = true;
+
+    std::string name() const {
+        constexpr const char* kNames[] = {"no norms", "norms after", "norms before"};
+        return fmt::format("{}, {} layers{}", kNames[static_cast<int>(norms)], layers,
+                           warm_up ? "" : ", no warm-up");
+    }
+    std::string name_at_high_rate() const;
 };
-constexpr Way kWays[] = {
-    {"no norms", Norms::none}, {"norms after", Norms::after}, {"norms before", Norms::before}};
 
-std::vector<std::int64_t> depths(const Setting& s) {
-    return s.quick ? std::vector<std::int64_t>{6} : std::vector<std::int64_t>{2, 8};
-}
-std::vector<double> rates(const Setting& s) {
-    return s.quick ? std::vector<double>{3e-3, 3e-2} : std::vector<double>{3e-3, 1e-2, 3e-2};
+constexpr double kHighRate = 3e-2;
+std::string Stack::name_at_high_rate() const {
+    return fmt::format("{}, rate {}", name(), kHighRate);
 }
 
-std::string name_of(const Way& way, std::int64_t depth, double rate) {
-    return fmt::format("{}, {} layers, rate {}", way.name, depth, rate);
+std::int64_t deep(const Setting& s) { return s.pick<std::int64_t>(8, 6); }
+constexpr std::int64_t kShallow = 2;
+constexpr Norms kNorms[] = {Norms::none, Norms::after, Norms::before};
+
+// Those whose best rates are searched; the short form has the deep ones.
+std::vector<Stack> stacks(const Setting& s) {
+    std::vector<Stack> all;
+    for (const Norms norms : kNorms) all.push_back({norms, deep(s)});
+    if (s.quick) return all;
+    all.push_back({Norms::after, deep(s), false});
+    all.push_back({Norms::none, kShallow});
+    all.push_back({Norms::before, kShallow});
+    return all;
+}
+
+// Where the search begins.
+std::vector<double> rates(const Stack& stack) {
+    if (stack.norms == Norms::after) return {7.5e-4, 1.5e-3, 3e-3};
+    if (stack.norms == Norms::none) return {3e-3, 6e-3, 1.2e-2};
+    return {6e-3, 1.2e-2, 2.4e-2};
 }
 
 // A layer's parts in the order of Vaswani et al. 2017, of GPT-2, or without norms.
@@ -48,117 +72,131 @@ Tensor loss_of(const StoryReader& model, Norms norms, const Batch& batch) {
     return cross_entropy(model.head(norms == Norms::before ? layer_norm(x) : x), batch.targets);
 }
 
-// The loss over the last tenth of the steps; for a diverged run, that of guessing, ln(words).
-Measured learn(const StoryText& text, Norms norms, std::int64_t depth, double rate,
-               std::int64_t steps, std::uint64_t seed) {
-    Generator generator(seed), data(seed + 1);
-    StoryReader model(text, {.dim = 32, .heads = 4, .causal = true}, depth, generator);
+// "loss", held out; for a diverged run that of guessing, ln(words). Curve "losses", of the steps.
+Measured learn(const StoryText& text, const Stack& stack, std::int64_t steps, double rate,
+               std::uint64_t seed) {
+    Generator generator(seed), data(seed + 1), held_out(1);
+    StoryReader model(text, {.dim = 32, .heads = 4, .causal = true}, stack.layers, generator);
     AdamW optimizer(decay_groups(model, 0), {.lr = rate, .beta2 = 0.99});
     TrainStep step(optimizer, {.clip = 0});  // clipping would stabilise it as well
+    const auto schedule = warmup_cosine_schedule({.rate = rate,
+                                                  .min_rate = rate / 20,
+                                                  .warmup = stack.warm_up ? steps / 10 : 1,
+                                                  .steps = steps});
     const double guessing = std::log(static_cast<double>(text.table.size()));
+    double loss = guessing;
     std::vector<double> losses;
-    for (std::int64_t i = 0; i < steps; ++i) {
+    for (std::int64_t i = 1; i <= steps; ++i) {
         step.zero_grad();
-        const double loss = step.gradients([&] {
-            return loss_of(model, norms,
+        const double now = step.gradients([&] {
+            return loss_of(model, stack.norms,
                            text.data.random_batch(Split::train, 8, StoryReader::kContext, data));
         });
-        if (!std::isfinite(loss) || !std::isfinite(step.norm())) {
-            losses.resize(static_cast<std::size_t>(steps), guessing);
-            break;
-        }
-        losses.push_back(loss);
-        step.update(rate * std::min(1.0, static_cast<double>(i + 1) / 10), step.norm());
+        const double norm = step.norm();
+        if (!std::isfinite(now) || !std::isfinite(norm)) break;
+        losses.push_back(now);
+        step.update(schedule(i), norm);
     }
-    double last = 0;
-    const std::size_t tenth = losses.size() / 10;
-    for (std::size_t i = losses.size() - tenth; i < losses.size(); ++i) {
-        last += losses[i] / static_cast<double>(tenth);
+    if (static_cast<std::int64_t>(losses.size()) == steps) {
+        const NoGradGuard no_grad;
+        const Batch batch =
+            text.data.random_batch(Split::validation, 256, StoryReader::kContext, held_out);
+        const double measured = loss_of(model, stack.norms, batch).item();
+        if (std::isfinite(measured)) loss = std::min(guessing, measured);
     }
-    return {{{"loss", std::min(last, guessing)}}, {{"losses", losses}}};
+    losses.resize(static_cast<std::size_t>(steps), guessing);
+    return {{{"loss", loss}}, {{"losses", losses}}};
 }
 
 std::vector<Trial> trials(const Setting& s) {
     const auto text = std::make_shared<const StoryText>(story_text(300'000));
+    const std::int64_t steps = s.pick(600, 60);
     std::vector<Trial> all;
-    for (const Way& way : kWays) {
-        for (const std::int64_t depth : depths(s)) {
-            for (const double rate : rates(s)) {
-                all.push_back(
-                    {name_of(way, depth, rate), [=, steps = s.pick(150, 60)](std::uint64_t seed) {
-                         return learn(*text, way.norms, depth, rate, steps, seed);
-                     }});
-            }
-        }
+    for (const Stack& stack : stacks(s)) {
+        all.push_back(swept(s, stack.name(), rates(stack), [=](std::uint64_t seed, double rate) {
+            return learn(*text, stack, steps, rate, seed);
+        }));
+    }
+    for (const Norms norms : kNorms) {
+        const Stack stack{norms, deep(s)};
+        all.push_back({stack.name_at_high_rate(), [=](std::uint64_t seed) {
+                           return learn(*text, stack, steps, kHighRate, seed);
+                       }});
     }
     return all;
 }
 
-// Per seed, at its best learning rate.
-std::vector<double> best(const Setting& s, const Outcomes& o, const Way& way, std::int64_t depth) {
-    std::vector<double> losses;
-    for (const double rate : rates(s)) {
-        const auto more = o.values(name_of(way, depth, rate), "loss");
-        if (losses.empty()) losses = more;
-        for (std::size_t i = 0; i < more.size(); ++i) losses[i] = std::min(losses[i], more[i]);
-    }
-    return losses;
-}
-
 constexpr const char* kGuessingLoss = "the loss of guessing for both, a difference of 0";
-// The best of three rates, for each stack and seed.
-Design at_best_rate(std::int64_t depth) {
-    Comparison comparison{.untuned = "the best of three, for each, which may be at the edge",
-                          .control = kGuessingLoss};
-    for (const Way& way : {kWays[0], kWays[2]}) {
-        for (const double rate : rates({})) {
-            comparison.arms.push_back(name_of(way, depth, rate));
-        }
-    }
-    return Design::compared(comparison);
+
+Design at_best_rates(const Stack& first, const Stack& second) {
+    return Design::compared({.arms = {first.name(), second.name()}, .control = kGuessingLoss});
 }
-Design at_high_rate(const Way& way) {
-    const double high = rates({}).back();
-    const std::int64_t deep = depths({}).back();
-    return Design::compared({.arms = {name_of(way, deep, high), name_of(kWays[2], deep, high)},
+Design at_high_rate(Norms norms) {
+    const Stack stack{norms, deep({})}, before{Norms::before, deep({})};
+    return Design::compared({.arms = {stack.name_at_high_rate(), before.name_at_high_rate()},
                              .untuned = "the claim is about a high one",
                              .control = kGuessingLoss});
 }
 
 Report report(const Setting& s, const Outcomes& o) {
-    Table table{"Loss at the end of the run", {"stack"}, {}};
-    for (const double rate : rates(s)) table.columns.push_back(fmt::format("rate {}", rate));
-    table.columns.emplace_back("best rate");
-    const std::int64_t deep = depths(s).back(), shallow = depths(s).front();
-    const double high = rates(s).back();
-    Plot plot{.title = fmt::format("{} layers, rate {}", deep, high),
+    Table table{fmt::format("Held-out loss after {} steps, nats per word", s.pick(600, 60)),
+                {"stack", "at its best rate", fmt::format("at rate {}", kHighRate)},
+                {}};
+    Plot plot{.title = fmt::format("{} layers, rate {}", deep(s), kHighRate),
               .x = {.label = "step"},
               .y = {.label = "loss, mean over the seeds", .low = 0, .high = 9}};
-    for (const Way& way : kWays) {
-        for (const std::int64_t depth : depths(s)) {
-            table.rows.push_back({fmt::format("{}, {} layers", way.name, depth)});
-            for (const double rate : rates(s)) {
-                table.rows.back().push_back(fixed(o.of(name_of(way, depth, rate), "loss"), 2));
-            }
-            table.rows.back().push_back(fixed(student(best(s, o, way, depth)), 2));
-        }
-        plot.series.push_back(curve_of(o, name_of(way, deep, high), "losses"));
-        plot.series.back().name = way.name;
+    const auto losses = [&](const std::string& name) { return o.values(name, "loss"); };
+    for (const Stack& stack : stacks(s)) {
+        const std::string high = stack.name_at_high_rate();
+        table.rows.push_back({stack.name(), fixed(o.of(stack.name(), "loss"), 3),
+                              o.has(high) ? fixed(o.of(high, "loss"), 3) : Cell("-")});
+        if (o.has(high)) plot.series.push_back(curve_of(o, high, "losses"));
     }
-    const Way &none = kWays[0], &after = kWays[1], &before = kWays[2];
-    const auto gap = [&](const Way& way, std::int64_t depth) {
-        return student(differences(best(s, o, way, depth), best(s, o, before, depth)));
+    const Stack none{Norms::none, deep(s)}, after{Norms::after, deep(s)},
+        before{Norms::before, deep(s)}, cold{Norms::after, deep(s), false};
+    const auto gap = [&](const std::string& more, const std::string& less) {
+        if (!o.has(more) || !o.has(less)) return unmeasured();
+        return student(differences(losses(more), losses(less)));
     };
-    const auto gap_at_high = [&](const Way& way) {
-        return student(differences(o.values(name_of(way, deep, high), "loss"),
-                                   o.values(name_of(before, deep, high), "loss")));
-    };
-    return {.tables = {table},
-            .figures = {{"losses", "the highest rate, the deepest stack", svg(plot)}},
-            .decided = {{"helps_at_the_best_rate", gap(none, deep)},
-                        {"helps_shallow", gap(none, shallow)},
-                        {"bears_high_rates", gap_at_high(none)},
-                        {"before_bears_more_than_after", gap_at_high(after)}}};
+    return {
+        .tables = {table},
+        .figures = {{"losses", "the highest rate, the deepest stack", svg(plot)}},
+        .decided = {{"helps_at_the_best_rate", gap(none.name(), before.name())},
+                    {"helps_shallow", gap(Stack{Norms::none, kShallow}.name(),
+                                          Stack{Norms::before, kShallow}.name())},
+                    {"bears_high_rates", gap(none.name_at_high_rate(), before.name_at_high_rate())},
+                    {"before_bears_more_than_after",
+                     gap(after.name_at_high_rate(), before.name_at_high_rate())},
+                    {"before_learns_more_than_after", gap(after.name(), before.name())},
+                    {"after_wants_a_warm_up", gap(cold.name(), after.name())}}};
+}
+
+std::vector<Claim> claims() {
+    const Stack none{Norms::none, deep({})}, after{Norms::after, deep({})},
+        before{Norms::before, deep({})}, cold{Norms::after, deep({}), false};
+    return {
+        {"helps_at_the_best_rate", "A deep stack learns more with norms, each at its best rate.",
+         "held-out loss, no norms less norms before, deepest stack", above(0.05),
+         at_best_rates(none, before)},
+        {"helps_shallow", "So does the shallowest.",
+         "held-out loss, no norms less norms before, shallowest stack", above(0.05),
+         at_best_rates({Norms::none, kShallow}, {Norms::before, kShallow})},
+        {"bears_high_rates",
+         "After a warm-up, a stack with norms learns at a rate that is too high without.",
+         "held-out loss at the highest rate, no norms less norms before", above(0.5),
+         at_high_rate(Norms::none)},
+        {"before_bears_more_than_after",
+         "After a warm-up, norms before bear it better than norms after.",
+         "held-out loss at the highest rate, norms after less norms before", above(0.5),
+         at_high_rate(Norms::after)},
+        {"before_learns_more_than_after",
+         "After a warm-up, a deep stack learns more with norms before than with norms after, "
+         "each at its best rate.",
+         "held-out loss, norms after less norms before, deepest stack", above(0.05),
+         at_best_rates(after, before)},
+        {"after_wants_a_warm_up", "A deep stack with norms after learns more with a warm-up.",
+         "held-out loss, no warm-up less warm-up, each at its best rate", above(0.05),
+         at_best_rates(cold, after)}};
 }
 
 }  // namespace
@@ -170,25 +208,14 @@ Experiment experiment() {
         "A residual stream to which every part adds grows with depth, and the gradients with what "
         "it is multiplied by; a norm gives each part inputs of one size, no matter what the "
         "layers before it do. So a deep stack without norms should learn less, or want a lower "
-        "rate, and "
-        "at a high rate break down; with norms before the parts, where the stream itself is left "
-        "alone, the highest rates are borne.\n\n"
+        "rate, and at a high rate break down; with norms before the parts, where the stream itself "
+        "is left alone, the highest rates are borne. Norms after the parts are said to need a "
+        "warm-up, so all have one here, over a tenth of the steps, and a cosine that ends at a "
+        "twentieth of the rate; gradients are not clipped.\n\n"
         "Sources: Ba et al. 2016, \"Layer Normalization\"; Xiong et al. 2020, \"On Layer "
         "Normalization in the Transformer Architecture\"; Zhang et al. 2019, \"Fixup "
         "Initialization\", on training without.",
-        {{"helps_at_the_best_rate",
-          "A deep stack learns more with norms, each at the best of the rates.",
-          "loss, no norms less norms before, deepest stack", above(0.05),
-          at_best_rate(depths({}).back())},
-         {"helps_shallow", "So does the shallowest.",
-          "loss, no norms less norms before, shallowest stack", above(0.05),
-          at_best_rate(depths({}).front())},
-         {"bears_high_rates", "With norms it learns at a rate that is too high without.",
-          "loss at the highest rate, no norms less norms before", above(0.5),
-          at_high_rate(kWays[0])},
-         {"before_bears_more_than_after", "Norms before bear it better than norms after.",
-          "loss at the highest rate, norms after less norms before", above(0.5),
-          at_high_rate(kWays[1])}},
+        claims(),
         trials,
         report};
 }
