@@ -98,6 +98,15 @@ inline constexpr Verdicts kVerdicts[] = {
      .holds = "before_learns_more_than_after",
      .fails = "helps_at_the_best_rate",
      .open = "helps_shallow bears_high_rates before_bears_more_than_after after_wants_a_warm_up"},
+    // Clocks decide the rest; the short form trains for a second.
+    {.name = "parallel_or_serial",
+     .holds = "rnn_is_serial lstm_is_serial transformer_is_parallel wide_machine more_at_once",
+     .open = "learns_more_than_an_rnn_4 learns_more_than_an_rnn_16 learns_more_than_an_rnn_60 "
+             "learns_more_than_an_rnn_per_step learns_more_than_an_lstm_4 "
+             "learns_more_than_an_lstm_16 learns_more_than_an_lstm_60 "
+             "learns_more_than_an_lstm_per_step",
+     .unchecked = "faster_per_token by_orders_of_magnitude transformer_uses_threads "
+                  "lstm_uses_threads"},
     // 120 small steps are too few to find out that the answer is there to be copied.
     {.name = "what_goes_wrong",
      .holds = "rate_too_high norm_before_needs_none no_zero_grad",
