@@ -1,14 +1,33 @@
-// Does the loss fall as a power of size? Small language models of stories on a CPU: more
-// parameters, more data, more compute, and the three exponents.
+// What makes a language model better: more layers, more data, more parameters, more compute? Small
+// models of stories on a CPU, each size at its best learning rate; does the loss fall as a power of
+// each, and is there a floor below?
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/story_model.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
 namespace tapestry::experiments::scaling {
 namespace {
 
-constexpr std::int64_t kBatch = 16;
+constexpr std::int64_t kBatch = 8;
+
+struct Size {
+    std::int64_t layers = 2;
+    std::int64_t dim = 32;
+    std::int64_t words = 0;  // words to train on; 0: all
+    std::int64_t steps = 0;
+
+    std::string name() const {
+        const std::string read = words == 0 ? "all words" : fmt::format("{} words", words);
+        return fmt::format("{} layers of {}, {}, {} steps", layers, dim, read, steps);
+    }
+};
 
 /// The quantity that varies, and its values; the others are as in Size.
 struct Dimension {
@@ -16,32 +35,32 @@ struct Dimension {
     std::vector<std::int64_t> values;
 };
 
-struct Size {
-    std::int64_t dim = 32;
-    std::int64_t words = 0;  // words to train on; 0: all
-    std::int64_t steps = 0;
-};
-
 std::vector<Dimension> axes(const Setting& s) {
     if (s.quick) {
-        return {
-            {"parameters", {8, 16, 32}}, {"data", {1000, 4000, 16000}}, {"compute", {15, 30, 60}}};
+        return {{"layers", {1, 2, 4}},
+                {"data", {1000, 8000, 0}},
+                {"parameters", {8, 16, 32}},
+                {"compute", {15, 30, 60}}};
     }
-    return {{"parameters", {8, 16, 32, 64}},
-            {"data", {2000, 8000, 32000, 128000}},
-            {"compute", {50, 100, 200, 400}}};
+    return {{"layers", {1, 2, 4, 8}},
+            {"data", {8000, 20'000, 50'000, 0}},
+            {"parameters", {8, 16, 32, 64}},
+            {"compute", {150, 300, 600, 1200}}};
 }
 
 Size size_of(const Setting& s, const std::string& axis, std::int64_t value) {
-    Size size{.steps = s.pick(300, 60)};
-    if (axis == "parameters") size.dim = value;
+    Size size{.steps = s.pick(1200, 60)};
+    if (axis == "layers") size.layers = value;
     if (axis == "data") size.words = value;
+    if (axis == "parameters") size.dim = value;
     if (axis == "compute") size.steps = value;
     return size;
 }
 
-std::string name_of(const char* axis, std::int64_t value) {
-    return fmt::format("{}, {}", axis, value);
+// Where the search for its rate begins.
+std::vector<double> rates(const Size& size) {
+    if (size.words != 0) return {5e-3, 1e-2, 2e-2};
+    return {1e-2, 2e-2, 4e-2};
 }
 
 // Trains on the first `words` words; the held-out part is that of the whole text.
@@ -50,20 +69,23 @@ StoryText part_of(const StoryText& text, std::int64_t words) {
     return {text.table, TextData(first, {.train_fraction = 0.95})};
 }
 
-Measured learn(const StoryText& text, const Size& size, std::uint64_t seed) {
+Measured learn(const StoryText& text, const Size& size, double rate, std::uint64_t seed) {
     Generator generator(seed);
     GPTConfig config = story_config(text);
+    config.layers = size.layers;
     config.dim = size.dim;
     GPT model(config, generator);
     learn_stories(model, size.words == 0 ? text : part_of(text, size.words),
-                  {.steps = size.steps, .batch = kBatch, .rate = 5e-3, .seed = seed});
+                  {.steps = size.steps, .batch = kBatch, .rate = rate, .seed = seed});
     // Parameters without the embedding table, as in Kaplan et al.; 6 operations per parameter and
     // word.
-    const auto parameters = static_cast<double>(12 * config.layers * size.dim * size.dim);
+    const auto parameters = static_cast<double>(12 * size.layers * size.dim * size.dim);
     const auto seen = static_cast<double>(size.steps * kBatch * config.context);
+    const std::int64_t words = text.data.ids(Split::train).size();
     return {{{"loss", held_out_loss(model, text)},
+             {"layers", static_cast<double>(size.layers)},
              {"parameters", parameters},
-             {"data", static_cast<double>(size.words)},
+             {"data", static_cast<double>(size.words == 0 ? words : size.words)},
              {"compute", 6 * parameters * seen}}};
 }
 
@@ -72,54 +94,105 @@ std::vector<Trial> trials(const Setting& s) {
     std::vector<Trial> all;
     for (const Dimension& axis : axes(s)) {
         for (const std::int64_t value : axis.values) {
-            all.push_back({name_of(axis.name, value),
-                           [text, size = size_of(s, axis.name, value)](std::uint64_t seed) {
-                               return learn(*text, size, seed);
-                           }});
+            const Size size = size_of(s, axis.name, value);
+            // The axes cross in one size.
+            if (std::ranges::find(all, size.name(), &Trial::name) != all.end()) continue;
+            all.push_back(swept(s, size.name(), rates(size), [=](std::uint64_t seed, double rate) {
+                return learn(*text, size, rate, seed);
+            }));
         }
     }
     return all;
 }
 
-// Fitted per seed.
-Interval fitted(const Setting& s, const Outcomes& o, const Dimension& axis) {
-    std::vector<double> exponents;
-    for (std::size_t seed = 0; seed < static_cast<std::size_t>(s.seeds); ++seed) {
-        std::vector<double> x, losses;
-        for (const std::int64_t value : axis.values) {
-            x.push_back(o.values(name_of(axis.name, value), axis.name)[seed]);
-            losses.push_back(o.values(name_of(axis.name, value), "loss")[seed]);
-        }
-        exponents.push_back(exponent(x, losses));
+/// The sizes along an axis, and the losses of the models with one seed.
+struct Points {
+    std::vector<double> x, losses;
+};
+
+Points points_of(const Setting& s, const Outcomes& o, const Dimension& axis, std::size_t seed) {
+    Points points;
+    for (const std::int64_t value : axis.values) {
+        const std::string trial = size_of(s, axis.name, value).name();
+        points.x.push_back(o.values(trial, axis.name)[seed]);
+        points.losses.push_back(o.values(trial, "loss")[seed]);
     }
-    return student(exponents);
+    return points;
+}
+
+std::vector<double> above_floor(std::vector<double> losses, double floor) {
+    for (double& loss : losses) loss -= floor;
+    return losses;
+}
+
+// The sum of squares of what the best loss = floor + c x^a leaves.
+double misfit(const Points& p, double floor) {
+    const Line line = fit_line(logs(p.x), logs(above_floor(p.losses, floor)));
+    double sum = 0;
+    for (std::size_t i = 0; i < p.x.size(); ++i) {
+        const double fitted = floor + std::exp(line.intercept + line.slope * std::log(p.x[i]));
+        sum += (p.losses[i] - fitted) * (p.losses[i] - fitted);
+    }
+    return sum;
+}
+
+// The floor, one for all axes, with the least squares; in steps of 0.005 nats.
+double floor_of(const std::vector<Points>& axes) {
+    double lowest = axes.at(0).losses.at(0);
+    for (const Points& axis : axes) lowest = std::min(lowest, std::ranges::min(axis.losses));
+    double best = 0, least = std::numeric_limits<double>::infinity();
+    for (double floor = 0; floor < lowest - 0.005; floor += 0.005) {
+        double sum = 0;
+        for (const Points& axis : axes) sum += misfit(axis, floor);
+        if (sum < least) std::tie(best, least) = std::pair(floor, sum);
+    }
+    return best;
 }
 
 // Does the fall slow down? The exponent of the last two sizes minus that of the first two.
-Interval bend(const Outcomes& o, const Dimension& axis, std::int64_t seeds) {
-    std::vector<double> bends;
-    const std::size_t n = axis.values.size();
-    for (std::size_t seed = 0; seed < static_cast<std::size_t>(seeds); ++seed) {
-        const auto slope = [&](std::size_t from) {
-            std::vector<double> x, y;
-            for (std::size_t i = from; i < from + 2; ++i) {
-                x.push_back(o.values(name_of(axis.name, axis.values[i]), axis.name)[seed]);
-                y.push_back(o.values(name_of(axis.name, axis.values[i]), "loss")[seed]);
-            }
-            return exponent(x, y);
-        };
-        bends.push_back(slope(n - 2) - slope(0));
-    }
-    return student(bends);
+double bend(const Points& p) {
+    const std::size_t n = p.x.size();
+    const auto slope = [&](std::size_t from) {
+        return exponent({p.x[from], p.x[from + 1]}, {p.losses[from], p.losses[from + 1]});
+    };
+    return slope(n - 2) - slope(0);
 }
 
-Design design_of(const std::string& axis) {
-    Comparison comparison{.untuned = "the same for all sizes",
-                          .control = "the loss of guessing for all, an exponent of 0",
-                          .unit = "an exponent fitted to models with the same seed"};
+/// The fits to the models with each seed.
+struct Fits {
+    std::vector<double> floors = {};
+    /// By axis: exponent, bend, and both above the floor.
+    std::map<std::string, std::vector<double>> a = {}, bent = {}, a_above = {}, bent_above = {};
+};
+
+Fits fitted(const Setting& s, const Outcomes& o) {
+    Fits fits;
+    const std::vector<Dimension> dimensions = axes(s);
+    for (std::size_t seed = 0; seed < static_cast<std::size_t>(s.seeds); ++seed) {
+        std::vector<Points> all;
+        for (const Dimension& axis : dimensions) all.push_back(points_of(s, o, axis, seed));
+        const double floor = floor_of(all);
+        fits.floors.push_back(floor);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const Points above{all[i].x, above_floor(all[i].losses, floor)};
+            const char* axis = dimensions[i].name;
+            fits.a[axis].push_back(exponent(all[i].x, all[i].losses));
+            fits.bent[axis].push_back(bend(all[i]));
+            fits.a_above[axis].push_back(exponent(above.x, above.losses));
+            fits.bent_above[axis].push_back(bend(above));
+        }
+    }
+    return fits;
+}
+
+Design design_of(const std::string& axis, const std::string& unit) {
+    Comparison comparison{.control = "the loss of guessing for all, an exponent of 0",
+                          .unit = unit};
     for (const Dimension& dimension : axes({})) {
         for (const std::int64_t value : dimension.values) {
-            if (dimension.name == axis) comparison.arms.push_back(name_of(dimension.name, value));
+            const std::string arm = size_of({}, dimension.name, value).name();
+            const bool is_new = std::ranges::find(comparison.arms, arm) == comparison.arms.end();
+            if ((axis.empty() || dimension.name == axis) && is_new) comparison.arms.push_back(arm);
         }
     }
     return Design::compared(comparison);
@@ -127,7 +200,11 @@ Design design_of(const std::string& axis) {
 
 Report report(const Setting& s, const Outcomes& o) {
     Report report;
-    Table summary{"loss = c x^a", {"x", "a", "of the last two sizes less of the first two"}, {}};
+    const Fits fits = fitted(s, o);
+    Table summary{"loss = c x^a, and loss = floor + c x^a with one floor for all",
+                  {"x", "a", "of the last two sizes less of the first two", "a above the floor",
+                   "of the last two sizes less of the first two, above the floor"},
+                  {}};
     for (const Dimension& axis : axes(s)) {
         Table table{fmt::format("More {}", axis.name), {axis.name, "held-out loss"}, {}};
         Plot plot{.title = fmt::format("Loss and {}", axis.name),
@@ -135,49 +212,64 @@ Report report(const Setting& s, const Outcomes& o) {
                   .y = {.label = "nats per word", .log = true}};
         plot.series.push_back({.name = "measured", .mark = Mark::line_and_points});
         for (const std::int64_t value : axis.values) {
-            const std::string trial = name_of(axis.name, value);
+            const std::string trial = size_of(s, axis.name, value).name();
             const double x = o.of(trial, axis.name).mean;
             table.rows.push_back({Cell(x, 3), fixed(o.of(trial, "loss"), 3)});
             add_point(plot.series[0], x, o.of(trial, "loss"));
         }
-        const Interval a = fitted(s, o, axis), bent = bend(o, axis, s.seeds);
-        summary.rows.push_back({axis.name, fixed(a, 3), fixed(bent, 3)});
+        const auto of = [&](const auto& numbers) { return student(numbers.at(axis.name)); };
+        summary.rows.push_back({axis.name, fixed(of(fits.a), 3), fixed(of(fits.bent), 3),
+                                fixed(of(fits.a_above), 3), fixed(of(fits.bent_above), 3)});
         report.tables.push_back(table);
-        report.figures.push_back({axis.name, fmt::format("loss = c x^{:.3f}", a.mean), svg(plot)});
-        report.decided[fmt::format("falls_with_{}", axis.name)] = a;
-        report.decided[fmt::format("{}_is_a_power_law", axis.name)] = bent;
+        report.figures.push_back(
+            {axis.name, fmt::format("loss = c x^{:.3f}", of(fits.a).mean), svg(plot)});
+        report.decided[fmt::format("falls_with_{}", axis.name)] = of(fits.a);
+        if (std::string(axis.name) == "layers") continue;
+        report.decided[fmt::format("{}_is_a_power_law", axis.name)] = of(fits.bent);
     }
+    summary.rows.push_back(
+        {"(the floor, nats per word)", fixed(student(fits.floors), 3), "-", "-", "-"});
     report.tables.push_back(summary);
+    report.decided["there_is_a_floor"] = student(fits.floors);
     return report;
+}
+
+std::vector<Claim> claims() {
+    std::vector<Claim> all;
+    const char* kFit = "an exponent fitted to models with the same seed";
+    for (const Dimension& axis : axes({})) {
+        all.push_back({fmt::format("falls_with_{}", axis.name),
+                       fmt::format("The loss falls with more {}.", axis.name),
+                       "exponent a of loss = c x^a", below(-0.02), design_of(axis.name, kFit)});
+    }
+    for (const char* axis : {"data", "parameters", "compute"}) {
+        all.push_back({fmt::format("{}_is_a_power_law", axis),
+                       "It does so as a power: on two logarithmic axes the line is straight.",
+                       "exponent between the two largest sizes less that between the two smallest",
+                       between(-0.05, 0.05), design_of(axis, kFit)});
+    }
+    all.push_back({"there_is_a_floor", "The falls end at a loss that no size goes below.",
+                   "floor of loss = floor + c x^a, one for all axes, nats per word", above(0.1),
+                   design_of("", "a fit to models with the same seed")});
+    return all;
 }
 
 }  // namespace
 
 Experiment experiment() {
-    std::vector<Claim> claims;
-    for (const char* axis : {"parameters", "data", "compute"}) {
-        claims.push_back({fmt::format("falls_with_{}", axis),
-                          fmt::format("The loss falls with more {}.", axis),
-                          "exponent a of loss = c x^a", below(-0.02), design_of(axis)});
-        claims.push_back(
-            {fmt::format("{}_is_a_power_law", axis),
-             "It does so as a power: on two logarithmic axes the line is straight.",
-             "exponent between the two largest sizes less that between the two smallest",
-             between(-0.05, 0.05), design_of(axis)});
-    }
     return {
         "scaling",
         "Do losses fall as powers of size?",
-        "The loss of large language models is said to fall as a power of the parameters, of "
+        "Texts say that a language model gets better with more layers, more data and more "
+        "parameters. Of large ones it is said that the loss falls as a power of the parameters, of "
         "the data, and of the compute, as long as the other two do not hold it back: 0.076, 0.095 "
-        "and 0.050 are the exponents over six and more orders of magnitude. Here are two orders, "
-        "stories from "
-        "a grammar, and 300 steps: a text whose entropy is low, so the loss comes near a "
-        "floor, "
-        "where no power law continues.\n\n"
+        "and 0.050 are the exponents over six and more orders of magnitude. Here are one or two "
+        "orders, each size at its best rate, and stories from a grammar: a text whose entropy is "
+        "low, so the loss comes near a floor, below which no power law continues. Layers are "
+        "added at the same width, and parameters by width at the same number of layers.\n\n"
         "Sources: Kaplan et al. 2020, \"Scaling Laws for Neural Language Models\"; Hoffmann et al. "
         "2022, \"Training Compute-Optimal Large Language Models\", on the floor.",
-        claims,
+        claims(),
         trials,
         report};
 }
