@@ -133,6 +133,7 @@ TEST_CASE("experiment how_far") {
     for (const auto& row : copied.rows) {  // equal parameters, to a tenth
         CHECK(copied.number(row[0].text, "parameters") > 18'000);
         CHECK(copied.number(row[0].text, "parameters") <= 20'000);
+        CHECK(copied.number(row[0].text, "untrained") < 0.3);
     }
     const Table& fading = report.tables.at(1);
     CHECK(fading.number("LSTM, forget bias 0", "d = 128") > fading.number("RNN", "d = 128"));
