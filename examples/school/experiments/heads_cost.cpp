@@ -53,13 +53,13 @@ Measured costs(std::int64_t dim, int repetitions, std::uint64_t seed) {
     return m;
 }
 
-Measured learned(std::int64_t heads, const StoryText& text, std::int64_t steps,
+Measured learned(std::int64_t heads, const StoryText& text, std::int64_t steps, double rate,
                  std::uint64_t seed) {
     Generator generator(seed);
     GPTConfig config = story_config(text);
     config.heads = heads;
     GPT model(config, generator);
-    learn_stories(model, text, {.steps = steps, .seed = seed});
+    learn_stories(model, text, {.steps = steps, .rate = rate, .seed = seed});
     return {{{"loss", held_out_loss(model, text)}}};
 }
 
@@ -70,8 +70,10 @@ std::vector<Trial> trials(const Setting& setting) {
     std::vector<Trial> all;
     for (const std::int64_t heads : kHeads) {
         if (setting.quick && heads == 2) continue;
-        all.push_back({loss_name(heads),
-                       [=](std::uint64_t seed) { return learned(heads, *text, steps, seed); }});
+        all.push_back(swept(setting, loss_name(heads), {2.5e-3, 5e-3, 1e-2},
+                            [=](std::uint64_t seed, double rate) {
+                                return learned(heads, *text, steps, rate, seed);
+                            }));
     }
     for (const std::int64_t dim : {64, 512}) {
         const int repetitions = setting.quick ? 2 : dim > 64 ? 4 : 20;
@@ -134,7 +136,6 @@ const Design kExact = Design::computed();
 const Design kClock = Design::clocked("a repetition on one machine");
 Design against_one(std::int64_t heads) {
     return Design::compared({.arms = {loss_name(1), loss_name(heads)},
-                             .untuned = "the same for all",
                              .control = "the loss of guessing for both, a difference of 0"});
 }
 
