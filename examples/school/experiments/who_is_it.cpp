@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
-#include <set>
 
 namespace tapestry::experiments::who_is_it {
 namespace {
@@ -23,75 +23,7 @@ using examples::Words;
 using examples::words_of;
 using examples::WordTable;
 
-constexpr std::int64_t kLength = 18, kDim = 64, kHeads = 2, kLayers = 2, kBatch = 32;
-constexpr const char* kShown = "dog street";  // this pair of nouns is always held out
-
-}  // namespace
-
-std::optional<Riddle> riddle_of(const std::string& text, const examples::Reference& r) {
-    const std::size_t before = text.find_last_of(".!?\"\n", r.pronoun_begin);
-    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-    const std::size_t end = text.find('.', r.pronoun_end) + 1;
-    if (r.antecedent_begin < begin) return {};
-    const auto place = [&](std::size_t offset) {
-        return words_of(std::string_view(text).substr(begin, offset - begin)).size();
-    };
-    Riddle riddle{words_of(std::string_view(text).substr(begin, end - begin)),
-                  place(r.pronoun_begin), place(r.antecedent_begin), 0};
-    const Words& w = riddle.words;
-    const std::size_t it = riddle.pronoun;
-    if (it < 6 || w.size() > kLength || w[0] != "the" || w[it - 1] != "because" ||
-        w[it - 3] != "the" || (w[it] != "it" && w[it] != "they")) {
-        return {};
-    }
-    riddle.rival = riddle.antecedent == 1 ? it - 2 : 1;
-    return riddle;
-}
-
-namespace {
-
-struct Riddles {
-    std::vector<Riddle> train, test;
-};
-
-// All distinct riddles in `bytes` of text. Some pairs of nouns are held out, in every sentence;
-// test answers that were never an answer in training are dropped.
-Riddles find_riddles(std::size_t bytes) {
-    const examples::Stories stories = examples::write_stories(1, bytes);
-    std::set<Words> seen;
-    std::set<std::string> answers;
-    Riddles all;
-    for (const examples::Reference& reference : stories.references) {
-        const std::optional<Riddle> riddle = riddle_of(stories.text, reference);
-        if (!riddle || !seen.insert(riddle->words).second) continue;
-        const bool test = riddle->nouns() == kShown || examples::held_out(riddle->nouns(), 6);
-        (test ? all.test : all.train).push_back(*riddle);
-        if (!test) answers.insert(riddle->words[riddle->antecedent]);
-    }
-    std::erase_if(all.test,
-                  [&](const Riddle& r) { return !answers.contains(r.words[r.antecedent]); });
-    return all;
-}
-
-struct Questions {
-    Tensor ids;      // i64 [N, T]
-    Tensor targets;  // i64 [N, T]: the antecedent at the pronoun, -100 elsewhere
-};
-
-Questions pack(const std::vector<Riddle>& riddles, const WordTable& table) {
-    const auto count = static_cast<std::int64_t>(riddles.size());
-    Questions q{full({count, kLength}, kPadding, DType::i64),
-                full({count, kLength}, -100, DType::i64)};
-    auto* ids = q.ids.mutable_data<std::int64_t>();
-    auto* targets = q.targets.mutable_data<std::int64_t>();
-    for (const Riddle& riddle : riddles) {
-        for (std::size_t i = 0; i < riddle.words.size(); ++i) ids[i] = table.id(riddle.words[i]);
-        targets[riddle.pronoun] = ids[riddle.antecedent];
-        ids += kLength;
-        targets += kLength;
-    }
-    return q;
-}
+constexpr std::int64_t kDim = 64, kHeads = 2, kLayers = 2, kBatch = 32;
 
 // The fraction of pronouns whose antecedent the model predicts, from the whole vocabulary.
 double accuracy(const MaskedLanguageModel& model, const Questions& q) {
@@ -100,10 +32,11 @@ double accuracy(const MaskedLanguageModel& model, const Questions& q) {
     return (sum(right * asked) / sum(asked)).item();
 }
 
-void teach(MaskedLanguageModel& model, const Questions& q, std::int64_t steps, std::uint64_t seed) {
+void teach(MaskedLanguageModel& model, const Questions& q, std::int64_t steps, double rate,
+           std::uint64_t seed) {
     Generator generator(seed + 1000);
     examples::fit(
-        model, {.steps = steps, .batch = kBatch, .rate = 3e-3, .print = false},
+        model, {.steps = steps, .batch = kBatch, .rate = rate, .print = false},
         [&] {
             const Tensor rows = randint(0, q.ids.size(0), {kBatch}, generator);
             return model.loss(index_select(q.ids, 0, rows), index_select(q.targets, 0, rows));
@@ -139,24 +72,33 @@ std::vector<std::int64_t> antecedents_of(const std::vector<Riddle>& riddles) {
     return words;
 }
 
+// The mean weight from the pronoun to one of a riddle's words, for every head.
+std::vector<double> weights_on(std::size_t Riddle::*word, const std::vector<Riddle>& riddles,
+                               const std::vector<AttentionRecord>& records) {
+    std::vector<double> weights(kLayers * kHeads, 0);
+    for (std::size_t head = 0; head < weights.size(); ++head) {
+        for (std::size_t i = 0; i < riddles.size(); ++i) {
+            weights[head] +=
+                records[head / kHeads].weights.at(  // [N, H, T, T]
+                    {static_cast<std::int64_t>(i), static_cast<std::int64_t>(head % kHeads),
+                     static_cast<std::int64_t>(riddles[i].pronoun),
+                     static_cast<std::int64_t>(riddles[i].*word)}) /
+                static_cast<double>(riddles.size());
+        }
+    }
+    return weights;
+}
+
 std::vector<HeadFigures> look_at_heads(const MaskedLanguageModel& model,
                                        const std::vector<Riddle>& riddles, const Questions& q,
                                        const std::vector<AttentionRecord>& records,
                                        const Arrivals& arrivals) {
     std::vector<HeadFigures> heads(kLayers * kHeads);
-    const double share = 1 / static_cast<double>(riddles.size());
+    const std::vector<double> antecedent = weights_on(&Riddle::antecedent, riddles, records);
+    const std::vector<double> rival = weights_on(&Riddle::rival, riddles, records);
     for (std::size_t head = 0; head < heads.size(); ++head) {
-        const Tensor& weights = records[head / kHeads].weights;  // [N, H, T, T]
-        for (std::size_t i = 0; i < riddles.size(); ++i) {
-            const auto at = [&](std::size_t key) {
-                return weights.at({static_cast<std::int64_t>(i),
-                                   static_cast<std::int64_t>(head % kHeads),
-                                   static_cast<std::int64_t>(riddles[i].pronoun),
-                                   static_cast<std::int64_t>(key)});
-            };
-            heads[head].antecedent += share * at(riddles[i].antecedent);
-            heads[head].rival += share * at(riddles[i].rival);
-        }
+        heads[head].antecedent = antecedent[head];
+        heads[head].rival = rival[head];
         const auto h = static_cast<std::int64_t>(head % kHeads);
         heads[head].brought = mean_share(
             squeeze(slice(arrivals.heads[head / kHeads], 1, h, h + 1), 1), antecedents_of(riddles));
@@ -183,34 +125,22 @@ std::vector<double> shown_weights(const MaskedLanguageModel& model, const WordTa
     return row;
 }
 
-/// The sentences and their vocabulary, the same for all seeds.
-struct Corpus {
-    Riddles riddles = find_riddles(2'000'000);
-    WordTable table = words_in(riddles);
-    Questions train = pack(riddles.train, table), test = pack(riddles.test, table);
-    double first_noun = 0;  // accuracy of always naming the first noun
-    double chance = 0;      // the weight of one word under uniform attention
-
-    Corpus() {
-        const double share = 1 / static_cast<double>(riddles.test.size());
-        for (const Riddle& riddle : riddles.test) {
-            chance += share / static_cast<double>(riddle.words.size());
-            first_noun += riddle.antecedent < riddle.rival ? share : 0;
-        }
-    }
-    static WordTable words_in(const Riddles& riddles) {
-        std::vector<std::string> sentences;
-        for (const Riddle& riddle : riddles.train) {
-            sentences.push_back(fmt::format("{}", fmt::join(riddle.words, " ")));
-        }
-        return WordTable(sentences);
-    }
-};
-
 std::string ranked(std::size_t rank, const char* what) { return fmt::format("{} {}", rank, what); }
 
-// Ranks heads by their weight on the antecedent, and measures the accuracy without each one and
-// without all ranked up to it.
+// Heads by their weight on the antecedent, the largest first, in sentences other than those that
+// judge them.
+Heads rank_heads(const MaskedLanguageModel& model, const Corpus& corpus) {
+    std::vector<AttentionRecord> records;
+    model(pack(corpus.choosing, corpus.table).ids, {.records = &records});
+    const std::vector<double> weights = weights_on(&Riddle::antecedent, corpus.choosing, records);
+    Heads order(weights.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](std::size_t head) { return weights[head]; });
+    return order;
+}
+
+// Measures what the heads do, and the accuracy without each one and without all ranked up to it.
 Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
     const std::vector<Riddle>& riddles = corpus.riddles.test;
     std::vector<AttentionRecord> records;
@@ -222,12 +152,11 @@ Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
     const Arrivals arrivals = arrivals_of(model, corpus.test.ids, kPadding, pronouns, records);
     const std::vector<HeadFigures> heads =
         look_at_heads(model, riddles, corpus.test, records, arrivals);
-    Heads order(heads.size()), removed;
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return heads[a].antecedent > heads[b].antecedent;
-    });
-    Measured m{{{"right", accuracy(model, corpus.test)}, {"missed", 0}}};
+    const Heads order = rank_heads(model, corpus);
+    Heads removed;
+    Measured m{{{"right", accuracy(model, corpus.test)},
+                {"loss", model.loss(corpus.test.ids, corpus.test.targets).item()},
+                {"missed", 0}}};
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
         const HeadFigures& head = heads[order[rank]];
         removed.push_back(order[rank]);
@@ -253,7 +182,7 @@ Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
     return m;
 }
 
-Measured trained(const Corpus& corpus, std::int64_t steps, std::uint64_t seed) {
+Measured trained(const Corpus& corpus, std::int64_t steps, double rate, std::uint64_t seed) {
     Generator generator(seed);
     MaskedLanguageModel model({.vocab = corpus.table.size(),
                                .max_length = kLength,
@@ -269,9 +198,9 @@ Measured trained(const Corpus& corpus, std::int64_t steps, std::uint64_t seed) {
         return measure(model, corpus);
     };
     const Measured before = asked();
-    teach(model, corpus.train, steps, seed);
+    teach(model, corpus.train, steps, rate, seed);
     Measured after = asked();
-    for (const char* what : {"right", "times chance", "brought"}) {
+    for (const char* what : {"right", "times chance", "times the other", "brought"}) {
         after.numbers[std::string("untrained, ") + what] = before.numbers.at(what);
     }
     return after;
@@ -286,9 +215,11 @@ const Corpus& corpus() {
 
 std::vector<Trial> trials(const Setting& setting) {
     if (!setting.model.empty()) return {asked_trial(setting)};
-    return {{kTrial, [&all = corpus(), steps = setting.pick(1000, 400)](std::uint64_t seed) {
-                 return trained(all, steps, seed);
-             }}};
+    return {
+        swept(setting, kTrial, {1.5e-3, 3e-3, 6e-3},
+              [&all = corpus(), steps = setting.pick(600, 400)](std::uint64_t seed, double rate) {
+                  return trained(all, steps, rate, seed);
+              })};
 }
 
 std::vector<Table> tables_of(const Outcomes& o) {
@@ -300,12 +231,14 @@ std::vector<Table> tables_of(const Outcomes& o) {
          percent(o.of(kTrial, "untrained, right"))},
         {"held out, always the first noun", corpus().riddles.test.size(),
          percent(corpus().first_noun)}};
-    Table heads{fmt::format("Heads at the pronoun, most on the antecedent first; chance is {:.3f}",
-                            corpus().chance),
-                {"rank", "layer", "on the antecedent", "on the other noun",
-                 "of what it brings, the antecedent's", "right without it",
-                 "right without it and those above"},
-                {}};
+    Table heads{
+        fmt::format("Heads at the pronoun, most on the antecedent first, as ranked by other "
+                    "sentences; chance is {:.3f}",
+                    corpus().chance),
+        {"rank", "layer", "on the antecedent", "on the other noun",
+         "of what it brings, the antecedent's", "right without it",
+         "right without it and those above"},
+        {}};
     for (std::size_t rank = 0; rank < kLayers * kHeads; ++rank) {
         const auto of = [&](const char* what) { return o.of(kTrial, ranked(rank, what)); };
         heads.rows.push_back({std::to_string(rank + 1), fixed(of("layer"), 1),
@@ -313,7 +246,18 @@ std::vector<Table> tables_of(const Outcomes& o) {
                               percent(of("brought")), percent(of("without")),
                               percent(of("without all"))});
     }
-    return {sentences, heads};
+    const auto untrained = [&](const char* what) {
+        return o.of(kTrial, std::string("untrained, ") + what);
+    };
+    const Table before{
+        "The head of the first rank, before training and after",
+        {"", "weight, times chance", "times the other noun",
+         "the antecedent's share, all heads of its layer"},
+        {{"untrained", fixed(untrained("times chance"), 2), fixed(untrained("times the other"), 2),
+          percent(untrained("brought"))},
+         {"trained", fixed(o.of(kTrial, "times chance"), 2),
+          fixed(o.of(kTrial, "times the other"), 2), percent(o.of(kTrial, "brought"))}}};
+    return {sentences, heads, before};
 }
 
 HeatMap sentence_map(const Outcomes& o) {
@@ -344,9 +288,8 @@ Report report(const Setting& setting, const Outcomes& o) {
 }
 
 std::vector<Claim> claims() {
-    const Design design =
-        Design::trained({.untuned = "one that suffices",
-                         .control = "in the table; weights are even, 1 times chance"});
+    const Design design = Design::trained(
+        {.arms = {kTrial}, .control = "in the tables; weights are even, 1 times chance"});
     return designed(
         design,
         {{"it_is_named", "A small encoder learns who \"it\" is.",

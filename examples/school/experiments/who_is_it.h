@@ -28,6 +28,32 @@ struct Riddle {
 /// The riddle of a reference, if its sentence has the form "The x ... the y because it ...".
 std::optional<Riddle> riddle_of(const std::string& text, const examples::Reference& reference);
 
+/// Riddles to learn from and to judge by.
+struct Riddles {
+    std::vector<Riddle> train, test;
+};
+
+struct Questions {
+    Tensor ids;      ///< i64 [N, kLength]
+    Tensor targets;  ///< i64 [N, kLength]: the antecedent at the pronoun, -100 elsewhere
+};
+
+inline constexpr std::int64_t kLength = 18;  ///< words of the longest riddle
+
+Questions pack(const std::vector<Riddle>& riddles, const examples::WordTable& table);
+
+/// The sentences and their vocabulary, the same for all seeds. Some pairs of nouns are held out.
+struct Corpus {
+    Riddles riddles;
+    examples::WordTable table;
+    Questions train, test;
+    std::vector<Riddle> choosing;  ///< sentences that rank the heads, which the others judge
+    double first_noun = 0;         ///< accuracy of always naming the first noun
+    double chance = 0;             ///< the weight of one word under uniform attention
+
+    Corpus();
+};
+
 /// The trial of the GPT in a directory: in how many sentences it takes the ending to be likelier
 /// after the antecedent than after the other noun in the pronoun's place, and where a head looks
 /// from the last word. Seeds draw sentences. Throws ValueError for a model that is no GPT.
