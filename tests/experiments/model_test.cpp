@@ -26,7 +26,7 @@ TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     CHECK_EQ(roles.report.tables.at(0).rows.size(), 3);
     const Found heads = run(find_experiment("redundant_heads"), setting);
     // Untrained heads do nothing yet, so each can be spared.
-    CHECK_EQ(heads.outcomes.of("trained", "4/4 of the steps: to spare, zeroed").mean, 1);
+    CHECK_EQ(heads.outcomes.of("asked", "4/4 of the steps: to spare, zeroed").mean, 1);
     // Afterwards the model is unchanged: the second seed sees all heads.
     const Found again = run(find_experiment("redundant_heads"), setting);
     CHECK(again.outcomes.entries()[0].seeds[1].numbers ==

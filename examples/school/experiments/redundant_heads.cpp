@@ -1,6 +1,7 @@
-// Are heads redundant? How many dimensions the outputs of all heads span together, for different
-// heads, exact or noisy copies, and the heads of trained models; and what removing a head costs,
-// with zeros or with its mean in its place.
+// Are heads redundant? How many dimensions the outputs of all heads span together, for new heads
+// and their exact or noisy copies; what changes in the heads of a language model when it is
+// trained, against the same model on the same text before; and what removing a head costs, with
+// zeros or with its mean in its place.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
@@ -17,10 +18,11 @@ namespace {
 
 constexpr std::int64_t kDim = 64, kHeads = 8, kWidth = kDim / kHeads, kLayers = 2, kContext = 64;
 constexpr const char* kTrained = "trained";
+constexpr const char* kAsked = "asked";  // a model from a directory: no rate of it can be tuned
 
-// What untrained heads output for 128 random vectors. With `copies`, every second head has the
+// What new heads output for 128 random vectors. With `copies`, every second head has the
 // weights of the one before, up to `noise` relative to their size.
-Measured untrained(bool copies, double noise, std::uint64_t seed) {
+Measured new_heads(bool copies, double noise, std::uint64_t seed) {
     Generator generator(seed);
     MultiHeadAttention attention({.dim = kDim, .heads = kHeads, .bias = false}, generator);
     const Tensor weight = attention.qkv->weight.detach();  // [3 C, C]
@@ -68,16 +70,17 @@ void add_ranks(const AskedModel& asked, const std::string& when, Measured& m) {
     m.numbers[when + "written"] = overlaps.written;
     m.numbers[when + "read"] = overlaps.read;
     m.numbers[when + "read, random"] = overlaps.random;
-    if (when.empty()) m.curves["spectrum"] = ranks.front().spectrum;
+    m.curves[when + "spectrum"] = ranks.front().spectrum;
 }
 
 std::string moment(int quarters) { return fmt::format("{}/4 of the steps: ", quarters); }
 
-// A GPT that learns stories character by character, examined after 25%, 50% and 100% of its steps.
-Measured trained(const TextData& data, std::int64_t vocab, const Setting& setting,
+// A GPT that learns stories character by character, examined before its first step and after 25%,
+// 50% and 100% of them.
+Measured trained(const TextData& data, std::int64_t vocab, const Setting& setting, double rate,
                  std::uint64_t seed) {
     Generator generator(seed);
-    const auto steps = setting.pick<std::int64_t>(600, 120);
+    const auto steps = setting.pick<std::int64_t>(500, 120);
     GPT model({.vocab = vocab,
                .context = kContext,
                .layers = kLayers,
@@ -85,12 +88,13 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
                .dim = kDim,
                .deviation = 0.05},
               generator);
-    const AskedModel asked = asked_gpt(model, data, kContext, setting.pick<std::int64_t>(6, 1));
+    const AskedModel asked = asked_gpt(model, data, kContext, 1);
     Measured m;
     add_ranks(asked, kBefore, m);
-    AdamW optimizer(decay_groups(model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
+    add_removals(kBefore, remove_each(asked), m);
+    AdamW optimizer(decay_groups(model, 0.1), {.lr = rate, .beta2 = 0.99});
     const auto loss = [&] {
-        const Batch batch = data.random_batch(Split::train, 16, kContext, generator);
+        const Batch batch = data.random_batch(Split::train, 4, kContext, generator);
         return model.loss(batch.inputs, batch.targets);
     };
     const auto report = [&](const StepMetrics& step) {
@@ -103,9 +107,10 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
     train(optimizer,
           {.steps = steps,
            .schedule = warmup_cosine_schedule(
-               {.rate = 3e-3, .min_rate = 3e-4, .warmup = steps / 10, .steps = steps})},
+               {.rate = rate, .min_rate = rate / 10, .warmup = steps / 10, .steps = steps})},
           {.loss = loss, .evaluate = {}, .report = report});
     add_ranks(asked, "", m);
+    m.numbers["loss"] = m.numbers[moment(4) + "loss"];
     return m;
 }
 
@@ -127,7 +132,7 @@ Trial trained_trial(const Setting& setting) {
         const auto loaded = std::make_shared<const LoadedModel>(load_model(setting.model));
         const Tokenizer& tokenizer = require_tokenizer(*loaded, setting.model);
         // Removing heads modifies the one shared model, so seeds must not run in parallel.
-        return {kTrained,
+        return {kAsked,
                 [loaded, &tokenizer](std::uint64_t seed) {
                     return asked_elsewhere(*loaded, tokenizer, seed);
                 },
@@ -137,29 +142,31 @@ Trial trained_trial(const Setting& setting) {
         examples::write_stories(1, setting.pick<std::size_t>(400000, 60000)).text;
     const CharTokenizer tokenizer = CharTokenizer::from_text(text);
     const auto data = std::make_shared<const TextData>(tokenizer.encode(text));
-    return {kTrained, [=, vocab = tokenizer.vocab_size()](std::uint64_t seed) {
-                return trained(*data, vocab, setting, seed);
-            }};
+    return swept(setting, kTrained, {2.5e-3, 5e-3, 1e-2},
+                 [=, vocab = tokenizer.vocab_size()](std::uint64_t seed, double rate) {
+                     return trained(*data, vocab, setting, rate, seed);
+                 });
 }
 
 std::vector<Trial> trials(const Setting& setting) {
     return {trained_trial(setting),
-            {"distinct", [](std::uint64_t seed) { return untrained(false, 0, seed); }},
-            {"every second a copy", [](std::uint64_t seed) { return untrained(true, 0, seed); }},
-            {"copies, 0.1 % off", [](std::uint64_t seed) { return untrained(true, 1e-3, seed); }},
-            {"copies, 10 % off", [](std::uint64_t seed) { return untrained(true, 0.1, seed); }}};
+            {"distinct", [](std::uint64_t seed) { return new_heads(false, 0, seed); }},
+            {"every second a copy", [](std::uint64_t seed) { return new_heads(true, 0, seed); }},
+            {"copies, 0.1 % off", [](std::uint64_t seed) { return new_heads(true, 1e-3, seed); }},
+            {"copies, 10 % off", [](std::uint64_t seed) { return new_heads(true, 0.1, seed); }}};
 }
 
+constexpr const char* kNewHeads[] = {"distinct", "every second a copy", "copies, 0.1 % off",
+                                     "copies, 10 % off"};
+
 Table rank_table(const Outcomes& o) {
-    Table table{
-        "Rank of the outputs of 8 heads of width 8, side by side; trained: of the layer with "
-        "the least",
-        {"heads", "numerical rank", "effective rank", "mean |cos| of two heads"},
-        {}};
-    for (const Outcomes::Entry& trial : o.entries()) {
-        table.rows.push_back({trial.name, fixed(o.of(trial.name, "numerical"), 1),
-                              fixed(o.of(trial.name, "effective"), 1),
-                              fixed(o.of(trial.name, "similarity"), 3)});
+    Table table{"Rank of the outputs of 8 new heads of width 8, side by side, for random vectors",
+                {"heads", "numerical rank", "effective rank", "mean |cos| of two heads"},
+                {}};
+    for (const char* name : kNewHeads) {
+        table.rows.push_back({name, fixed(o.of(name, "numerical"), 1),
+                              fixed(o.of(name, "effective"), 1),
+                              fixed(o.of(name, "similarity"), 3)});
     }
     return table;
 }
@@ -167,16 +174,22 @@ Table rank_table(const Outcomes& o) {
 // A model from a directory is only seen as it is.
 bool is_from_elsewhere(const Setting& setting) { return !setting.model.empty(); }
 
+const char* name_of_model(const Setting& setting) {
+    return is_from_elsewhere(setting) ? kAsked : kTrained;
+}
+
 Table removal_table(const Setting& setting, const Outcomes& o) {
     Table table{"Heads that can be removed, one at a time, for less than 1 % more loss",
                 {"after", "loss", "to spare, zeroed", "to spare, averaged", "the dearest, zeroed",
                  "the dearest, averaged"},
                 {}};
-    for (const auto& [quarters, name] :
-         {std::pair{1, "a quarter of the steps"}, {2, "half of them"}, {4, "all"}}) {
-        if (is_from_elsewhere(setting) && quarters < 4) continue;
-        const auto of = [&, when = moment(quarters)](const char* what) {
-            return o.of(kTrained, when + what);
+    for (const auto& [when, name] : {std::pair{std::string(kBefore), "no step"},
+                                     {moment(1), "a quarter of the steps"},
+                                     {moment(2), "half of them"},
+                                     {moment(4), "all"}}) {
+        if (is_from_elsewhere(setting) && when != moment(4)) continue;
+        const auto of = [&, before = when](const char* what) {
+            return o.of(name_of_model(setting), before + what);
         };
         table.rows.push_back({name, fixed(of("loss"), 3), percent(of("to spare, zeroed"), 0),
                               percent(of("to spare, averaged"), 0), percent(of("dearest, zeroed")),
@@ -185,16 +198,23 @@ Table removal_table(const Setting& setting, const Outcomes& o) {
     return table;
 }
 
-Plot spectrum_plot(const Outcomes& o) {
+Plot spectrum_plot(const Setting& setting, const Outcomes& o) {
     Plot plot{.title = "Singular values of the heads' outputs",
               .x = {.label = "number of the singular value"},
               .y = {.label = "share of the largest", .log = true, .low = 1e-5}};
-    for (const Outcomes::Entry& trial : o.entries()) {
-        Series s = curve_of(o, trial.name, "spectrum");
+    const auto add = [&](const std::string& trial, const std::string& curve,
+                         const std::string& name, bool dashed) {
+        Series s = curve_of(o, trial, curve);
         for (double& value : s.y) value = std::max(value, 1e-12);
-        s.dashed = trial.name != kTrained;
+        s.name = name;
+        s.dashed = dashed;
         plot.series.push_back(s);
+    };
+    add(name_of_model(setting), "spectrum", kTrained, false);
+    if (!is_from_elsewhere(setting)) {
+        add(kTrained, std::string(kBefore) + "spectrum", "before training", false);
     }
+    for (const char* name : kNewHeads) add(name, "spectrum", name, true);
     return plot;
 }
 
@@ -204,9 +224,13 @@ Plot removal_plot(const Setting& setting, const Outcomes& o) {
               .y = {.label = "share of heads that cost less than 1 %", .low = 0, .high = 1}};
     for (const char* way : {"zeroed", "averaged"}) {
         Series s{.name = way, .mark = Mark::line_and_points};
+        if (!is_from_elsewhere(setting)) {
+            add_point(s, 0, o.of(kTrained, std::string(kBefore) + "to spare, " + way));
+        }
         for (const int quarters : {1, 2, 4}) {
             if (is_from_elsewhere(setting) && quarters < 4) continue;
-            add_point(s, 0.25 * quarters, o.of(kTrained, moment(quarters) + "to spare, " + way));
+            add_point(s, 0.25 * quarters,
+                      o.of(name_of_model(setting), moment(quarters) + "to spare, " + way));
         }
         plot.series.push_back(s);
     }
@@ -218,30 +242,32 @@ Table overlap_table(const Setting& setting, const Outcomes& o) {
     Table table{
         "The same model on the same text; the subspaces that heads read are the row spaces "
         "of W_Q and W_K",
-        {"", "effective rank", "mean |cos| of two heads' outputs", "of what they write to a token",
-         "overlap of what two heads read", "overlap of random subspaces"},
+        {"", "numerical rank", "effective rank", "mean |cos| of two heads' outputs",
+         "of what they write to a token", "overlap of what two heads read",
+         "overlap of random subspaces"},
         {}};
     for (const auto& [name, when] : {std::pair{"before training", kBefore}, {"trained", ""}}) {
         if (is_from_elsewhere(setting) && when == kBefore) continue;
         const auto of = [&, before = std::string(when)](const char* what) {
-            return o.of(kTrained, before + what);
+            return o.of(name_of_model(setting), before + what);
         };
-        table.rows.push_back({name, fixed(of("effective"), 1), fixed(of("outputs"), 3),
-                              fixed(of("written"), 3), fixed(of("read"), 3),
-                              fixed(of("read, random"), 3)});
+        table.rows.push_back({name, fixed(of("numerical"), 1), fixed(of("effective"), 1),
+                              fixed(of("outputs"), 3), fixed(of("written"), 3),
+                              fixed(of("read"), 3), fixed(of("read, random"), 3)});
     }
     return table;
 }
 
 const Design kNew = Design::drawn("new heads");
-const Design kOne =
-    Design::trained({.untuned = "one that suffices", .control = "new heads cost next to nothing"});
+const Design kOne = Design::trained(
+    {.arms = {kTrained}, .control = "what heads cost before the first step, in the table"});
 const Design kBeforeAndAfter = Design::trained(
-    {.untuned = "one that suffices",
+    {.arms = {kTrained},
      .control = "the same model on the same text before it is trained, in the table",
      .unit = "a model, before and after training"});
 
 Report report(const Setting& setting, const Outcomes& o) {
+    const std::string model = name_of_model(setting);
     // Trained against the same model before training.
     const auto against_before = [&](const char* what, auto compared) {
         return is_from_elsewhere(setting)
@@ -254,7 +280,8 @@ Report report(const Setting& setting, const Outcomes& o) {
     };
     return {
         .tables = {rank_table(o), removal_table(setting, o), overlap_table(setting, o)},
-        .figures = {{"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(o))},
+        .figures = {{"spectrum", "singular values of the heads' outputs",
+                     svg(spectrum_plot(setting, o))},
                     {"removed", "heads to spare while a model learns",
                      svg(removal_plot(setting, o))}},
         .decided = {{"copies_lower_the_rank", o.of("every second a copy", "numerical")},
@@ -262,18 +289,20 @@ Report report(const Setting& setting, const Outcomes& o) {
                     {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
                     {"trained_fill_less", against_before("effective", ratios)},
                     {"outputs_become_orthogonal", against_before("outputs", differences)},
-                    {"outputs_near_orthogonal", o.of(kTrained, "outputs")},
-                    {"writing_near_orthogonal", o.of(kTrained, "written")},
+                    {"outputs_near_orthogonal", o.of(model, "outputs")},
+                    {"writing_near_orthogonal", o.of(model, "written")},
                     {"subspaces_near_orthogonal",
-                     student(
-                         ratios(o.values(kTrained, "read"), o.values(kTrained, "read, random")))},
-                    {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
-                    {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
-                    {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}},
-        .remark = is_from_elsewhere(setting)
-                      ? "What this model was before it was trained cannot be asked. Its heads are "
-                        "compared with untrained ones of another size."
-                      : ""};
+                     student(ratios(o.values(model, "read"), o.values(model, "read, random")))},
+                    {"most_to_spare_zeroed", o.of(model, moment(4) + "to spare, zeroed")},
+                    {"most_to_spare_averaged", o.of(model, moment(4) + "to spare, averaged")},
+                    {"zeroing_overstates", o.of(model, moment(4) + "overstated")}},
+        .remark =
+            is_from_elsewhere(setting)
+                ? "What this model was before it was trained cannot be asked."
+                : "Outputs are compared number by number, and a head's numbers have no order: "
+                  "another head may have the same in another one. What heads write to a token is "
+                  "compared in the model's own dimensions, so of the two it is the question that a "
+                  "reader of the token would ask."};
 }
 
 std::vector<Claim> claims() {
@@ -323,7 +352,10 @@ Experiment experiment() {
         "a "
         "bias could give; its mean in its place takes only what it makes of each input. Are they "
         "orthogonal? What two heads write to the same token, and "
-        "the subspaces that they read, are two questions. With "
+        "the subspaces that they read, are two questions. The control of a trained model is the "
+        "same "
+        "model on the same text before training; new heads on random vectors, where every row sees "
+        "every other, differ from it in more than training. With "
         "--model DIR a GPT in that directory is asked instead.\n\n"
         "Sources: Michel, Levy and Neubig 2019, \"Are Sixteen Heads Really Better than One?\"; "
         "effective rank: Roy and Vetterli 2007.",
