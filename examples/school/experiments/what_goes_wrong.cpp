@@ -1,5 +1,6 @@
 // What if training goes wrong? Deliberate mistakes in training a small language model of stories,
-// compared with the same run without them; and a missing warm-up at several depths and rates.
+// compared with the same run without them, each at its best rate; and a missing warm-up of a deep
+// model, at its best rate and at a high one.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/story_model.h>
@@ -39,6 +40,15 @@ double loss_alone(const StoryReader& model, const StoryText& text) {
     return sum / static_cast<double>(count);
 }
 
+// The loss on the next word as in training: without a mask the model sees the answer.
+double loss_held_out(const StoryReader& model, const StoryText& text) {
+    const NoGradGuard no_grad;
+    Generator generator(1);
+    const Batch batch =
+        text.data.random_batch(Split::validation, 32, StoryReader::kContext, generator);
+    return cross_entropy(model(batch.inputs), batch.targets).item();
+}
+
 Measured train_as(const Recipe& recipe, const StoryText& text, std::int64_t dim,
                   std::uint64_t seed) {
     Generator weights(seed), data(seed + 1000);
@@ -68,111 +78,136 @@ Measured train_as(const Recipe& recipe, const StoryText& text, std::int64_t dim,
         trained += losses[i] / static_cast<double>(last);
     }
     return {{{"trained", trained},
+             {"loss", loss_held_out(model, text)},
              {"alone", loss_alone(model, text)},
              {"norm", norm},
              {"steps", static_cast<double>(losses.size())}},
             {{"losses", losses}}};
 }
 
-std::vector<Recipe> mistakes(const Setting& setting) {
-    const double rate = setting.pick(3e-3, 1e-2);  // fewer steps need a larger rate
-    const std::int64_t steps = setting.pick(200, 120);
-    return {{.name = "right", .rate = rate, .steps = steps},
-            {.name = "rate 10 times as high", .rate = 10 * rate, .steps = steps},
-            {.name = "rate 100 times as high", .rate = 100 * rate, .steps = steps},
-            {.name = "no mask", .rate = rate, .causal = false, .steps = steps},
-            {.name = "no zero_grad", .rate = rate, .zero_grad = false, .steps = steps}};
+constexpr double kTimes[] = {10, 100};
+
+std::string times_name(double times) { return fmt::format("rate {:g} times as high", times); }
+
+// The right run, and the same at rates that are a multiple of its own: the multiple is the mistake.
+Measured train_right(const Recipe& recipe, const StoryText& text, std::int64_t dim,
+                     std::uint64_t seed) {
+    Measured right = train_as(recipe, text, dim, seed);
+    for (const double times : kTimes) {
+        Recipe high = recipe;
+        high.rate *= times;
+        const Measured wrong = train_as(high, text, dim, seed);
+        const std::string name = times_name(times) + ": ";
+        for (const auto& [what, value] : wrong.numbers) right.numbers[name + what] = value;
+        right.curves[name + "losses"] = wrong.curves.at("losses");
+    }
+    return right;
 }
 
-std::string sweep_name(std::int64_t layers, double rate, bool warmup, bool norm_first = false) {
-    return fmt::format("{} layers, norm {}, rate {:g}, {}", layers, norm_first ? "before" : "after",
-                       rate, warmup ? "warm-up" : "no warm-up");
+/// A row of the table: the trial, and the beginning of its numbers' names.
+struct Row {
+    std::string name, trial, prefix;
+};
+
+std::vector<Row> mistakes() {
+    std::vector<Row> rows{{"right", "right", ""}};
+    for (const double times : kTimes) {
+        rows.push_back({times_name(times), "right", times_name(times) + ": "});
+    }
+    for (const char* name : {"no mask", "no zero_grad"}) rows.push_back({name, name, ""});
+    return rows;
 }
 
 std::int64_t deep(const Setting& setting) { return setting.pick(6, 3); }
+constexpr double kHigh = 8e-3;
 
-std::vector<std::int64_t> depths(const Setting& setting) {
-    if (setting.quick) return {deep(setting)};
-    return {2, deep(setting)};
+std::string deep_name(const Setting& setting, bool norm_first, bool warmup, bool high) {
+    return fmt::format("{} layers, norm {}, {}, {}", deep(setting), norm_first ? "before" : "after",
+                       high ? fmt::format("rate {:g}", kHigh) : "best rate",
+                       warmup ? "warm-up" : "no warm-up");
 }
 
-std::vector<double> rates(const Setting& setting) {
-    return setting.pick<std::vector<double>>({1e-3, 4e-3, 8e-3}, {8e-3});
-}
-
-std::vector<Recipe> sweep(const Setting& setting) {
-    std::vector<Recipe> all;
-    const auto add = [&](std::int64_t layers, double rate, bool norm_first) {
-        for (const bool warmup : {true, false}) {
-            all.push_back({.name = sweep_name(layers, rate, warmup, norm_first),
-                           .rate = rate,
-                           .warmup = warmup ? setting.pick(60, 10) : 1,
-                           .layers = layers,
-                           .norm_first = norm_first,
-                           .steps = setting.pick(200, 40)});
-        }
-    };
-    for (const std::int64_t layers : depths(setting)) {
-        for (const double rate : rates(setting)) add(layers, rate, false);
-    }
-    add(deep(setting), rates(setting).back(), true);
-    return all;
+Recipe deep_recipe(const Setting& setting, bool norm_first, bool warmup) {
+    return {.name = {},
+            .rate = kHigh,
+            .warmup = warmup ? setting.pick(60, 10) : 1,
+            .layers = deep(setting),
+            .norm_first = norm_first,
+            .steps = setting.pick(200, 40)};
 }
 
 std::vector<Trial> trials(const Setting& setting) {
     const auto text = std::make_shared<const StoryText>(story_text(200'000));
-    std::vector<Recipe> recipes = mistakes(setting);
-    const std::vector<Recipe> swept = sweep(setting);
-    recipes.insert(recipes.end(), swept.begin(), swept.end());
-    std::vector<Trial> all;
-    for (const Recipe& recipe : recipes) {
-        all.push_back({recipe.name, [=, dim = setting.pick(64, 32)](std::uint64_t seed) {
-                           return train_as(recipe, *text, dim, seed);
-                       }});
+    const std::int64_t dim = setting.pick(64, 32), steps = setting.pick(200, 120);
+    const auto at = [](Recipe recipe, double rate) {
+        recipe.rate = rate;
+        return recipe;
+    };
+    // Fewer steps need a larger rate.
+    const std::vector<double> rates =
+        setting.pick<std::vector<double>>({1.5e-3, 3e-3, 6e-3}, {5e-3, 1e-2, 2e-2});
+    std::vector<Trial> all{swept(setting, "right", rates, [=](std::uint64_t seed, double rate) {
+        return train_right({.name = "right", .rate = rate, .steps = steps}, *text, dim, seed);
+    })};
+    for (const Recipe& recipe :
+         {Recipe{.name = "no mask", .causal = false, .steps = steps},
+          Recipe{.name = "no zero_grad", .zero_grad = false, .steps = steps}}) {
+        all.push_back(swept(setting, recipe.name, rates, [=](std::uint64_t seed, double rate) {
+            return train_as(at(recipe, rate), *text, dim, seed);
+        }));
+    }
+    for (const bool warmup : {true, false}) {
+        const Recipe after = deep_recipe(setting, false, warmup);
+        all.push_back(swept(setting, deep_name(setting, false, warmup, false), {1e-3, 2e-3, 4e-3},
+                            [=](std::uint64_t seed, double rate) {
+                                return train_as(at(after, rate), *text, dim, seed);
+                            }));
+        for (const bool norm_first : {false, true}) {
+            all.push_back({deep_name(setting, norm_first, warmup, true),
+                           [=, recipe = deep_recipe(setting, norm_first, warmup)](
+                               std::uint64_t seed) { return train_as(recipe, *text, dim, seed); }});
+        }
     }
     return all;
 }
 
-Table mistakes_table(const Setting& setting, const Outcomes& o) {
+Table mistakes_table(const Outcomes& o) {
     Table table{"Mistakes, loss in nats per word",
                 {"training", "last ten steps", "held out, later words hidden",
                  "gradient norm at the end", "finite steps"},
                 {}};
-    for (const Recipe& recipe : mistakes(setting)) {
-        const auto of = [&](const char* what) { return o.of(recipe.name, what); };
-        table.rows.push_back({recipe.name, fixed(of("trained"), 2), fixed(of("alone"), 2),
+    for (const Row& row : mistakes()) {
+        const auto of = [&](const char* what) { return o.of(row.trial, row.prefix + what); };
+        table.rows.push_back({row.name, fixed(of("trained"), 2), fixed(of("alone"), 2),
                               significant(of("norm"), 2), fixed(of("steps"), 0)});
     }
     return table;
 }
 
-Table sweep_table(const Setting& setting, const Outcomes& o) {
+Table warmup_table(const Setting& setting, const Outcomes& o) {
     Table table{"Warm-up over 60 steps or none: loss of the last ten steps, nats per word",
                 {"training", "warm-up", "no warm-up", "no warm-up less warm-up"},
                 {}};
-    const auto add = [&](std::int64_t layers, double rate, bool norm_first) {
-        const std::string with = sweep_name(layers, rate, true, norm_first);
-        const std::string without = sweep_name(layers, rate, false, norm_first);
+    for (const auto& [norm_first, high] : {std::pair{false, false}, {false, true}, {true, true}}) {
+        const std::string with = deep_name(setting, norm_first, true, high);
+        const std::string without = deep_name(setting, norm_first, false, high);
         table.rows.push_back(
             {with.substr(0, with.rfind(',')), fixed(o.of(with, "trained"), 2),
              fixed(o.of(without, "trained"), 2),
              fixed(student(differences(o.values(without, "trained"), o.values(with, "trained"))),
                    2)});
-    };
-    for (const std::int64_t layers : depths(setting)) {
-        for (const double rate : rates(setting)) add(layers, rate, false);
     }
-    add(deep(setting), rates(setting).back(), true);
     return table;
 }
 
-Plot plot_of(const Setting& setting, const Outcomes& o) {
+Plot plot_of(const Outcomes& o) {
     Plot plot{.title = "Mistakes, mean of the seeds",
               .x = {.label = "step"},
               .y = {.label = "loss", .low = 0, .high = 8}};
-    for (const Recipe& recipe : mistakes(setting)) {
-        Series s = curve_of(o, recipe.name, "losses");
-        s.dashed = recipe.name == "right";
+    for (const Row& row : mistakes()) {
+        Series s = curve_of(o, row.trial, row.prefix + "losses");
+        s.name = row.name;
+        s.dashed = row.name == "right";
         s.error.clear();  // of single steps: the smoothed mean's would be narrower
         double smooth = s.y.front();
         for (double& loss : s.y) {
@@ -184,63 +219,46 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
     return plot;
 }
 
-// The learning rate with the lowest mean loss, for each way separately, as in tuned training.
-std::string best(const Setting& setting, const Outcomes& o, bool warmup) {
-    std::string result;
-    for (const double rate : rates(setting)) {
-        const std::string name = sweep_name(deep(setting), rate, warmup);
-        if (result.empty() || o.of(name, "trained").mean < o.of(result, "trained").mean) {
-            result = name;
-        }
-    }
-    return result;
-}
-
 // Designs of the claims.
-Design against(const std::vector<std::string>& runs, const char* untuned) {
-    return Design::compared({.arms = runs,
-                             .untuned = untuned,
-                             .control = "the loss of guessing for both, a difference of 0"});
-}
+constexpr const char* kGuessing = "the loss of guessing for both, a difference of 0";
 Design mistake(const char* name) {
-    return against({name, "right"}, "the rate is part of the mistake, or the same for both");
+    return Design::compared({.arms = {name, "right"}, .control = kGuessing});
 }
+// Both are in one trial, whose rate is the right run's best.
+const Design kTooHigh =
+    Design::compared({.arms = {"right"},
+                      .untuned = "the right run's is its best, the other's is the mistake",
+                      .control = kGuessing});
 Design cold_start(bool norm_first) {
-    const double high = rates({}).back();
-    return against({sweep_name(deep({}), high, false, norm_first),
-                    sweep_name(deep({}), high, true, norm_first)},
-                   "the claim is about a high one");
+    return Design::compared(
+        {.arms = {deep_name({}, norm_first, false, true), deep_name({}, norm_first, true, true)},
+         .untuned = "the claim is about a high one",
+         .control = kGuessing});
 }
-Design cold_start_at_best() {
-    std::vector<std::string> runs;
-    for (const double rate : rates({})) {
-        for (const bool warmup : {false, true}) {
-            runs.push_back(sweep_name(deep({}), rate, warmup));
-        }
-    }
-    return against(runs, "the best of a fixed grid, for each");
-}
+const Design kColdAtBest = Design::compared(
+    {.arms = {deep_name({}, false, false, false), deep_name({}, false, true, false)},
+     .control = kGuessing});
 
 Report report(const Setting& setting, const Outcomes& o) {
     // Compared with another run, per seed.
     const auto more = [&](const std::string& name, const std::string& than, const char* what) {
         return student(differences(o.values(name, what), o.values(than, what)));
     };
-    const double high = rates(setting).back();
-    return {
-        .tables = {mistakes_table(setting, o), sweep_table(setting, o)},
-        .figures = {{"losses", "the loss of five runs, smoothed", svg(plot_of(setting, o))}},
-        .decided = {
-            {"rate_too_high", more("rate 100 times as high", "right", "trained")},
-            {"cold_start_high_rate", more(sweep_name(deep(setting), high, false),
-                                          sweep_name(deep(setting), high, true), "trained")},
-            {"cold_start_tuned", more(best(setting, o, false), best(setting, o, true), "trained")},
-            {"norm_before_needs_none",
-             more(sweep_name(deep(setting), high, false, true),
-                  sweep_name(deep(setting), high, true, true), "trained")},
-            {"no_mask_cheats", more("no mask", "right", "trained")},
-            {"no_mask_cannot_write", more("no mask", "right", "alone")},
-            {"no_zero_grad", more("no zero_grad", "right", "trained")}}};
+    const auto cold = [&](bool norm_first, bool high) {
+        return more(deep_name(setting, norm_first, false, high),
+                    deep_name(setting, norm_first, true, high), "trained");
+    };
+    return {.tables = {mistakes_table(o), warmup_table(setting, o)},
+            .figures = {{"losses", "the loss of five runs, smoothed", svg(plot_of(o))}},
+            .decided = {{"rate_too_high",
+                         student(differences(o.values("right", times_name(100) + ": trained"),
+                                             o.values("right", "trained")))},
+                        {"cold_start_high_rate", cold(false, true)},
+                        {"cold_start_tuned", cold(false, false)},
+                        {"norm_before_needs_none", cold(true, true)},
+                        {"no_mask_cheats", more("no mask", "right", "trained")},
+                        {"no_mask_cannot_write", more("no mask", "right", "alone")},
+                        {"no_zero_grad", more("no zero_grad", "right", "trained")}}};
 }
 
 std::vector<Claim> claims() {
@@ -248,12 +266,12 @@ std::vector<Claim> claims() {
     const std::string cold = "loss without warm-up less that with it, nats per word";
     return {
         {"rate_too_high", "With a rate 100 times as high the loss stays high.", more, above(0.5),
-         mistake("rate 100 times as high")},
+         kTooHigh},
         {"cold_start_high_rate", "A deep model with the norm after needs a warm-up at a high rate.",
          cold, above(0.3), cold_start(false)},
         {"cold_start_tuned",
          "A deep model with the norm after also needs a warm-up at its best rate.",
-         cold + ", each at its best rate", above(0.1), cold_start_at_best()},
+         cold + ", each at its best rate", above(0.1), kColdAtBest},
         {"norm_before_needs_none", "A deep model with the norm before needs no warm-up.",
          cold + ", at the high rate", below(0.1), cold_start(true)},
         {"no_mask_cheats", "Without a mask the loss in training is lower.", more, below(-0.3),
@@ -277,8 +295,9 @@ Experiment experiment() {
         "to where it does not learn. No mask: every word can look at its successor, which is the "
         "answer; the loss falls nearly to 0, and the model cannot write. A forgotten zero_grad: "
         "each step follows the sum of all gradients since the first one, as if with a momentum "
-        "that never fades. Whether a warm-up is missed depends on depth and rate, which are swept: "
-        "a low rate needs none, and may be the better one.\n\n"
+        "that never fades. Whether a warm-up is missed depends on the rate: a low one needs none, "
+        "and "
+        "may be the better one. So it is left out at a high rate and at the best one.\n\n"
         "Sources: Goodfellow et al. 2016, \"Deep Learning\", section 8.3; Xiong et al. 2020, \"On "
         "Layer Normalization in the Transformer Architecture\"; Vaswani et al. 2017, section "
         "3.2.3.",
