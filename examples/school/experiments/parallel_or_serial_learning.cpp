@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kRow = 128;     // characters
 constexpr std::int64_t kLongRuns = 3;  // seeds that are trained for the longest time
-constexpr double kEach = 4, kChoosing = 6, kLong = 60;  // seconds
+constexpr double kEach = 16, kChoosing = 6, kLong = 60;  // seconds
 constexpr double kWarmUp = 50;                          // steps
 
 // The seconds and the steps after which the loss is measured.
@@ -148,8 +148,8 @@ std::vector<Trial> learning_trials(const Setting& s, const ReadText& text) {
     std::vector<Trial> all;
     for (const char* network : kNetworks) {
         const double milliseconds = milliseconds_of_step(network, text, s.pick(100, 5));
-        // Three seeds are trained for the longest time, the others for the shortest; those that
-        // choose the rate for a time between.
+        // Three seeds are trained for the longest time, the others and those that choose the rate
+        // for less.
         const auto seconds = [s](std::uint64_t seed) {
             if (s.quick) return kTimes[0];
             const std::uint64_t index = seed - s.seed;
