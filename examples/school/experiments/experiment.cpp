@@ -149,6 +149,17 @@ void check_designs(const Experiment& experiment) {
     }
 }
 
+// Whole runs must have the trials that the claims compare.
+void check_arms(const Experiment& experiment, const std::vector<Trial>& trials) {
+    for (const Claim& claim : experiment.claims) {
+        for (const std::string& arm : claim.design.arms) {
+            require<ValueError>(std::ranges::find(trials, arm, &Trial::name) != trials.end(),
+                                "experiment {}: claim '{}' compares '{}', which is no trial",
+                                experiment.name, claim.name, arm);
+        }
+    }
+}
+
 // An interval must have the values that its design promises: one for each seed at most, since
 // several values of one model, such as its heads, are not independent.
 void check_values(const Experiment& experiment, const Claim& claim, const Interval& decided,
@@ -227,13 +238,19 @@ Found run(const Experiment& experiment, const Setting& setting) {
     const auto start = std::chrono::steady_clock::now();
     Found found{.name = experiment.name, .report = {}, .outcomes = {}};
     if (experiment.trials != nullptr) {
-        found.outcomes = run_trials(experiment.trials(setting), setting.seed, setting.seeds);
+        const std::vector<Trial> trials = experiment.trials(setting);
+        if (!setting.quick && setting.model.empty()) check_arms(experiment, trials);
+        found.outcomes = run_trials(trials, setting.seed, setting.seeds);
     }
     found.report = experiment.report(setting, found.outcomes);
     check_decided(experiment, found.report, setting.seeds);
     for (const Claim& claim : experiment.claims) {
         const std::string reason = reason_against(claim.design, found.outcomes);
         if (!reason.empty()) found.report.undecided[claim.name] = reason;
+        const Interval& decided = found.report.decided.at(claim.name);
+        if (std::isnan(decided.mean) && decided.count > 0) {
+            found.report.undecided[claim.name] = "the value of a seed is not a number";
+        }
     }
     if (const auto rates = rates_table(found.outcomes)) found.report.tables.push_back(*rates);
     found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -42,7 +42,7 @@ struct Curve {
 struct Tuning {
     std::vector<double> rates = {};  ///< ascending, a constant factor apart, at least 3
     std::function<Measured(std::uint64_t seed, double rate)> run = {};
-    std::string by = "loss";  ///< the number of a run to minimise; NaN counts as infinite
+    std::string by = "loss";  ///< a run's number to minimise; NaN or divergence: infinite
 };
 
 struct Trial {

@@ -1,6 +1,6 @@
 // Does dropping whole heads help generalisation? A language model with little training text is
 // trained with and without head dropout: training and held-out loss, and how much depends on the
-// most important head.
+// most important head. Each seed reads stories of its own, so intervals are over texts, too.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -45,8 +45,16 @@ double dearest_head(const StoryReader& model, const StoryText& text, double whol
     return dearest;
 }
 
+// About 2,700 words of other stories for each seed.
+StoryText little_text(const StoryText& all, std::uint64_t seed) {
+    const std::string stories = examples::write_stories(1000 + seed, 15'000).text;
+    return {all.table, TextData(ids_of(examples::stories_of(stories), all.table))};
+}
+
+// Trains on stories of the seed's own; the held-out ones are those of `text`.
 Measured learn(const StoryText& text, const Way& way, std::int64_t steps, double rate,
                std::uint64_t seed) {
+    const StoryText read = little_text(text, seed);
     Generator generator(seed);
     StoryReader model(text,
                       {.dim = 64,
@@ -65,12 +73,12 @@ Measured learn(const StoryText& text, const Way& way, std::int64_t steps, double
         model, {.steps = steps, .batch = 8, .rate = rate, .print = false},
         [&] {
             return loss_of(model,
-                           text.data.random_batch(Split::train, 8, StoryReader::kContext, data));
+                           read.data.random_batch(Split::train, 8, StoryReader::kContext, data));
         },
         [] { return examples::Score{}; });
     model.eval();
     const double whole = loss_on(model, text, Split::validation);
-    return {{{"read", loss_on(model, text, Split::train)},
+    return {{{"read", loss_on(model, read, Split::train)},
              {"held out", whole},
              {"dearest head", dearest_head(model, text, whole)},
              {"untrained, held out", new_loss},
@@ -78,7 +86,7 @@ Measured learn(const StoryText& text, const Way& way, std::int64_t steps, double
 }
 
 std::vector<Trial> trials(const Setting& s) {
-    const auto text = std::make_shared<const StoryText>(story_text(15'000));
+    const auto text = std::make_shared<const StoryText>(story_text(300'000));
     std::vector<Trial> all;
     for (const Way& way : kWays) {
         all.push_back(swept(
@@ -95,10 +103,6 @@ Design against(const char* way, const char* other = "nothing dropped") {
     return Design::compared(
         {.arms = {way, other}, .control = "the loss of guessing for both, a difference of 0"});
 }
-
-const Design kRatio = Design::compared({.arms = {"heads, 0.3", "nothing dropped"},
-                                        .control = "in the table: a head costs next to nothing",
-                                        .unit = "a ratio of two models with the same seed"});
 
 Report report(const Setting& s, const Outcomes& o) {
     Table table{fmt::format("Loss in nats per word, {} steps on 2,700 words", s.pick(500, 100)),
@@ -125,13 +129,12 @@ Report report(const Setting& s, const Outcomes& o) {
     };
     return {.tables = {table},
             .figures = {{"losses", "with whole heads dropped, and with numbers", svg(plot)}},
-            .decided = {
-                {"generalises", gained("heads, 0.3", "held out")},
-                {"mildly_generalises", gained("heads, 0.1", "held out")},
-                {"numbers_do_as_well", student(differences(o.values("heads, 0.3", "held out"),
-                                                           o.values("numbers, 0.1", "held out")))},
-                {"no_head_rules", student(ratios(o.values("heads, 0.3", "dearest head"),
-                                                 o.values("nothing dropped", "dearest head")))}}};
+            .decided = {{"generalises", gained("heads, 0.3", "held out")},
+                        {"mildly_generalises", gained("heads, 0.1", "held out")},
+                        {"numbers_generalise", gained("numbers, 0.1", "held out")},
+                        {"numbers_do_as_well",
+                         student(differences(o.values("heads, 0.3", "held out"),
+                                             o.values("numbers, 0.1", "held out")))}}};
 }
 
 }  // namespace
@@ -140,21 +143,23 @@ Experiment experiment() {
     return {
         "head_dropout_generalises",
         "Does dropping whole heads make a model generalise?",
-        "If any head may be missing, none can be the only one to rely on: the work is spread, no "
-        "head rules, and a model that cannot learn by heart which head says what should do better "
-        "on text "
-        "it has not read. It is the same argument as for ordinary dropout, which is the "
-        "other thing to compare with.\n\n"
+        "If any head may be missing, none can be the only one to rely on: the work is spread, and "
+        "a model that cannot learn by heart which head says what should do better on text that it "
+        "has not read. It is the same argument as for ordinary dropout, which is the other thing "
+        "to compare with. Each model reads 2,700 words of its own and is asked about the same "
+        "held-out stories. Whether a head rules is asked at equal loss in head_dropout.\n\n"
         "Sources: Zhou et al. 2020, \"Scheduled DropHead\"; Srivastava et al. 2014, \"Dropout\".",
         {{"generalises", "With heads dropped at 0.3 the held-out loss is lower.",
           "held-out loss, nothing dropped less heads dropped", above(0.01), against("heads, 0.3")},
          {"mildly_generalises", "With heads dropped at 0.1 the held-out loss is lower.",
           "held-out loss, nothing dropped less heads dropped", above(0.01), against("heads, 0.1")},
-         {"numbers_do_as_well", "Ordinary dropout at 0.1 lowers it at least as much.",
+         {"numbers_generalise", "With numbers dropped at 0.1 the held-out loss is lower.",
+          "held-out loss, nothing dropped less numbers dropped", above(0.01),
+          against("numbers, 0.1")},
+         {"numbers_do_as_well",
+          "Ordinary dropout at 0.1 generalises better than dropped heads at 0.3.",
           "held-out loss, heads dropped less numbers dropped", above(0),
-          against("heads, 0.3", "numbers, 0.1")},
-         {"no_head_rules", "With heads dropped the dearest head is less missed.",
-          "what its removal costs, over that where nothing was dropped", below(0.8), kRatio}},
+          against("heads, 0.3", "numbers, 0.1")}},
         trials,
         report};
 }

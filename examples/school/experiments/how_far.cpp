@@ -44,7 +44,7 @@ void set_forget_bias(Recurrent& network, double value) {
 }
 
 // Reads symbols and silence in one direction, then writes. The decoder gets the preceding true
-// symbols, which carry no information about the next.
+// symbols, which tell next to nothing of the next.
 Copier recurrent_copier(const LongCopyOptions& o, RecurrentCell cell, Alignment alignment,
                         double forget_bias, std::int64_t width, Generator& generator) {
     const auto model = std::make_shared<Seq2Seq>(Seq2SeqConfig{.source_vocab = o.alphabet + 1,
@@ -217,11 +217,18 @@ Measured faded(const std::string& name, std::uint64_t seed) {
             {{"fading", logs(norms)}}};
 }
 
+// What never learns has no best rate but the slowest: so the search for those begins wide.
+std::vector<double> rates(const std::string& network, std::int64_t distance) {
+    const bool attends = network == "Transformer" || network == "LSTM, Bahdanau";
+    if (attends || distance < 32) return {4e-3, 1e-2, 2.5e-2};
+    return {6.4e-4, 1.6e-3, 4e-3, 1e-2, 2.5e-2};
+}
+
 std::vector<Trial> trials(const Setting& setting) {
     std::vector<Trial> all;
     for (const std::string& name : copier_names()) {
         for (const std::int64_t distance : distances(setting)) {
-            all.push_back(swept(setting, copy_name(name, distance), {4e-3, 1e-2, 2.5e-2},
+            all.push_back(swept(setting, copy_name(name, distance), rates(name, distance),
                                 [=](std::uint64_t seed, double rate) {
                                     return copied(name, {.distance = distance,
                                                          .symbols = 4,
@@ -242,11 +249,12 @@ std::vector<Trial> trials(const Setting& setting) {
 
 Table accuracy_table(const Setting& setting, const Outcomes& o) {
     Table table{
-        "Symbols of unseen sequences copied right (4 of 8 kinds, 300 steps; guessing: 12.5 %)",
+        "Symbols of unseen sequences copied right (4 symbols of 8 kinds, 300 steps; guessing: 12.5 "
+        "%)",
         {"network", "parameters", "untrained"},
         {}};
     for (const std::int64_t d : distances(setting)) table.columns.push_back(std::to_string(d));
-    table.columns.push_back("steps to a loss of 0.01 at the longest");
+    table.columns.push_back("steps to a loss of 0.01 at the longest, 300 if never");
     for (const std::string& name : copier_names()) {
         const auto at = [&](std::int64_t d) { return copy_name(name, d); };
         const std::string nearest = at(distances(setting).front());
@@ -342,31 +350,31 @@ Report report(const Setting& setting, const Outcomes& o) {
 }
 
 std::vector<Claim> claims() {
-    return {
-        {"rnn_fades", "A step back shrinks a new RNN's gradient as its largest eigenvalue does.",
-         "factor per step", below(0.58), kNewNetwork},
-        {"gates_ease", "The gates of a new LSTM ease the fading.",
-         "factor per step, LSTM with forget bias 0 less RNN", above(0.05), kNewNetwork},
-        {"bias_eases", "With a forget bias of 1 a step keeps at least about sigmoid(1) = 0.73.",
-         "factor per step", above(0.7), kNewNetwork},
-        {"attention_does_not_fade", "Through a new layer of attention nothing fades.",
-         "factor per step, positions in the input", between(0.99, 1.01), kNewNetwork},
-        {"rnn_loses", "An RNN does not copy over the longest distance.", "symbols right",
-         below(0.5), at_longest("RNN")},
-        {"rnn_learns_nothing", "What is that far away does not exist for an RNN's training.",
-         "symbols right at the longest distance; guessing is 0.125", below(0.145),
-         at_longest("RNN")},
-        {"lstm_outreaches", "An LSTM copies better than an RNN over 16 positions.",
-         "symbols right, LSTM with forget bias 0 less RNN", above(0.02),
-         against_rnn("LSTM, forget bias 0")},
-        {"bias_outreaches",
-         "An LSTM with a forget bias of 1 copies better than an RNN over 16 positions.",
-         "symbols right over 16 positions, LSTM with forget bias 1 less RNN", above(0.02),
-         against_rnn("LSTM, forget bias 1")},
-        {"bahdanau_reaches", "With Bahdanau's attention an LSTM copies over any distance.",
-         "symbols right at the longest", above(0.95), at_longest("LSTM, Bahdanau")},
-        {"transformer_reaches", "A Transformer copies over any distance.",
-         "symbols right at the longest", above(0.95), at_longest("Transformer")}};
+    return {{"rnn_fades",
+             "A step back shrinks a new RNN's gradient at least as much as its largest eigenvalue.",
+             "factor per step", below(0.58), kNewNetwork},
+            {"gates_ease", "The gates of a new LSTM ease the fading.",
+             "factor per step, LSTM with forget bias 0 less RNN", above(0.05), kNewNetwork},
+            {"bias_eases", "With a forget bias of 1 a step keeps at least about sigmoid(1) = 0.73.",
+             "factor per step", above(0.7), kNewNetwork},
+            {"attention_does_not_fade", "Through a new layer of attention nothing fades.",
+             "factor per step, positions in the input", between(0.99, 1.01), kNewNetwork},
+            {"rnn_loses", "An RNN does not copy over the longest distance.", "symbols right",
+             below(0.5), at_longest("RNN")},
+            {"rnn_learns_nothing", "What is that far away does not exist for an RNN's training.",
+             "symbols right at the longest distance; guessing is 0.125", below(0.145),
+             at_longest("RNN")},
+            {"lstm_outreaches", "An LSTM copies better than an RNN over 16 positions.",
+             "symbols right, LSTM with forget bias 0 less RNN", above(0.02),
+             against_rnn("LSTM, forget bias 0")},
+            {"bias_outreaches",
+             "An LSTM with a forget bias of 1 copies better than an RNN over 16 positions.",
+             "symbols right over 16 positions, LSTM with forget bias 1 less RNN", above(0.02),
+             against_rnn("LSTM, forget bias 1")},
+            {"bahdanau_reaches", "With Bahdanau's attention an LSTM copies over 64 positions.",
+             "symbols right at the longest", above(0.95), at_longest("LSTM, Bahdanau")},
+            {"transformer_reaches", "A Transformer copies over 64 positions.",
+             "symbols right at the longest", above(0.95), at_longest("Transformer")}};
 }
 
 }  // namespace

@@ -48,6 +48,26 @@ std::size_t best_layer(const Layers& chosen_by, Link link) {
     return best;
 }
 
+// By how much the mean of the logarithms of a per-layer figure is larger in the later half of the
+// stack than in the earlier; a layer in the middle belongs to neither. 0 if layers are alike.
+double later(const std::vector<double>& layers) {
+    const std::size_t half = layers.size() / 2;
+    double sum = 0;
+    for (std::size_t i = 0; i < half; ++i) {
+        sum += std::log(layers[layers.size() - 1 - i]) - std::log(layers[i]);
+    }
+    return sum / static_cast<double>(half);
+}
+
+// By how much the mean of the logarithms of a per-layer figure between the first and the last layer
+// is larger than the larger of these two. Below 0 on average if layers are alike.
+double in_the_middle(const std::vector<double>& layers) {
+    double sum = 0;
+    for (std::size_t l = 1; l + 1 < layers.size(); ++l) sum += std::log(layers[l]);
+    return sum / static_cast<double>(layers.size() - 2) -
+           std::log(std::max(layers.front(), layers.back()));
+}
+
 // Where in the stack, from 0 to 1, a per-layer figure is largest.
 double peak(const std::vector<double>& layers) {
     const auto at = std::max_element(layers.begin(), layers.end()) - layers.begin();
@@ -58,6 +78,10 @@ double mean_without(const std::vector<double>& values, std::size_t left_out) {
     double sum = 0;
     for (std::size_t i = 0; i < values.size(); ++i) sum += i == left_out ? 0 : values[i];
     return sum / static_cast<double>(values.size() - 1);
+}
+
+double most_before_last(const std::vector<double>& layers) {
+    return *std::max_element(layers.begin(), layers.end() - 1);
 }
 
 Measured figures_of(const GPT& model, const std::vector<Piece>& pieces) {
@@ -91,10 +115,10 @@ Measured figures_of(const GPT& model, const std::vector<Piece>& pieces) {
     }
     const std::size_t last = layers.size() - 1;
     m.numbers["first nearest"] = distance[0] / mean_without(distance, 0);
-    m.numbers["last furthest"] = distance[last] / mean_without(distance, last);
-    m.numbers["last spread"] = entropy[last] - mean_without(entropy, last);
-    m.numbers["syntax peak"] = peak(syntax);
-    m.numbers["coreference peak"] = peak(coreference);
+    m.numbers["last furthest"] = distance[last] / most_before_last(distance);
+    m.numbers["last spread"] = entropy[last] - most_before_last(entropy);
+    m.numbers["syntax middle"] = in_the_middle(syntax);
+    m.numbers["coreference late"] = later(coreference);
     m.numbers["coreference later"] = peak(coreference) - peak(syntax);
     m.numbers["coreference most"] = coreference[best_layer(choosing, Link::coreference)];
     m.numbers["layers"] = static_cast<double>(layers.size());
@@ -196,9 +220,10 @@ Plot links_plot(const std::string& trial, const Outcomes& o) {
     return plot;
 }
 
-const Design kLayers = Design::compared({.arms = {depth_name(4), depth_name(6)},
-                                         .control = "in the last table: all layers alike",
-                                         .unit = "the mean of a model of each depth"});
+const Design kLayers =
+    Design::compared({.arms = {depth_name(4), depth_name(6)},
+                      .control = "in the table of numbers before training and after",
+                      .unit = "the mean of a model of each depth"});
 
 // The mean over the depths, a value for each seed.
 Interval pooled(const Outcomes& o, const std::string& what) {
@@ -215,14 +240,16 @@ Interval pooled(const Outcomes& o, const std::string& what) {
 Table control_table(const Outcomes& o) {
     Table table{"The numbers of the claims, before training and after, means over the depths",
                 {"", "first layer's distance", "last layer's distance", "last layer's entropy",
-                 "place of syntax", "weight on the antecedent", "place of coreference"},
+                 "syntax in the middle", "weight on the antecedent",
+                 "coreference later than earlier", "coreference's place less syntax's"},
                 {}};
     for (const auto& [name, when] : {std::pair{"untrained", kUntrained}, {"trained", ""}}) {
         const auto of = [&, before = std::string(when)](const char* what) {
             return fixed(pooled(o, before + what), 2);
         };
         table.rows.push_back({name, of("first nearest"), of("last furthest"), of("last spread"),
-                              of("syntax peak"), of("coreference most"), of("coreference peak")});
+                              of("syntax middle"), of("coreference most"), of("coreference late"),
+                              of("coreference later")});
     }
     return table;
 }
@@ -241,31 +268,36 @@ Report report(const Setting& setting, const Outcomes& o) {
     report.decided = {{"first_is_local", pooled(o, "first nearest")},
                       {"last_looks_furthest", pooled(o, "last furthest")},
                       {"last_is_spread", pooled(o, "last spread")},
-                      {"syntax_in_the_middle", pooled(o, "syntax peak")},
+                      {"syntax_in_the_middle", pooled(o, "syntax middle")},
                       {"coreference_found", pooled(o, "coreference most")},
-                      {"coreference_late", pooled(o, "coreference peak")},
+                      {"coreference_late", pooled(o, "coreference late")},
                       {"coreference_after_syntax", pooled(o, "coreference later")}};
     return report;
 }
 
 std::vector<Claim> claims() {
-    return {
-        {"first_is_local", "The first layer looks at neighbours.",
-         "mean distance, the first layer's over the others'", below(0.8), kLayers},
-        {"last_looks_furthest", "The last layer looks furthest.",
-         "mean distance, the last layer's over the others'", above(1.1), kLayers},
-        {"last_is_spread", "The last layer's weights are the most spread.",
-         "entropy in nats, the last layer's less the others'", above(0), kLayers},
-        {"syntax_in_the_middle",
-         "Subjects, verbs and modifiers are found most in the middle layers.",
-         "where they are, 0 for the first layer and 1 for the last", between(0.2, 0.8), kLayers},
-        {"coreference_found", "Some head finds whom a pronoun means.",
-         "weight on the antecedent over that on words as far away, the best head of all",
-         above(1.2), kLayers},
-        {"coreference_late", "Antecedents are found most in the late layers.",
-         "where they are, 0 for the first layer and 1 for the last", above(0.6), kLayers},
-        {"coreference_after_syntax", "Coreference comes after syntax.",
-         "its place less that of syntax", above(0), kLayers}};
+    return {{"first_is_local", "The first layer looks nearer than the others.",
+             "mean distance, the first layer's over the others'", below(0.8), kLayers},
+            {"last_looks_furthest", "The last layer looks furthest.",
+             "mean distance, the last layer's over the furthest of the others", above(1), kLayers},
+            {"last_is_spread", "The last layer's weights are the most spread.",
+             "entropy in nats, the last layer's less the largest of the others", above(0), kLayers},
+            {"syntax_in_the_middle",
+             "Subjects, verbs and modifiers are found most in the middle layers.",
+             "logarithm of the weight on them: mean of the layers between less the larger of the "
+             "first and "
+             "the last",
+             above(0), kLayers},
+            {"coreference_found", "Some head finds whom a pronoun means.",
+             "weight on the antecedent over that on words as far away, the best head of all",
+             above(1.2), kLayers},
+            {"coreference_late", "Antecedents are found most in the late layers.",
+             "logarithm of the weight on them: mean of the later half of the layers less that of "
+             "the earlier",
+             above(0), kLayers},
+            {"coreference_after_syntax", "Coreference comes after syntax.",
+             "layer where it is found most less that of syntax, 0 for the first and 1 for the last",
+             above(0), kLayers}};
 }
 
 }  // namespace

@@ -88,13 +88,13 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
                .dim = kDim,
                .deviation = 0.05},
               generator);
-    const AskedModel asked = asked_gpt(model, data, kContext, 1);
+    const AskedModel asked = asked_gpt(model, data, kContext, 4);
     Measured m;
     add_ranks(asked, kBefore, m);
     add_removals(kBefore, remove_each(asked), m);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = rate, .beta2 = 0.99});
     const auto loss = [&] {
-        const Batch batch = data.random_batch(Split::train, 4, kContext, generator);
+        const Batch batch = data.random_batch(Split::train, 16, kContext, generator);
         return model.loss(batch.inputs, batch.targets);
     };
     const auto report = [&](const StepMetrics& step) {

@@ -1,6 +1,6 @@
 // What makes a language model better: more layers, more data, more parameters, more compute? Small
 // models of stories on a CPU, each size at its best learning rate; does the loss fall as a power of
-// each, and is there a floor below?
+// each?
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -63,10 +63,14 @@ std::vector<double> rates(const Size& size) {
     return {1e-2, 2e-2, 4e-2};
 }
 
-// Trains on the first `words` words; the held-out part is that of the whole text.
-StoryText part_of(const StoryText& text, std::int64_t words) {
-    const std::vector<std::int64_t> first = text.data.ids(Split::train).read(0, words);
-    return {text.table, TextData(first, {.train_fraction = 0.95})};
+// `words` words to train on, others for each seed, since what is said of data must not depend on
+// one draw of them; the held-out part is that of the whole text.
+StoryText part_of(const StoryText& text, std::int64_t words, std::uint64_t seed) {
+    const auto& all = text.data.ids(Split::train);
+    const std::uint64_t places = static_cast<std::uint64_t>(all.size() - words) + 1;
+    const auto first =
+        static_cast<std::int64_t>(seed * 7919 * static_cast<std::uint64_t>(words) % places);
+    return {text.table, TextData(all.read(first, words), {.train_fraction = 0.95})};
 }
 
 Measured learn(const StoryText& text, const Size& size, double rate, std::uint64_t seed) {
@@ -75,17 +79,16 @@ Measured learn(const StoryText& text, const Size& size, double rate, std::uint64
     config.layers = size.layers;
     config.dim = size.dim;
     GPT model(config, generator);
-    learn_stories(model, size.words == 0 ? text : part_of(text, size.words),
-                  {.steps = size.steps, .batch = kBatch, .rate = rate, .seed = seed});
+    const StoryText read = size.words == 0 ? text : part_of(text, size.words, seed);
+    learn_stories(model, read, {.steps = size.steps, .batch = kBatch, .rate = rate, .seed = seed});
     // Parameters without the embedding table, as in Kaplan et al.; 6 operations per parameter and
     // word.
     const auto parameters = static_cast<double>(12 * size.layers * size.dim * size.dim);
     const auto seen = static_cast<double>(size.steps * kBatch * config.context);
-    const std::int64_t words = text.data.ids(Split::train).size();
     return {{{"loss", held_out_loss(model, text)},
              {"layers", static_cast<double>(size.layers)},
              {"parameters", parameters},
-             {"data", static_cast<double>(size.words == 0 ? words : size.words)},
+             {"data", static_cast<double>(read.data.ids(Split::train).size())},
              {"compute", 6 * parameters * seen}}};
 }
 
@@ -125,7 +128,7 @@ std::vector<double> above_floor(std::vector<double> losses, double floor) {
     return losses;
 }
 
-// The sum of squares of what the best loss = floor + c x^a leaves.
+// The sum of squares of what loss = floor + c x^a leaves, its line fitted to logarithms.
 double misfit(const Points& p, double floor) {
     const Line line = fit_line(logs(p.x), logs(above_floor(p.losses, floor)));
     double sum = 0;
@@ -136,7 +139,8 @@ double misfit(const Points& p, double floor) {
     return sum;
 }
 
-// The floor, one for all axes, with the least squares; in steps of 0.005 nats.
+// The floor, one for all axes, with the least squares; in steps of 0.005 nats. It holds what the
+// quantities that do not vary cost, so it is no loss that no model goes below.
 double floor_of(const std::vector<Points>& axes) {
     double lowest = axes.at(0).losses.at(0);
     for (const Points& axis : axes) lowest = std::min(lowest, std::ranges::min(axis.losses));
@@ -149,13 +153,14 @@ double floor_of(const std::vector<Points>& axes) {
     return best;
 }
 
-// Does the fall slow down? The exponent of the last two sizes minus that of the first two.
+// Does the fall slow down? The exponent of the last two sizes less that of the first two, over that
+// of all: -1 if the fall has ended.
 double bend(const Points& p) {
     const std::size_t n = p.x.size();
     const auto slope = [&](std::size_t from) {
         return exponent({p.x[from], p.x[from + 1]}, {p.losses[from], p.losses[from + 1]});
     };
-    return slope(n - 2) - slope(0);
+    return (slope(n - 2) - slope(0)) / exponent(p.x, p.losses);
 }
 
 /// The fits to the models with each seed.
@@ -192,7 +197,7 @@ Design design_of(const std::string& axis, const std::string& unit) {
         for (const std::int64_t value : dimension.values) {
             const std::string arm = size_of({}, dimension.name, value).name();
             const bool is_new = std::ranges::find(comparison.arms, arm) == comparison.arms.end();
-            if ((axis.empty() || dimension.name == axis) && is_new) comparison.arms.push_back(arm);
+            if (dimension.name == axis && is_new) comparison.arms.push_back(arm);
         }
     }
     return Design::compared(comparison);
@@ -202,8 +207,8 @@ Report report(const Setting& s, const Outcomes& o) {
     Report report;
     const Fits fits = fitted(s, o);
     Table summary{"loss = c x^a, and loss = floor + c x^a with one floor for all",
-                  {"x", "a", "of the last two sizes less of the first two", "a above the floor",
-                   "of the last two sizes less of the first two, above the floor"},
+                  {"x", "a", "bend: of the last two sizes less of the first two, over a",
+                   "a above the floor", "bend above the floor"},
                   {}};
     for (const Dimension& axis : axes(s)) {
         Table table{fmt::format("More {}", axis.name), {axis.name, "held-out loss"}, {}};
@@ -227,10 +232,9 @@ Report report(const Setting& s, const Outcomes& o) {
         if (std::string(axis.name) == "layers") continue;
         report.decided[fmt::format("{}_is_a_power_law", axis.name)] = of(fits.bent);
     }
-    summary.rows.push_back(
-        {"(the floor, nats per word)", fixed(student(fits.floors), 3), "-", "-", "-"});
+    summary.rows.push_back({"(the floor, nats per word, with what the held quantities cost)",
+                            fixed(student(fits.floors), 3), "-", "-", "-"});
     report.tables.push_back(summary);
-    report.decided["there_is_a_floor"] = student(fits.floors);
     return report;
 }
 
@@ -245,12 +249,10 @@ std::vector<Claim> claims() {
     for (const char* axis : {"data", "parameters", "compute"}) {
         all.push_back({fmt::format("{}_is_a_power_law", axis),
                        "It does so as a power: on two logarithmic axes the line is straight.",
-                       "exponent between the two largest sizes less that between the two smallest",
-                       between(-0.05, 0.05), design_of(axis, kFit)});
+                       "exponent between the two largest sizes less that between the two smallest, "
+                       "over that of all",
+                       between(-0.3, 0.3), design_of(axis, kFit)});
     }
-    all.push_back({"there_is_a_floor", "The falls end at a loss that no size goes below.",
-                   "floor of loss = floor + c x^a, one for all axes, nats per word", above(0.1),
-                   design_of("", "a fit to models with the same seed")});
     return all;
 }
 
@@ -265,8 +267,10 @@ Experiment experiment() {
         "the data, and of the compute, as long as the other two do not hold it back: 0.076, 0.095 "
         "and 0.050 are the exponents over six and more orders of magnitude. Here are one or two "
         "orders, each size at its best rate, and stories from a grammar: a text whose entropy is "
-        "low, so the loss comes near a floor, below which no power law continues. Layers are "
-        "added at the same width, and parameters by width at the same number of layers.\n\n"
+        "low, so the loss comes near a floor, below which no power law continues. A floor that is "
+        "fitted along one quantity is not yet that one: it also holds what the others cost. Layers "
+        "are added at the same width, and parameters by width at the same number of layers; "
+        "8,000 words are read about forty times, so more data is also less learning by heart.\n\n"
         "Sources: Kaplan et al. 2020, \"Scaling Laws for Neural Language Models\"; Hoffmann et al. "
         "2022, \"Training Compute-Optimal Large Language Models\", on the floor.",
         claims(),

@@ -8,19 +8,26 @@ namespace tapestry::experiments {
 
 struct StoryText {
     examples::WordTable table;
-    TextData data;  ///< a mark, the words of a story, a mark, ...; the last tenth is held out
+    TextData data;  ///< ids_of() stories; the last tenth is held out
 };
 
-inline StoryText story_text(std::size_t bytes) {
-    const std::vector<std::string> stories =
-        examples::stories_of(examples::write_stories(1, bytes).text);
-    examples::WordTable table(stories);
+/// A mark, the words of a story, a mark, ...
+inline std::vector<std::int64_t> ids_of(const std::vector<std::string>& stories,
+                                        const examples::WordTable& table) {
     std::vector<std::int64_t> ids;
     for (const std::string& story : stories) {
         ids.push_back(examples::kStart);
         for (const std::string& word : examples::words_of(story)) ids.push_back(table.id(word));
     }
-    return {table, TextData(std::move(ids))};
+    return ids;
+}
+
+inline StoryText story_text(std::size_t bytes) {
+    const std::vector<std::string> stories =
+        examples::stories_of(examples::write_stories(1, bytes).text);
+    examples::WordTable table(stories);
+    TextData data(ids_of(stories, table));
+    return {std::move(table), std::move(data)};
 }
 
 /// The settings that the experiments share; each changes what it studies.

@@ -4,6 +4,7 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/train/train_step.h>
 
 #include <time.h>
 
@@ -91,8 +92,14 @@ void tune(const std::vector<Trial>& trials, std::uint64_t first_seed, std::int64
                 const Tuning& tuning = *trials[job_of(i).trial].tuning;
                 const auto seed = first_seed + static_cast<std::uint64_t>(i % seeds);
                 Measured run;
-                seconds[static_cast<std::size_t>(i)] = cpu_seconds(
-                    trials[job_of(i).trial].timed, [&] { run = tuning.run(seed, job_of(i).rate); });
+                seconds[static_cast<std::size_t>(i)] =
+                    cpu_seconds(trials[job_of(i).trial].timed, [&] {
+                        try {
+                            run = tuning.run(seed, job_of(i).rate);
+                        } catch (const DivergedError&) {  // a rate that is too high
+                            run.numbers[tuning.by] = std::numeric_limits<double>::infinity();
+                        }
+                    });
                 const auto loss = run.numbers.find(tuning.by);
                 require<ValueError>(loss != run.numbers.end(), "trial '{}' has no number '{}'",
                                     trials[job_of(i).trial].name, tuning.by);

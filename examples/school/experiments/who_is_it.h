@@ -46,10 +46,12 @@ Questions pack(const std::vector<Riddle>& riddles, const examples::WordTable& ta
 struct Corpus {
     Riddles riddles;
     examples::WordTable table;
+    /// Every third held-out sentence chooses the learning rate and ranks the heads; the others,
+    /// `test`, judge.
+    std::vector<Riddle> choosing;
     Questions train, test;
-    std::vector<Riddle> choosing;  ///< sentences that rank the heads, which the others judge
-    double first_noun = 0;         ///< accuracy of always naming the first noun
-    double chance = 0;             ///< the weight of one word under uniform attention
+    double first_noun = 0;  ///< accuracy of always naming the first noun
+    double chance = 0;      ///< the weight of one word under uniform attention
 
     Corpus();
 };

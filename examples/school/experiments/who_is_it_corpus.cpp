@@ -68,8 +68,12 @@ WordTable words_in(const Riddles& riddles) {
     return WordTable(sentences);
 }
 
-std::vector<Riddle> first_of(const std::vector<Riddle>& all, std::size_t count) {
-    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()))};
+// Takes every third riddle out of `all`.
+std::vector<Riddle> third_of(std::vector<Riddle>& all) {
+    std::vector<Riddle> taken, left;
+    for (std::size_t i = 0; i < all.size(); ++i) (i % 3 == 0 ? taken : left).push_back(all[i]);
+    all = left;
+    return taken;
 }
 
 }  // namespace
@@ -92,9 +96,9 @@ Questions pack(const std::vector<Riddle>& riddles, const WordTable& table) {
 Corpus::Corpus()
     : riddles(find_riddles(2'000'000)),
       table(words_in(riddles)),
+      choosing(third_of(riddles.test)),
       train(pack(riddles.train, table)),
-      test(pack(riddles.test, table)),
-      choosing(first_of(riddles.train, 200)) {
+      test(pack(riddles.test, table)) {
     const double share = 1 / static_cast<double>(riddles.test.size());
     for (const Riddle& riddle : riddles.test) {
         chance += share / static_cast<double>(riddle.words.size());
