@@ -4,6 +4,7 @@
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/examples/school/experiments/tuning.h>
+#include <tapestry/nn/train/train_step.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <doctest/doctest.h>
@@ -141,11 +142,25 @@ TEST_CASE("rates: runs that diverge are worse than any other; grids are checked"
     const Outcomes outcomes = run_trials({tuned("a", {1, 2, 4}, diverging)}, 1, 1);
     CHECK_EQ(outcomes.entry("a").rate(), 2);
     CHECK(outcomes.entry("a").is_inside());
+    const auto ending = [](std::uint64_t, double rate) -> Measured {
+        if (rate > 2) throw tapestry::DivergedError("the loss is not finite");
+        return {{{"loss", 1 / rate}}};
+    };
+    CHECK_EQ(run_trials({tuned("a", {1, 2, 4}, ending)}, 1, 1).entry("a").rate(), 2);
     CHECK_THROWS_WITH_AS(run_trials({tuned("a", {1, 2}, diverging)}, 1, 1),
                          "trial 'a': a grid needs at least 3 ascending rates", ValueError);
     const auto lossless = [](std::uint64_t, double) -> Measured { return {}; };
     CHECK_THROWS_WITH_AS(run_trials({tuned("a", {1, 2, 4}, lossless)}, 1, 1),
                          "trial 'a' has no number 'loss'", ValueError);
+}
+
+TEST_CASE("verdicts: a judged seed without a number leaves its claim undecided, with the reason") {
+    trials_of_test = {bowl("a", 2), bowl("b", 2)};
+    number_of_test = [](const Outcomes&) { return student({1, std::nan(""), 1.2, 1.1}); };
+    CHECK_EQ(run_with(Design::compared(kComparison)).report.undecided.at("so"),
+             "the value of a seed is not a number");
+    number_of_test = [](const Outcomes&) { return unmeasured(); };
+    CHECK(run_with(Design::compared(kComparison)).report.undecided.empty());
 }
 
 TEST_CASE("ceilings: a score at its maximum in all that is compared decides nothing") {

@@ -1,5 +1,6 @@
 // --model: examines a pretrained GPT with its own tokenizer.
 #include <tapestry/core/error.h>
+#include <tapestry/examples/school/experiments/arrivals.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -10,6 +11,39 @@
 
 using namespace tapestry;
 using namespace tapestry::experiments;
+
+TEST_CASE("arrivals: what places bring sums up to what attention adds") {
+    Generator generator(1);
+    const MaskedLanguageModel model({.vocab = 7,
+                                     .max_length = 4,
+                                     .dim = 8,
+                                     .heads = 2,
+                                     .layers = 1,
+                                     .dropout = 0,
+                                     .padding_id = 0,
+                                     .deviation = 0.5},
+                                    generator);
+    const MultiHeadAttention& attention = model.encoder.layers[0]->attention;
+    const auto added = [&](const Tensor& ids) {  // [1, T, C], without W_O's bias
+        const Tensor x = model.embedding_norm(model.position_embedding(model.token_embedding(ids)));
+        return attention(x) - attention.output.bias;
+    };
+    const auto length = [](const Tensor& vector) { return sqrt(sum(square(vector))).item(); };
+    const auto arrivals = [&](const Tensor& ids, std::int64_t place) {
+        std::vector<AttentionRecord> records;
+        model(ids, {.records = &records});
+        return arrivals_of(model, ids, 0, {place}, records);
+    };
+    // One word brings all of it; what two bring obeys the inequality of the triangle.
+    const Tensor one = tensor(std::vector<std::int64_t>{3}, {1, 1});
+    CHECK(arrivals(one, 0).together[0].at({0, 0}) == doctest::Approx(length(added(one))));
+    const Tensor two = tensor(std::vector<std::int64_t>{3, 5}, {1, 2});
+    const Tensor brought = arrivals(two, 1).together[0];
+    const double whole = length(slice(added(two), 1, 1, 2));
+    CHECK(brought.at({0, 0}) + brought.at({0, 1}) >= whole * (1 - 1e-5));
+    CHECK(std::abs(brought.at({0, 0}) - brought.at({0, 1})) <= whole * (1 + 1e-5));
+    CHECK(mean_share(brought, {0}) + mean_share(brought, {1}) == doctest::Approx(1));
+}
 
 TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     const test::Scratch scratch;

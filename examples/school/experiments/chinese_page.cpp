@@ -167,6 +167,7 @@ std::string text_of(const Design& design, Chinese& chinese) {
     text += design.untuned.empty() ? std::string("各取自己最好的学习率，它在网格内部。")
                                    : fmt::format("学习率没有调：{}。", chinese.of(design.untuned));
     if (!design.score.empty()) text += "都到了满分就不作判定。";
+    if (design.equal == Equal::time) text += "取决于机器。";
     return text + fmt::format("未训练时：{}。", chinese.of(design.control));
 }
 

@@ -60,6 +60,7 @@ std::string text_of(const Design& design) {
                 ? "each at its best rate, which is inside its grid."
                 : fmt::format("at a rate that is not tuned: {}.", design.untuned);
     if (!design.score.empty()) text += " Decides nothing if all are at the score's maximum.";
+    if (design.equal == Equal::time) text += " Depends on the machine.";
     return text + fmt::format(" Untrained: {}.", design.control);
 }
 

@@ -149,17 +149,6 @@ void check_designs(const Experiment& experiment) {
     }
 }
 
-// Whole runs must have the trials that the claims compare.
-void check_arms(const Experiment& experiment, const std::vector<Trial>& trials) {
-    for (const Claim& claim : experiment.claims) {
-        for (const std::string& arm : claim.design.arms) {
-            require<ValueError>(std::ranges::find(trials, arm, &Trial::name) != trials.end(),
-                                "experiment {}: claim '{}' compares '{}', which is no trial",
-                                experiment.name, claim.name, arm);
-        }
-    }
-}
-
 // An interval must have the values that its design promises: one for each seed at most, since
 // several values of one model, such as its heads, are not independent.
 void check_values(const Experiment& experiment, const Claim& claim, const Interval& decided,
@@ -238,9 +227,7 @@ Found run(const Experiment& experiment, const Setting& setting) {
     const auto start = std::chrono::steady_clock::now();
     Found found{.name = experiment.name, .report = {}, .outcomes = {}};
     if (experiment.trials != nullptr) {
-        const std::vector<Trial> trials = experiment.trials(setting);
-        if (!setting.quick && setting.model.empty()) check_arms(experiment, trials);
-        found.outcomes = run_trials(trials, setting.seed, setting.seeds);
+        found.outcomes = run_trials(experiment.trials(setting), setting.seed, setting.seeds);
     }
     found.report = experiment.report(setting, found.outcomes);
     check_decided(experiment, found.report, setting.seeds);
