@@ -300,7 +300,8 @@ Report report(const Setting& setting, const Outcomes& o) {
             is_from_elsewhere(setting)
                 ? "What this model was before it was trained cannot be asked."
                 : "Outputs are compared number by number, and a head's numbers have no order: "
-                  "another head may have the same in another one. What heads write to a token is "
+                  "another head may have the same content in other dimensions. What heads write to "
+                  "a token is "
                   "compared in the model's own dimensions, so of the two it is the question that a "
                   "reader of the token would ask."};
 }

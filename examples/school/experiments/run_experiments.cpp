@@ -37,7 +37,7 @@ constexpr std::pair<const char*, double> kCpuSeconds[] = {
     {"head_roles", 190},
     {"rotary_filters", 14},
     {"head_dropout", 700},
-    {"redundant_heads", 772},
+    {"redundant_heads", 509},
     {"word_order", 0},
     {"who_is_it", 369},
     {"how_far", 400},
@@ -52,7 +52,7 @@ constexpr std::pair<const char*, double> kCpuSeconds[] = {
     {"kernel_regression", 56},
     {"positions_unique", 296},
     {"parallel_or_serial", 2000},
-    {"without_norm", 400},
+    {"without_norm", 883},
     {"scaling", 410},
     {"head_dropout_generalises", 170},
 };
