@@ -272,6 +272,7 @@ std::string intervals(const Series& s, double shift, const std::string& attribut
     std::string out;
     for (std::size_t i = 0; i < s.x.size(); ++i) {
         if (!has_interval(s, i)) continue;
+        if (p.y(s.y[i]) < p.top || p.y(s.y[i]) > p.bottom) continue;  // of a point that is not seen
         const double x = p.x(s.x[i]) + shift, low = s.y[i] - s.error[i];
         const double top = p.y(upper_end(s, i));
         const double bottom = p.y.log && low <= 0 ? p.bottom : p.y(low);

@@ -114,6 +114,9 @@ TEST_CASE("plot: intervals are bars with caps, and the axis has room for them") 
     CHECK(well_formed(with));
     CHECK(has(with, ">1.5<"));
     CHECK(has(with, ">0.5<"));
+    plot.y.high = 0.9;  // the points are above the axis, and the interval with them
+    CHECK_EQ(count(svg(plot), "<path "), without);
+    plot.y.high = {};
     plot.series[0].mark = Mark::bars;
     CHECK(has(svg(plot), "class=\"axis\""));
     // On a logarithmic axis what reaches 0 ends at the bottom.
