@@ -97,14 +97,15 @@ TEST_CASE("experiment balanced_key") {
 TEST_CASE("experiment head_roles") {
     const Report report = run_quick("head_roles");
     const Table& leakage = report.tables.at(0);
-    CHECK_EQ(leakage.number("orthogonal, along axes", "measured"), 0);
-    CHECK(leakage.number("orthogonal, in any direction", "measured") < 1e-13);
-    CHECK(leakage.number("random", "measured") > 0.01);
+    CHECK_EQ(leakage.number("the parts, along axes", "measured"), 0);
+    CHECK(leakage.number("the parts, in any direction", "measured") < 1e-13);
+    CHECK(leakage.number("orthogonal, in other directions", "measured") > 0.01);
+    CHECK(leakage.number("random, not orthogonal", "measured") > 0.01);
     const Table& roles = report.tables.at(1);
     CHECK_EQ(roles.number("2 heads", "heads that serve only one relation"), 2);
     CHECK_EQ(roles.number("2 heads", "heads that are needed"), 2);
     CHECK(roles.number("2 heads", "weight on the relation a head looks at more") > 0.9);
-    CHECK(roles.number("untrained", "right, the worse relation") < 0.12);
+    CHECK(roles.number("2 heads, whole layer, untrained", "right, the worse relation") < 0.12);
     CHECK(roles.number("1 head, whole layer, long run", "loss") <
           roles.number("1 head, whole layer", "loss"));
 }

@@ -17,7 +17,7 @@ inline constexpr Verdicts kVerdicts[] = {
     // Twenty steps of a narrow model show little of what 150 of a wide one do; wide heads are not
     // in the short form.
     {.name = "sqrt_dk",
-     .holds = "variance deviation_8 saturated divided_constant scores_vanish q_explodes "
+     .holds = "variance deviation_8 deviation_1 saturated divided_constant scores_vanish q_explodes "
               "w_q_explodes",
      .fails = "q_vanishes",
      .open = "learns_less_256 the_wider_the_more",

@@ -199,7 +199,7 @@ Experiment experiment() {
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", equation 1.",
         {{"library_agrees", "A step by hand and MultiHeadAttention are the same.",
           "largest difference of a weight or an output", below(1e-14), kExact},
-         {"paper_is_enough", "Four decimals on paper give the output to three.",
+         {"paper_is_enough", "Four decimals on paper give the output to within 0.0005.",
           "largest difference of an output", below(5e-4), kExact},
          {"looks_at_the_robot", "\"hit\" takes most of what it learns from \"robot\".",
           "weight of \"robot\"", above(0.5), kExact}},

@@ -20,8 +20,10 @@ std::string with_heads(const char* what, std::int64_t heads) {
 }
 
 // One attention over kPositions, forward and backward, alternating between numbers of heads, so
-// other load on the machine affects all equally.
+// other load on the machine affects all equally. On one thread: the backward pass shares work among
+// threads by heads, so a single head would be slower for another reason than its width.
 Measured costs(std::int64_t dim, int repetitions, std::uint64_t seed) {
+    const ThreadsGuard one(1);
     Generator generator(seed);
     const Tensor x = randn({1, kPositions, dim}, generator).set_requires_grad();
     std::vector<std::unique_ptr<MultiHeadAttention>> all;
@@ -84,7 +86,8 @@ std::vector<Trial> trials(const Setting& setting) {
 }
 
 Table cost_table(const Outcomes& o) {
-    Table table{fmt::format("One attention over {} positions, forward and backward", kPositions),
+    Table table{fmt::format("One attention over {} positions, forward and backward, one thread",
+                            kPositions),
                 {"size", "parameters", "MFLOP forward", "ms", "relative to one head"},
                 {}};
     for (const std::int64_t dim : {64, 512}) {
@@ -133,7 +136,7 @@ Plot plot_of(const Outcomes& o) {
 }
 
 const Design kExact = Design::computed();
-const Design kClock = Design::clocked("a repetition on one machine");
+const Design kClock = Design::clocked("the best steps of a repetition on one machine");
 Design against_one(std::int64_t heads) {
     return Design::compared({.arms = {loss_name(1), loss_name(heads)},
                              .control = "the loss of guessing for both, a difference of 0"});
@@ -162,9 +165,9 @@ std::vector<Claim> claims() {
         {"same_operations", "8 heads of 64 take as many operations as one of 512.",
          "operations over one head's", between(0.9, 1.1), kExact},
         {"time_512", "8 heads of 64 take about as long as one of 512.",
-         "time over one head's, 512 positions", below(1.25), kClock},
+         "time over one head's, 512 positions", between(0.8, 1.25), kClock},
         {"time_64", "8 heads of 8 take about as long as one of 64.",
-         "time over one head's, 512 positions", below(1.25), kClock},
+         "time over one head's, 512 positions", between(0.8, 1.25), kClock},
         {"four_learn_better", "Four heads learn more than one with as many parameters.",
          "loss with one head less that with four, nats per word", above(0.01), against_one(4)},
         {"eight_learn_better", "Eight heads learn more than one with as many parameters.",

@@ -54,7 +54,7 @@ double told_from_sums(std::int64_t dim, bool sinusoidal, double noise, std::uint
                                 : deviation * randn({places, dim}, generator);
     const Tensor all = reshape(reshape(w, {words, 1, dim}) + p, {words * places, dim});
     const Tensor which = randint(0, words * places, {sums}, generator);
-    // |s - a|^2 = |a|^2 - 2 s.a + ...; with noise, as a layer would add
+    // |s - a|^2 = |a|^2 - 2 s.a + ...; with noise, as what reads a sum may add
     const Tensor s = index_select(all, 0, which) + noise * randn({sums, dim}, generator);
     const Tensor score = 2 * matmul(s, transpose(all, 0, 1)) - sum(all * all, {1});
     return mean(to(eq(argmax(score), which), DType::f64)).item();
@@ -89,7 +89,7 @@ std::vector<Trial> trials(const Setting& s) {
 }
 
 const Design kExact = Design::computed();
-const Design kDraw = Design::drawn("500 sums of words and positions drawn anew");
+const Design kDraw = Design::drawn("500 sums drawn anew, of drawn words and the same positions");
 
 Report report(const Setting& s, const Outcomes& o) {
     const std::int64_t length = s.pick(16384, 4096);
@@ -148,7 +148,8 @@ Experiment experiment() {
             "Does every position have its own code?",
             "The dim / 2 waves of sinusoidal positions are hands of a clock, the slowest of which "
             "takes "
-            "about 10000 * 2 pi positions to go round. While it has not, no two positions have the "
+            "10000^(1 - 2 / dim) * 2 pi positions to go round. While it has not, no two positions "
+            "have the "
             "same "
             "code. The hands that are quick keep neighbours apart; a single one comes back to "
             "where it was. Words and positions are added, not set side by side: in high dimension "
@@ -163,11 +164,11 @@ Experiment experiment() {
               "smallest distance of two, as a share of a code's length", above(0.01), kExact},
              {"sum_tells_both", "A sum of word and position tells both, dim 64.",
               "share of sums of which both are the nearest, noise 0.1", above(0.99), kDraw},
-             {"noisy_sum_tells_both", "It does so with more noise, dim 64.",
+             {"noisy_sum_tells_both", "So does a noisier sum of word and position, dim 64.",
               "the same share, noise 0.3", above(0.99), kDraw},
              {"narrow_sum_tells_both", "And so it does with dim 8.", "the same share, noise 0.1",
               above(0.99), kDraw},
-             {"narrow_noisy_sum_tells_both", "It does so with more noise, dim 8.",
+             {"narrow_noisy_sum_tells_both", "So does a noisier sum of word and position, dim 8.",
               "the same share, noise 0.3", above(0.99), kDraw}},
             trials,
             report};
