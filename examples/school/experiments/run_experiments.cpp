@@ -34,7 +34,7 @@ constexpr std::pair<const char*, double> kCpuSeconds[] = {
     {"sqrt_dk", 1300},
     {"by_hand", 0},
     {"balanced_key", 100},
-    {"head_roles", 190},
+    {"head_roles", 251},
     {"rotary_filters", 14},
     {"head_dropout", 700},
     {"redundant_heads", 509},
