@@ -9,10 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace tapestry::experiments::how_far {
 namespace {
@@ -393,9 +390,8 @@ Experiment experiment() {
         "that its flat line shows little; what trained networks copy shows more.\n\n"
         "Sources: Bengio et al. 1994, \"Learning Long-Term Dependencies with Gradient Descent Is "
         "Difficult\"; Hochreiter and Schmidhuber 1997; forget bias: Gers et al. 2000, Jozefowicz "
-        "et "
-        "al. 2015; Bahdanau et al. 2014; Vaswani et al. 2017, table 1; the task: Arjovsky et al. "
-        "2015.",
+        "et al. 2015; Bahdanau et al. 2014; Vaswani et al. 2017, table 1; the task: Arjovsky et "
+        "al. 2015.",
         claims(),
         trials,
         report};
