@@ -59,7 +59,7 @@ std::string of_layers(const char* what, std::int64_t layers) {
 
 constexpr const char* kTrial = "with and without";
 
-// Both ways at each depth, in turn, so other load on the machine affects both equally.
+// Both ways at each depth, alternately, so other load on the machine affects both equally.
 Measured compare(const std::vector<std::int64_t>& depths, int repetitions, std::uint64_t seed) {
     Measured m;
     std::vector<double> layers, kept, kept_with;

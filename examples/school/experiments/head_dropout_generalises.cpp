@@ -1,6 +1,6 @@
 // Does dropping whole heads help generalisation? A language model with little training text is
 // trained with and without head dropout: training and held-out loss, and how much depends on the
-// most important head. Each seed reads stories of its own, so intervals are over texts, too.
+// most important head. Each seed reads its own stories, so intervals are also over texts.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
@@ -51,7 +51,7 @@ StoryText little_text(const StoryText& all, std::uint64_t seed) {
     return {all.table, TextData(ids_of(examples::stories_of(stories), all.table))};
 }
 
-// Trains on stories of the seed's own; the held-out ones are those of `text`.
+// Trains on the seed's own stories; the held-out ones are those of `text`.
 Measured learn(const StoryText& text, const Way& way, std::int64_t steps, double rate,
                std::uint64_t seed) {
     const StoryText read = little_text(text, seed);
@@ -146,7 +146,7 @@ Experiment experiment() {
         "If any head may be missing, none can be the only one to rely on: the work is spread, and "
         "a model that cannot learn by heart which head says what should do better on text that it "
         "has not read. It is the same argument as for ordinary dropout, which is the other thing "
-        "to compare with. Each model reads 2,700 words of its own and is asked about the same "
+        "to compare with. Each model reads its own 2,700 words and is asked about the same "
         "held-out stories. Whether a head rules is asked at equal loss in head_dropout.\n\n"
         "Sources: Zhou et al. 2020, \"Scheduled DropHead\"; Srivastava et al. 2014, \"Dropout\".",
         {{"generalises", "With heads dropped at 0.3 the held-out loss is lower.",

@@ -1,6 +1,6 @@
 // One step after another, or all at once? An RNN, an LSTM and a Transformer with equally many
 // parameters read the same characters: the length of the chain of dependent operations, how much
-// may run at once, and the cost of a token by length and by threads. What they learn is in
+// may run at once, and the cost of a token by length and by threads. Their learning is in
 // parallel_or_serial_learning.cpp.
 #include <tapestry/core/clock.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
@@ -160,7 +160,7 @@ double chain_exponent(const std::string& name) {
     return exponent({64, 128, 256}, chains);
 }
 
-// Of a network's forward pass over 256 characters.
+// A network's forward pass over 256 characters.
 Pass pass_of_256(const std::string& name) { return pass_of(make_network(name, 64, 1), 256); }
 
 // How much longer the LSTM's chain is than the Transformer's.
@@ -169,7 +169,7 @@ double chain_ratio() {
            static_cast<double>(pass_of_256("Transformer").chain);
 }
 
-// What may run at once on average, however wide the machine: work over longest chain.
+// The work that may run at once on average, however wide the machine: all over the longest chain.
 double width_of_work(const std::string& name) {
     const Pass pass = pass_of_256(name);
     return pass.flops / static_cast<double>(pass.chain);
@@ -294,9 +294,9 @@ Experiment experiment() {
         "said to be orders of magnitude, on the two cores of this page it cannot be, unless small "
         "products leave even those idle. So the sentence has three meanings: which must wait for "
         "which, what a token costs on this machine, and what a machine so wide that only the "
-        "longest chain counts would make of it. What is learnt in a time is another question "
-        "still: each network is trained at its best rate, for the steps that fit into 4, 16 and "
-        "60 seconds, by the milliseconds of a step as measured once on all threads.\n\n"
+        "longest chain counts would make of it. How much is learnt in a time is another question: "
+        "each network is trained for the steps that fit into 4, 16 and 60 seconds, by the "
+        "milliseconds of a step as measured on all threads, at the rate that is best after 16.\n\n"
         "Source: Vaswani et al. 2017, section 4 and table 1.",
         claims(),
         trials,

@@ -1,4 +1,4 @@
-// What an RNN, an LSTM and a Transformer have learnt after the same time and after the same steps,
+// The losses of an RNN, an LSTM and a Transformer after the same time and after the same steps,
 // each at its best learning rate. Implements the second part of parallel_or_serial.h.
 #include <tapestry/core/clock.h>
 #include <tapestry/examples/school/experiments/parallel_or_serial.h>
@@ -82,7 +82,7 @@ double median_step(const std::string& name, const ReadText& text, int steps) {
     return times[times.size() / 2];
 }
 
-// Milliseconds of a step of each network. They are measured in turn and the least is taken, so
+// Milliseconds of a step of each network. They are measured alternately and the least is taken, so
 // what disturbs the machine for a while lengthens no network's steps.
 std::map<std::string, double> milliseconds_of_steps(const Setting& s, const ReadText& text) {
     std::map<std::string, double> least;
