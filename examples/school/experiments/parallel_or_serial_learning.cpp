@@ -96,8 +96,8 @@ std::map<std::string, double> milliseconds_of_steps(const Setting& s, const Read
     return least;
 }
 
-// The steps of each time up to `seconds`, and those of kSteps up to kSteps[1], which are judged, or
-// up to `seconds`.
+// The steps of each time up to `seconds`, and those of kSteps up to `seconds` or, in whole runs, to
+// kSteps[1], after which losses are judged.
 std::map<std::int64_t, std::vector<std::string>> moments(double seconds, double milliseconds) {
     std::map<std::int64_t, std::vector<std::string>> all;
     const auto steps_in = [&](double time) {
@@ -110,7 +110,8 @@ std::map<std::int64_t, std::vector<std::string>> moments(double seconds, double 
     all[last].push_back(after_seconds(seconds));
     all[last].emplace_back("loss");
     for (const std::int64_t steps : kSteps) {
-        if (steps <= std::max(last, kSteps[1])) all[steps].push_back(after_steps(steps));
+        const bool is_judged = seconds >= kEach && steps <= kSteps[1];
+        if (steps <= last || is_judged) all[steps].push_back(after_steps(steps));
     }
     return all;
 }
