@@ -1,9 +1,10 @@
-// --model: examines a pretrained GPT with its own tokenizer.
+// Arrivals (arrivals.h); and --model, which examines a pretrained GPT with its own tokenizer.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/arrivals.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/tapestry.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/experiments/support.h>
 
