@@ -221,6 +221,12 @@ TEST_CASE("designs: every claim of every experiment has a whole one, and its tex
     CHECK_EQ(text_of(Design::compared(kComparison)),
              "One value: a difference of two models with the same seed. Compared after equal "
              "steps, each at its best rate, which is inside its grid. Untrained: nothing.");
+    Comparison twice = kComparison;
+    twice.rates = "both at twice the rate that is best for the first";
+    CHECK(
+        text_of(Design::compared(twice))
+            .find("equal steps, both at twice the rate that is best for the first, which is inside "
+                  "its grid.") != std::string::npos);
     CHECK_EQ(text_of(Design::computed()), "Computed: nothing is random.");
 }
 

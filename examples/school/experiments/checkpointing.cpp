@@ -166,9 +166,9 @@ Experiment experiment() {
         "token. A checkpointed layer keeps only its input, [B, T, C], and is computed again on "
         "the way back. So memory grows by one input per layer, and one layer's inside is alive "
         "at a time. Backward costs about two forward passes; one more makes (1 + 2 + 1) / "
-        "(1 + 2) = 4/3 of the time, less where what is not recomputed counts: embeddings and loss. "
-        "A step here is forward and backward; of the tape's memory, parameters that it refers to "
-        "are counted as kept and not in the peak.\n\n"
+        "(1 + 2) = 4/3 of the time, and less by the part that is not recomputed: embeddings and loss. "
+        "A step here is forward and backward. The memory that the tape keeps includes the parameters "
+        "it refers to; the peak does not.\n\n"
         "Source: Chen et al. 2016, \"Training Deep Nets with Sublinear Memory Cost\".",
         claims(),
         trials,

@@ -164,7 +164,9 @@ std::string text_of(const Design& design, Chinese& chinese) {
     constexpr const char* kEqual[] = {"与界限比较", "步数相同时比较", "时间相同时比较",
                                       "损失相同时比较"};
     text += fmt::format("{}，", kEqual[static_cast<int>(design.equal)]);
-    text += design.untuned.empty() ? std::string("各取自己最好的学习率，它在网格内部。")
+    const std::string rates =
+        design.rates.empty() ? "各取自己最好的学习率" : chinese.of(design.rates);
+    text += design.untuned.empty() ? rates + "，它在网格内部。"
                                    : fmt::format("学习率没有调：{}。", chinese.of(design.untuned));
     if (!design.score.empty()) text += "都到了满分就不作判定。";
     if (design.equal == Equal::time) text += "取决于机器。";

@@ -243,7 +243,7 @@ Experiment experiment() {
         "norm), "
         "and what arrives falls as c^depth: how fast is a matter of the initialisation, here "
         "Glorot's. x + f(x) has the Jacobian 1 + f', so "
-        "that there is always the way around. Where the norm stands matters: after the sum, the "
+        "that there is always the way around; without a norm the product may also grow. Where the norm stands matters: after the sum, the "
         "last layer's gradient is as large at every depth, which is why such models need a "
         "warm-up; before f, the sums grow along the stack and the final norm divides by them, so "
         "that it falls as 1 / sqrt(depth).\n\n"

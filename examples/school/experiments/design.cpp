@@ -25,6 +25,7 @@ Design Design::compared(const Comparison& comparison) {
             .equal = comparison.equal,
             .arms = comparison.arms,
             .score = comparison.score,
+            .rates = comparison.rates,
             .untuned = comparison.untuned,
             .control = comparison.control};
 }
@@ -56,8 +57,9 @@ std::string text_of(const Design& design) {
     constexpr const char* kEqual[] = {"Against a bound", "Compared after equal steps",
                                       "Compared after equal time", "Compared at equal loss"};
     text += fmt::format(" {}, ", kEqual[static_cast<int>(design.equal)]);
+    const std::string rates = design.rates.empty() ? "each at its best rate" : design.rates;
     text += design.untuned.empty()
-                ? "each at its best rate, which is inside its grid."
+                ? rates + ", which is inside its grid."
                 : fmt::format("at a rate that is not tuned: {}.", design.untuned);
     if (!design.score.empty()) text += " Decides nothing if all are at the score's maximum.";
     if (design.equal == Equal::time) text += " Depends on the machine.";

@@ -40,6 +40,7 @@ struct Comparison {
     std::vector<std::string> arms = {};
     Equal equal = Equal::steps;
     std::string score = {};
+    std::string rates = {};
     std::string untuned = {};
     std::string control = {};
     std::string unit = "a difference of two models with the same seed";
@@ -54,6 +55,7 @@ struct Design {
     /// grid; with a score, not all may be at its maximum.
     std::vector<std::string> arms = {};
     std::string score = {};    ///< the arms' number with maximum 1; empty: a loss, with none
+    std::string rates = {};    ///< of the arms, by the best of a grid; empty: each at its best
     std::string untuned = {};  ///< why the learning rate is not tuned; empty: it is, for every arm
     std::string control = {};  ///< what an untrained model, or guessing, would give
 

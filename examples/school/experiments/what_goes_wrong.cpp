@@ -1,6 +1,7 @@
 // What if training goes wrong? Deliberate mistakes in training a small language model of stories,
-// compared with the same run without them, each at its best rate; and a missing warm-up of a deep
-// model, at its best rate and at twice the rate that is best with a warm-up.
+// compared with the same run without them, each at its best rate unless the rate is the mistake;
+// and a missing warm-up of a deep model, at its best rate and at twice the rate that is best with
+// one.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/story_model.h>
@@ -248,11 +249,16 @@ constexpr const char* kGuessing = "the loss of guessing for both, a difference o
 Design mistake(const char* name) {
     return Design::compared({.arms = {name, "right"}, .control = kGuessing});
 }
-// Both are in one trial, whose rate is the right run's best.
-const Design kTooHigh = Design::compared({.arms = {"right"}, .control = kGuessing});
-// Both are in the trial with a warm-up, at twice its best rate.
+// Both are in one trial.
+const Design kTooHigh = Design::compared(
+    {.arms = {"right"},
+     .rates = "the right run at its best rate and the other at 100 times the right run's best rate",
+     .control = kGuessing});
+// Both are in the trial with a warm-up.
 Design cold_start(bool norm_first) {
-    return Design::compared({.arms = {deep_name({}, norm_first, true)}, .control = kGuessing});
+    return Design::compared({.arms = {deep_name({}, norm_first, true)},
+                             .rates = "both at twice the rate that is best with a warm-up",
+                             .control = kGuessing});
 }
 const Design kColdAtBest = Design::compared(
     {.arms = {deep_name({}, false, false), deep_name({}, false, true)}, .control = kGuessing});
