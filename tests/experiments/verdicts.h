@@ -68,7 +68,8 @@ inline constexpr Verdicts kVerdicts[] = {
      .holds = "a_head_looks",
      .fails = "almost_all_arrives",
      .open = "it_is_named it_is_not_led_astray most_arrives one_head_is_missed "
-             "heads_until_guessing"},
+             "heads_until_guessing one_head_misses_the_antecedent",
+     .unchecked = "one_head_misses_the_cause"},  // near its bound after sixty steps
     {.name = "word_order",
      .holds = "order_is_lost learned_tell sinusoids_tell rotations_tell shift_is_rotation"},
     {.name = "positions_unique",

@@ -159,20 +159,21 @@ std::vector<Claim> claims() {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "checkpointing",
-        "What does checkpointing buy?",
-        "A tape keeps of every layer what its backward rules need: several vectors for each "
-        "token. A checkpointed layer keeps only its input, [B, T, C], and is computed again on "
-        "the way back. So memory grows by one input per layer, and one layer's inside is alive "
-        "at a time. Backward costs about two forward passes; one more makes (1 + 2 + 1) / "
-        "(1 + 2) = 4/3 of the time, and less by the part that is not recomputed: embeddings and loss. "
-        "A step here is forward and backward. The memory that the tape keeps includes the parameters "
-        "it refers to; the peak does not.\n\n"
-        "Source: Chen et al. 2016, \"Training Deep Nets with Sublinear Memory Cost\".",
-        claims(),
-        trials,
-        report};
+    return {"checkpointing",
+            "What does checkpointing buy?",
+            "A tape keeps of every layer what its backward rules need: several vectors for each "
+            "token. A checkpointed layer keeps only its input, [B, T, C], and is computed again on "
+            "the way back. So memory grows by one input per layer, and one layer's inside is alive "
+            "at a time. Backward costs about two forward passes; one more makes (1 + 2 + 1) / "
+            "(1 + 2) = 4/3 of the time, and less by the part that is not recomputed: embeddings "
+            "and loss. "
+            "A step here is forward and backward. The memory that the tape keeps includes the "
+            "parameters "
+            "it refers to; the peak does not.\n\n"
+            "Source: Chen et al. 2016, \"Training Deep Nets with Sublinear Memory Cost\".",
+            claims(),
+            trials,
+            report};
 }
 
 }  // namespace tapestry::experiments::checkpointing

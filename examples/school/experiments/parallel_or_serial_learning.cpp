@@ -96,9 +96,10 @@ std::map<std::string, double> milliseconds_of_steps(const Setting& s, const Read
     return least;
 }
 
-// The steps of each time up to `seconds`, and those of kSteps up to `seconds` or, in whole runs, to
-// kSteps[1], after which losses are judged.
-std::map<std::int64_t, std::vector<std::string>> moments(double seconds, double milliseconds) {
+// The steps of each time up to `seconds`, and those of kSteps up to `seconds` or, in runs that are
+// judged, to kSteps[1], after which losses are compared.
+std::map<std::int64_t, std::vector<std::string>> moments(double seconds, double milliseconds,
+                                                         bool is_judged) {
     std::map<std::int64_t, std::vector<std::string>> all;
     const auto steps_in = [&](double time) {
         return std::max<std::int64_t>(1, std::llround(1e3 * time / milliseconds));
@@ -110,8 +111,9 @@ std::map<std::int64_t, std::vector<std::string>> moments(double seconds, double 
     all[last].push_back(after_seconds(seconds));
     all[last].emplace_back("loss");
     for (const std::int64_t steps : kSteps) {
-        const bool is_judged = seconds >= kEach && steps <= kSteps[1];
-        if (steps <= last || is_judged) all[steps].push_back(after_steps(steps));
+        if (steps <= last || (is_judged && steps <= kSteps[1])) {
+            all[steps].push_back(after_steps(steps));
+        }
     }
     return all;
 }
@@ -124,7 +126,8 @@ Measured learn(const std::string& name, const ReadText& text, double seconds, do
     Measured m{{{"ms", milliseconds}, {"parameters", static_cast<double>(training.parameters())}}};
     std::int64_t steps = 0;
     bool is_finite = true;
-    for (const auto& [moment, names] : moments(seconds, milliseconds)) {
+    const bool is_judged = seconds >= kEach && seed < kTuningSeeds;
+    for (const auto& [moment, names] : moments(seconds, milliseconds, is_judged)) {
         for (; steps < moment && is_finite; ++steps) is_finite = training.take_step();
         const double loss = is_finite ? training.loss() : std::log(static_cast<double>(text.vocab));
         for (const std::string& number : names) m.numbers[number] = loss;

@@ -1,6 +1,6 @@
 // Shared by the files of the experiment who_is_it: sentences whose pronoun could refer to two
-// nouns, and a pretrained GPT that is asked about them (who_is_it_asked.cpp); the encoder that
-// learns them is in who_is_it.cpp.
+// nouns, the encoder that learns them (who_is_it.cpp), one that is also asked what was caused
+// (who_is_it_cause.cpp), and a pretrained GPT that is asked about them (who_is_it_asked.cpp).
 #pragma once
 
 #include <tapestry/examples/school/experiments/experiment.h>
@@ -20,6 +20,8 @@ namespace tapestry::experiments::who_is_it {
 struct Riddle {
     examples::Words words;
     std::size_t pronoun, antecedent, rival;  ///< word indices
+    std::size_t effect = 0;                  ///< of the verb that the ending explains: "cross";
+                                             ///< 0 if it is not known or never was one in training
     std::string nouns() const {
         return words[std::min(antecedent, rival)] + " " + words[std::max(antecedent, rival)];
     }
@@ -35,11 +37,12 @@ struct Riddles {
 
 struct Questions {
     Tensor ids;      ///< i64 [N, kLength]
-    Tensor targets;  ///< i64 [N, kLength]: the antecedent at the pronoun, -100 elsewhere
+    Tensor targets;  ///< i64 [N, kLength]: -100 where nothing is asked
 };
 
 inline constexpr std::int64_t kLength = 18;  ///< words of the longest riddle
 
+/// Asks at the pronoun for the antecedent.
 Questions pack(const std::vector<Riddle>& riddles, const examples::WordTable& table);
 
 /// The sentences and their vocabulary, the same for all seeds. Some pairs of nouns are held out.
@@ -55,6 +58,24 @@ struct Corpus {
 
     Corpus();
 };
+
+/// An encoder of width 64 with new weights.
+MaskedLanguageModel encoder_of(const Corpus& corpus, std::int64_t layers, std::int64_t heads,
+                               std::uint64_t seed);
+
+void teach(MaskedLanguageModel& model, const Questions& questions, std::int64_t steps, double rate,
+           std::uint64_t seed);
+
+/// The fraction of questions that the model answers right, from the whole vocabulary.
+double accuracy(const MaskedLanguageModel& model, const Questions& questions);
+
+/// Encoders with one head a layer and with two that are asked at the pronoun who it is, and at the
+/// last word, the cause, which verb it explains.
+std::vector<Trial> cause_trials(const Setting& setting, const Corpus& corpus);
+
+std::vector<Claim> cause_claims();
+
+void add_causes(const Outcomes& outcomes, Report& report);
 
 /// The trial of the GPT in a directory: in how many sentences it takes the ending to be likelier
 /// after the antecedent than after the other noun in the pronoun's place, and where a head looks

@@ -41,19 +41,41 @@ std::optional<Riddle> riddle_of(const std::string& text, const examples::Referen
 
 namespace {
 
+// The index of the verb that is nearest before the pronoun, of those that the stories mark.
+std::size_t effect_of(const Riddle& riddle, const examples::Stories& stories,
+                      const examples::Reference& reference) {
+    const auto& all = stories.dependencies;
+    const auto after =
+        std::ranges::upper_bound(all, reference.pronoun_begin, {}, &examples::Dependency::begin);
+    const auto verb =
+        std::find_if(std::make_reverse_iterator(after), all.rend(),
+                     [](const auto& d) { return d.relation == examples::Relation::subject; });
+    if (verb == all.rend()) return 0;
+    const Words words = words_of(stories.text.substr(verb->begin, verb->end - verb->begin));
+    const auto found = std::ranges::find(riddle.words, words.at(0));
+    const auto place = static_cast<std::size_t>(found - riddle.words.begin());
+    return place < riddle.pronoun ? place : 0;
+}
+
 // All distinct riddles in `bytes` of text. Some pairs of nouns are held out, in every sentence;
 // test answers that were never an answer in training are dropped.
 Riddles find_riddles(std::size_t bytes) {
     const examples::Stories stories = examples::write_stories(1, bytes);
     std::set<Words> seen;
-    std::set<std::string> answers;
+    std::set<std::string> answers, effects;
     Riddles all;
     for (const examples::Reference& reference : stories.references) {
-        const std::optional<Riddle> riddle = riddle_of(stories.text, reference);
+        std::optional<Riddle> riddle = riddle_of(stories.text, reference);
         if (!riddle || !seen.insert(riddle->words).second) continue;
+        riddle->effect = effect_of(*riddle, stories, reference);
         const bool test = riddle->nouns() == kShown || examples::held_out(riddle->nouns(), 6);
         (test ? all.test : all.train).push_back(*riddle);
-        if (!test) answers.insert(riddle->words[riddle->antecedent]);
+        if (test) continue;
+        answers.insert(riddle->words[riddle->antecedent]);
+        effects.insert(riddle->words[riddle->effect]);
+    }
+    for (Riddle& riddle : all.test) {
+        if (!effects.contains(riddle.words[riddle.effect])) riddle.effect = 0;
     }
     std::erase_if(all.test,
                   [&](const Riddle& r) { return !answers.contains(r.words[r.antecedent]); });
