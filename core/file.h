@@ -155,6 +155,12 @@ FileDigest write_file_atomically(const std::filesystem::path& path,
 FileDigest write_file_atomically(const std::filesystem::path& path, std::string_view contents,
                                  const WriteOptions& options = {});
 
+/// Writes a result to a file that the user named (a page, a picture), where a mistaken name must
+/// not cost a model or a text: writes as write_file_atomically does, but replaces only an empty
+/// file or an earlier result of the same kind: one with the same first 14 bytes ("<!doctype html").
+/// Throws IoError, leaving any other file as it is.
+void write_result(const std::filesystem::path& path, std::string_view contents);
+
 /// Creates the directory and its parents where they are missing. Throws IoError.
 void make_directories(const std::filesystem::path& directory);
 

@@ -4,11 +4,27 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace tapestry::detail {
 
 /// Requests large pages for the part of the block that whole pages fit into. A system without large
 /// pages ignores the request. Pages that are never written still take no memory.
-void ask_for_huge_pages(std::byte* block, std::size_t bytes) noexcept;
+inline void ask_for_huge_pages([[maybe_unused]] std::byte* block,
+                               [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
+    constexpr std::size_t kLeast = 2 * kPage;  // smaller blocks seldom have room for a whole one
+    if (block == nullptr || bytes < kLeast) return;
+    const auto from = reinterpret_cast<std::uintptr_t>(block);
+    const std::uintptr_t first = (from + kPage - 1) / kPage * kPage;
+    const std::uintptr_t end = (from + bytes) / kPage * kPage;
+    if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+#endif
+}
 
 }  // namespace tapestry::detail

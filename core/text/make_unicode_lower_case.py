@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes unicode_lower_case.cpp, the small letter of every capital (core/text/lower_case.h).
+"""Writes unicode_lower_case.cpp, the small letter of every capital (core/text/unicode.h).
 
 Run by hand when Unicode grows: Debian's package unicode-data has the file it reads.
 
@@ -36,7 +36,7 @@ def main():
     with open(f"{folder}/PropList.txt", encoding="utf-8") as lines:
         version = re.match(r"# PropList-([0-9.]+)\.txt", lines.readline())[1]
     print(f"// Written by make_unicode_lower_case.py from Unicode {version}: do not edit.")
-    print("#include <tapestry/core/text/lower_case.h>")
+    print("#include <tapestry/core/text/unicode.h>")
     print()
     print("namespace tapestry::unicode {")
     print("namespace {")

@@ -1,5 +1,5 @@
 // Written by make_unicode_lower_case.py from Unicode 15.0.0: do not edit.
-#include <tapestry/core/text/lower_case.h>
+#include <tapestry/core/text/unicode.h>
 
 namespace tapestry::unicode {
 namespace {

@@ -1,6 +1,6 @@
 // tapestry gradcheck: checks the gradients of every op and module, or of a trained model on real
 // text. The checks are in nn/catalog/check_gradients.h.
-#include <tapestry/core/result_file.h>
+#include <tapestry/core/file.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>

@@ -1,6 +1,6 @@
 // tapestry runs: lists the runs below some directories, and writes their numbers for other
 // programs.
-#include <tapestry/core/result_file.h>
+#include <tapestry/core/file.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>

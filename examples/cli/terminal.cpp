@@ -1,7 +1,7 @@
 #include <tapestry/examples/cli/terminal.h>
 
 #include <tapestry/autograd/print.h>
-#include <tapestry/core/result_file.h>
+#include <tapestry/core/file.h>
 #include <tapestry/core/text/message.h>
 
 #include <sys/ioctl.h>

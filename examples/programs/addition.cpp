@@ -1,6 +1,6 @@
-// addition: a GPT learns to add three-digit numbers. See addition.h.
+// addition: a GPT learns to add three-digit numbers. See digits.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/school/tasks/addition.h>
+#include <tapestry/examples/school/tasks/digits.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

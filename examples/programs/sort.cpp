@@ -1,6 +1,6 @@
-// sort: a GPT learns to sort six digits. See sort.h.
+// sort: a GPT learns to sort six digits. See digits.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/school/tasks/sort.h>
+#include <tapestry/examples/school/tasks/digits.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

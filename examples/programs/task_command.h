@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tapestry/examples/options/options.h>
-#include <tapestry/examples/school/tasks/pair.h>
 #include <tapestry/examples/school/tasks/task.h>
 
 namespace tapestry::examples {

@@ -1,7 +1,7 @@
 #include <tapestry/nn/attention/attention_form.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/module/factory_registry.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/view.h>
 
@@ -16,42 +16,30 @@ namespace tapestry {
 
 namespace {
 
-constexpr const char* kSoftmaxForm = "softmax";
-
-std::vector<std::pair<std::string, AttentionFormFactory>>& registered_forms() {
-    static std::vector<std::pair<std::string, AttentionFormFactory>> forms{{kSoftmaxForm, {}}};
+FactoryRegistry<AttentionFormFactory>& registered_forms() {
+    static FactoryRegistry<AttentionFormFactory> forms("attention", "register_attention_form",
+                                                       "softmax");
     return forms;
+}
+
+// Of named_forms.h, with or without a number behind a colon.
+bool is_named_form(std::string_view name) {
+    constexpr std::string_view kOwn[] = {"window", "strided", "linear", "performer", "linformer"};
+    return std::find(std::begin(kOwn), std::end(kOwn), name.substr(0, name.find(':'))) !=
+           std::end(kOwn);
 }
 
 }  // namespace
 
 void register_attention_form(const std::string& name, AttentionFormFactory factory) {
-    require(!name.empty(), "register_attention_form: the name is empty");
-    require(factory != nullptr, "register_attention_form: {} has no factory", utf8::quoted(name));
-    const auto names = attention_form_names();
-    constexpr std::string_view kOwn[] = {"window", "strided", "linear", "performer", "linformer"};
-    const bool is_own = std::find(std::begin(kOwn), std::end(kOwn),
-                                  std::string_view(name).substr(0, name.find(':'))) !=
-                        std::end(kOwn);  // named_forms.h
-    require(!is_own && std::find(names.begin(), names.end(), name) == names.end(),
-            "register_attention_form: the name {} is taken", utf8::quoted(name));
-    registered_forms().emplace_back(name, std::move(factory));
+    registered_forms().add(name, std::move(factory), is_named_form(name));
 }
 
 AttentionFormFactory attention_form(const std::string& name) {
-    std::string known;
-    for (const auto& [other, factory] : registered_forms()) {
-        if (other == name) return factory;
-        known += (known.empty() ? "" : ", ") + other;
-    }
-    fail("attention: no form {} is registered; there are {}", utf8::quoted(name), known);
+    return registered_forms().find(name);
 }
 
-std::vector<std::string> attention_form_names() {
-    std::vector<std::string> names;
-    for (const auto& [name, factory] : registered_forms()) names.push_back(name);
-    return names;
-}
+std::vector<std::string> attention_form_names() { return registered_forms().names(); }
 
 // ---- checks -------------------------------------------------------------------------------------
 

@@ -26,8 +26,8 @@ enum class ModelKind {
     transformer,          ///< a Transformer with encoder and decoder
     classifier,           ///< a text classifier (classifier_directory.h)
     image_classifier,     ///< an image classifier (image_classifier_directory.h)
-    masked,               ///< a model of masked tokens (masked_directory.h)
-    span_reader,          ///< a model that points at answers (span_directory.h)
+    masked,               ///< a model of masked tokens (encoder_directory.h)
+    span_reader,          ///< a model that points at answers (encoder_directory.h)
     table,                ///< a model of a table (table_directory.h)
     custom,               ///< a registered task's (custom_directory.h)
     gpt = language_model  ///< the name from when a GPT was the only one

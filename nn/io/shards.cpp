@@ -1,7 +1,7 @@
 #include <tapestry/nn/io/shards.h>
 
 #include <tapestry/core/directory.h>
-#include <tapestry/core/periodic_release.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>

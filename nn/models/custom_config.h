@@ -29,14 +29,25 @@ struct CustomConfig {
     // Its cost, for nn/models/model_registry.h.
 
     /// `parameters`.
-    friend double parameter_count(const CustomConfig& config);
+    friend double parameter_count(const CustomConfig& config) {
+        return static_cast<double>(config.parameters);
+    }
     /// Estimated peak memory of training: parameters, gradients, moments, and 17 vectors per token
     /// and block; the arguments are those of gpt_config.h.
     friend double training_bytes(const CustomConfig& config, std::int64_t batch,
-                                 std::int64_t gradient_sets, std::int64_t moments);
+                                 std::int64_t gradient_sets, std::int64_t moments) {
+        const auto copies = static_cast<double>(1 + gradient_sets + moments);
+        const double tokens = static_cast<double>(batch) * static_cast<double>(config.context);
+        const double vectors = 1 + 17 * static_cast<double>(config.layers);
+        return 4 * (copies * parameter_count(config) +
+                    tokens * vectors * static_cast<double>(config.dim));
+    }
     /// Six operations per parameter and token (Kaplan et al. 2020, "Scaling Laws for Neural
     /// Language Models"). Task::step_flops can be more precise.
-    friend double step_flops(const CustomConfig& config, std::int64_t batch);
+    friend double step_flops(const CustomConfig& config, std::int64_t batch) {
+        return 6 * parameter_count(config) * static_cast<double>(batch) *
+               static_cast<double>(config.context);
+    }
 };
 
 template <>

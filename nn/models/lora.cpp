@@ -1,8 +1,8 @@
 #include <tapestry/nn/models/lora.h>
 
 #include <tapestry/autograd/tape.h>
-#include <tapestry/core/periodic_release.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>

@@ -2,8 +2,8 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/directory.h>
-#include <tapestry/core/periodic_release.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>

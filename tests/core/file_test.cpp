@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
-#include <tapestry/core/result_file.h>
 #include <tapestry/tests/core/nobody.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>

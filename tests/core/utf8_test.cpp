@@ -1,9 +1,9 @@
 // The UTF-8 decoder against RFC 3629: round trips of every character, rejection of every kind of
 // error.
 #include <doctest/doctest.h>
-#include <tapestry/core/text/lower_case.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/text_table.h>
+#include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/core/scratch.h>
 

@@ -1,7 +1,6 @@
 // Sorting and addition: the questions, what is held out, and that a GPT begins to learn them.
 #include <doctest/doctest.h>
-#include <tapestry/examples/school/tasks/addition.h>
-#include <tapestry/examples/school/tasks/sort.h>
+#include <tapestry/examples/school/tasks/digits.h>
 
 #include <set>
 

@@ -1,7 +1,7 @@
 // Text classification: runs that learn, of one label per text, of several, and with an encoder;
 // their directories, in f32 and in int8.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/data/split_by_label.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>

@@ -1,7 +1,7 @@
 // Text classification: features, the model, files with labels and what is wrong in them, scores.
 // Read next: classify_run_test.cpp.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/data/split_by_label.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -135,7 +135,9 @@ TEST_CASE("labelled texts: what is wrong, with file and line") {
     const test::Scratch scratch;
     test::spill(scratch / "b.txt", "\n\n");
     check_message<IoError>(
-        [&] { read_labelled_texts(scratch / "b.txt", {"a", "b"}, LabelsPerText::any); },
+        [&] {
+            read_labelled_texts(scratch / "b.txt", {"a", "b"}, LabelsPerText::any);
+        },
         "b.txt: no texts");
     refused("a.tsv", "a\tx\nb y\n", ":2: has 1 field, expected 2");
     refused("a.csv", "a,x\nb,\"two\nlines\",more\n", ":2: has 3 fields, expected 2");

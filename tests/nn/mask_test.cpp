@@ -1,5 +1,5 @@
 // Masked tokens: a run learns, its directory fills masks and is measured; what is refused.
-#include <tapestry/nn/io/masked_directory.h>
+#include <tapestry/nn/io/encoder_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/mask/mask_task.h>
 #include <tapestry/nn/train/session.h>

@@ -6,8 +6,8 @@
 // occur in training; the held-out sentences have these.
 #pragma once
 
-#include <tapestry/examples/school/tasks/pair.h>
 #include <tapestry/examples/school/tasks/sentences.h>
+#include <tapestry/examples/school/tasks/task.h>
 
 namespace tapestry::examples {
 

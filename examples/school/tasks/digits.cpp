@@ -1,5 +1,7 @@
 #include <tapestry/examples/school/tasks/digits.h>
 
+#include <algorithm>
+
 namespace tapestry::examples {
 
 std::string draw_question(const DigitTask& task, bool for_test, Generator& generator) {
@@ -76,5 +78,40 @@ Score learn_digits(const DigitTask& task, const TaskOptions& options, std::int64
     const Answering answering(model);
     return examine(task, model, questions);
 }
+
+// ---- addition
+// -------------------------------------------------------------------------------------
+
+std::string sum_backwards(const std::string& question) {
+    const std::size_t digits = question.size() / 2;
+    const int sum = std::stoi(question.substr(0, digits)) + std::stoi(question.substr(digits));
+    const std::string answer = fmt::format("{:0{}}", sum, digits + 1);
+    return {answer.rbegin(), answer.rend()};
+}
+
+DigitTask addition_task(std::int64_t digits) {
+    return {.question_length = 2 * digits,
+            .answer_length = digits + 1,
+            .answer = sum_backwards,
+            .every = 10};
+}
+
+Score learn_to_add(const TaskOptions& options) {
+    return learn_digits(addition_task(), options, 2000);
+}
+
+// ---- sorting
+// --------------------------------------------------------------------------------------
+
+std::string sorted(std::string digits) {
+    std::sort(digits.begin(), digits.end());
+    return digits;
+}
+
+DigitTask sort_task() {
+    return {.question_length = 6, .answer_length = 6, .answer = sorted, .every = 4};
+}
+
+Score learn_to_sort(const TaskOptions& options) { return learn_digits(sort_task(), options, 1000); }
 
 }  // namespace tapestry::examples

@@ -1,5 +1,5 @@
 // Questions and answers made of digits, for a GPT: it sees both as one sequence, 504172012457, and
-// learns to continue from the question. Read next: sort.h and addition.h, which define questions.
+// learns to continue from the question: sums of two numbers, and digits in order.
 #pragma once
 
 #include <tapestry/examples/school/tasks/task.h>
@@ -31,5 +31,33 @@ Score examine(const DigitTask& task, const GPT& model, std::int64_t count);
 
 /// Trains a GPT of two layers on the task; the score is on `questions` held-out ones.
 Score learn_digits(const DigitTask& task, const TaskOptions& options, std::int64_t questions);
+
+// ---- addition: 845 and 367, read as 845367, are 2121, which is 1212 backwards
+// ---------------------
+
+/// Question: two numbers of equal length, leading zeros allowed. Answer: their sum with one digit
+/// more, last digit first: each digit then depends on two digits of the question and a carry that
+/// the previous digit reveals; the first digit of 1212 would need the whole sum at once. After
+/// minGPT's adder.
+std::string sum_backwards(const std::string& question);
+
+DigitTask addition_task(std::int64_t digits = 3);
+
+inline const TaskOptions kAdditionOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
+
+Score learn_to_add(const TaskOptions& options);
+
+// ---- sorting: 504172 is 012457
+// --------------------------------------------------------------------
+
+/// For each digit a GPT must find the smallest one that it has not written yet; attention does that
+/// in one layer, by counting. After minGPT's demo, with ten digits instead of three.
+std::string sorted(std::string digits);
+
+DigitTask sort_task();
+
+inline const TaskOptions kSortOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
+
+Score learn_to_sort(const TaskOptions& options);
 
 }  // namespace tapestry::examples

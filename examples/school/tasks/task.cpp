@@ -1,6 +1,6 @@
 #include <tapestry/examples/school/tasks/task.h>
 
-#include <tapestry/core/result_file.h>
+#include <tapestry/core/file.h>
 #include <tapestry/nn/inspect/inspector.h>
 
 namespace tapestry::examples {

@@ -37,6 +37,13 @@ struct Score {
 /// appear in training, whichever random numbers produce it.
 bool held_out(std::string_view question, std::uint64_t every);
 
+/// A question and its answer, both texts.
+struct Pair {
+    std::string source, target;
+};
+
+using DrawPair = std::function<Pair(bool for_test, Generator& generator)>;
+
 /// Sets evaluation mode and disables recording in this scope.
 class Answering {
 public:

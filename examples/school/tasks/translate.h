@@ -3,7 +3,6 @@
 // pairs.
 #pragma once
 
-#include <tapestry/examples/school/tasks/pair.h>
 #include <tapestry/examples/school/tasks/task.h>
 #include <tapestry/nn/models/seq2seq.h>
 

@@ -2,7 +2,6 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/json_writer.h>
-#include <tapestry/core/text/lower_case.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>

@@ -11,7 +11,7 @@ namespace tapestry {
 
 /// An answer as it is compared: in small letters, without punctuation (ASCII's) and without the
 /// words a, an and the; words separated by a space. Small letters are those of all scripts, as
-/// Python's str.lower() has them (core/text/lower_case.h).
+/// Python's str.lower() has them (core/text/unicode.h).
 /// Source: Rajpurkar et al. 2016, "SQuAD: 100,000+ Questions for Machine Comprehension of Text",
 /// section 6.1, and the script of 2018, evaluate-v2.0.py.
 std::string normalized_answer(std::string_view text);

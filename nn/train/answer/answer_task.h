@@ -4,7 +4,7 @@
 
 #include <tapestry/nn/data/length_buckets.h>
 #include <tapestry/nn/data/questions.h>
-#include <tapestry/nn/io/span_directory.h>
+#include <tapestry/nn/io/encoder_directory.h>
 #include <tapestry/nn/train/answer/answer_scores.h>
 #include <tapestry/nn/train/task.h>
 

@@ -3,7 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/data/split_by_label.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/io/classifier_directory.h>
 #include <tapestry/nn/io/manifest.h>
 

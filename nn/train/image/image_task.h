@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/data/images.h>
-#include <tapestry/nn/data/split_by_label.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/io/image_classifier_directory.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/train/classify/scores.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tapestry/nn/data/documents.h>
-#include <tapestry/nn/io/masked_directory.h>
+#include <tapestry/nn/io/encoder_directory.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/task.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tapestry/core/tensor.h>
-#include <tapestry/nn/data/split_by_label.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/data/table.h>
 #include <tapestry/nn/io/table_directory.h>
 

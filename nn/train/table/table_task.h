@@ -2,7 +2,7 @@
 // Read next: nn/data/table.h, the files; nn/models/table/table_network.h, the model.
 #pragma once
 
-#include <tapestry/nn/data/split_by_label.h>
+#include <tapestry/nn/data/splits.h>
 #include <tapestry/nn/data/table.h>
 #include <tapestry/nn/io/table_directory.h>
 #include <tapestry/nn/train/classify/scores.h>
