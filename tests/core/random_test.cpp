@@ -1,5 +1,6 @@
 // Random numbers: published Philox test vectors, the shape of each distribution (with fixed seeds,
 // so no test fails by chance), and the same bits for any number of threads.
+#include <tapestry/core/generator_log.h>
 #include <tapestry/tests/core/support.h>
 
 #include <cmath>
@@ -336,4 +337,27 @@ TEST_CASE("random: errors") {
     check_throws<ValueError>([&] { g.below(0); }, "below: the bound must be positive, got 0");
     check_throws<ShapeError>([&] { rand({-1}, g); }, "shape: negative size in [-1]");
     CHECK(g.offset() == 0);  // an error uses no counters
+}
+
+TEST_CASE("generator log: first states, inner and outer, and the dead forgotten") {
+    Generator a(1), b(2);
+    a.next();
+    const GeneratorLog outer;
+    b.next();
+    {
+        const GeneratorLog inner;
+        a.next();
+        a.next();
+        b.set_state(9, 9);
+        { Generator(5).next(); }
+        REQUIRE_EQ(inner.states().size(), 2);
+        CHECK_EQ(inner.states()[0].generator, &a);
+        CHECK_EQ(inner.states()[0].offset, 1);
+        CHECK_EQ(inner.states()[1].offset, 1);
+    }
+    REQUIRE_EQ(outer.states().size(), 2);
+    CHECK_EQ(outer.states()[0].generator, &b);
+    CHECK_EQ(outer.states()[0].seed, 2);
+    CHECK_EQ(outer.states()[0].offset, 0);
+    CHECK_EQ(outer.states()[1].offset, 1);
 }

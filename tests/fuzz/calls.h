@@ -1,6 +1,6 @@
 // The calls of a run: everything that reads a directory on behalf of a command, and everything that
 // writes into one. A call may throw a tapestry::Error; any other exception is a finding.
-// Read next: run_archive.h.
+// Read next: run_archive.cpp.
 #pragma once
 
 #include <tapestry/nn/train/training_config.h>

@@ -11,8 +11,8 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/tests/fuzz/confine.h>
 #include <tapestry/tests/fuzz/mutate.h>
-#include <tapestry/tests/fuzz/run_archive.h>
 #include <tapestry/tests/fuzz/seeds.h>
+#include <tapestry/tests/fuzz/world.h>
 
 #include <fmt/core.h>
 

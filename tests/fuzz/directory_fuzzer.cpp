@@ -7,12 +7,12 @@
 //
 // Findings are sanitizer reports, signals, timeouts and, with a message and an abort: an exception
 // that is not a tapestry::Error, a change outside of the directory, a change inside by a reader,
-// and a change of a foreign file by a writer. Read next: archive.h, the input; run_archive.h;
+// and a change of a foreign file by a writer. Read next: archive.h, the input; run_archive.cpp;
 // mutate.h.
 #include <tapestry/core/parallel.h>
 #include <tapestry/tests/fuzz/confine.h>
 #include <tapestry/tests/fuzz/mutate.h>
-#include <tapestry/tests/fuzz/run_archive.h>
+#include <tapestry/tests/fuzz/world.h>
 
 #include <unistd.h>
 

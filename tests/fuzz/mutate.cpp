@@ -1,6 +1,5 @@
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/tests/fuzz/mutate.h>
-#include <tapestry/tests/fuzz/mutate_text.h>
 #include <tapestry/tests/fuzz/repair.h>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include <tapestry/tests/fuzz/mutate_text.h>
+#include <tapestry/tests/fuzz/mutate.h>
 
 #include <fmt/format.h>
 

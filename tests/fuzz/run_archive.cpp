@@ -2,7 +2,7 @@
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/tests/fuzz/calls.h>
 #include <tapestry/tests/fuzz/repair.h>
-#include <tapestry/tests/fuzz/run_archive.h>
+#include <tapestry/tests/fuzz/world.h>
 
 #include <fmt/core.h>
 

@@ -6,7 +6,7 @@
 //     root/place/D/        the directory that the library opens
 //     root/out/            output of calls that only read D
 //
-// Read next: run_archive.h, one run in it.
+// Read next: run_archive.cpp, one run in it.
 #pragma once
 
 #include <tapestry/tests/fuzz/archive.h>
@@ -60,5 +60,10 @@ private:
     std::filesystem::path root_, before_;
     int place_ = -1;
 };
+
+/// One run of the fuzzer: unpacks the archive, makes its calls (calls.h), and compares everything
+/// that they must not change: first after the readers, then after the writer. Returns the finding,
+/// or "".
+std::string run_archive(const World& world, const Archive& archive);
 
 }  // namespace tapestry::fuzz

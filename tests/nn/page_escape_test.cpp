@@ -1,6 +1,6 @@
 // A page contains strings from files: tokens, names, paths, messages. For any strings, the page's
 // elements stay the same and its script receives the strings unchanged. For scripts treating them
-// as text, see tests/frame/page_scripts_test.cpp and, in a browser, tests/npm/hostile_pages.js.
+// as text, see tests/frame/forbidden_calls_test.cpp and, in a browser, tests/npm/hostile_pages.js.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/pages/page.h>

@@ -223,3 +223,11 @@ TEST_CASE("sample: what is refused") {
                                  "sample: the model's logits contain nan: it has diverged");
     }
 }
+
+TEST_CASE("sampled text: a row of the table without a token in the tokenizer is U+FFFD") {
+    const CharTokenizer tokenizer = CharTokenizer::from_text("ab\u00e9");
+    StreamDecoder drawn(tokenizer);
+    std::string text;
+    for (const std::int64_t id : {0, 2, 3, 1}) text += drawn.next(id);
+    CHECK_EQ(text + drawn.finish(), "a\u00e9\uFFFDb");
+}

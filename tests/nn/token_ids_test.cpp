@@ -1,4 +1,5 @@
-// Ids as bytes, in memory and in a file: they round-trip, and errors are reported.
+// Ids as bytes, in memory and in a file, and as numbers in a text: they round-trip, and errors are
+// reported.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/tests/core/scratch.h>
@@ -10,6 +11,7 @@
 using namespace tapestry;
 using test::check_message;
 using Ids = std::vector<std::int64_t>;
+using test::spill;
 
 namespace {
 
@@ -98,4 +100,23 @@ TEST_CASE("token ids: a file without a name any more") {
     const TokenIds ids(file, "'ids'", IdType::u16, 1000);
     std::filesystem::remove(scratch / "ids");
     CHECK(ids.read(990, 10) == TokenIds(up_to(1000)).read(990, 10));
+}
+
+TEST_CASE("token file: numbers between white space, each of the vocabulary") {
+    const test::Scratch scratch;
+    const std::string file = (scratch / "ids").string();
+    spill(file, "\n 0 12\t7\r\n3 ");
+    CHECK(read_token_file(file, 13) == std::vector<std::int64_t>{0, 12, 7, 3});
+    const auto refused = [&](const char* text, const char* words) {
+        spill(file, text);
+        check_message<IoError>([&] { read_token_file(file, 13); }, words);
+    };
+    refused("1 2 x3", "'x3' at position 2 is not a token id");
+    refused("1 2.5", "'2.5' at position 1 is not a token id");
+    refused("1 13", "token 13 at position 1 is outside the vocabulary of 13");
+    refused("-1 2", "token -1 at position 0 is outside the vocabulary of 13");
+    refused("1 99999999999999999999", "at position 1 is outside the vocabulary of 13");
+    refused("5", "needs at least 2 tokens, got 1");
+    refused("", "needs at least 2 tokens, got 0");
+    check_message<IoError>([&] { read_token_file(file + "x", 13); }, "idsx");
 }

@@ -3,7 +3,7 @@
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/report.h>
-#include <tapestry/tests/pages/hostile.h>
+#include <tapestry/tests/pages/pages.h>
 
 namespace tapestry {
 namespace {

@@ -16,13 +16,15 @@
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/nn/plain.h>
 #include <tapestry/tests/pages/expected.h>
-#include <tapestry/tests/pages/hostile.h>
-#include <tapestry/tests/pages/report.h>
-#include <tapestry/tests/pages/ruined.h>
+#include <tapestry/tests/pages/pages.h>
 
 #include <fmt/core.h>
 
+#include <cmath>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -64,9 +66,33 @@ void write_predictions(const std::filesystem::path& to, const std::string& lines
     write_file_atomically(fmt::format("{}.predictions.txt", to.string()), lines);
 }
 
+// The expected contents of the predictions tab, in doubles: for every row that counts (with a
+// target of at least 0) a line "LAYER PLACE LOSS PROBABILITY RANK" on the right class; the rank is
+// the number of classes that are at least as likely. logits [rows, classes]; LAYER is "model", or
+// "0" for the input of the first layer.
+std::string expected_predictions(const std::string& layer, const std::vector<double>& logits,
+                                 const std::vector<std::int64_t>& targets) {
+    const std::size_t classes = logits.size() / targets.size();
+    std::string lines;
+    for (std::size_t row = 0; row < targets.size(); ++row) {
+        if (targets[row] < 0) continue;
+        const double* const x = logits.data() + row * classes;
+        const double right = x[targets[row]];
+        double shares = 0;  // relative to the right one's, so small ones are included
+        int rank = 1;
+        for (std::size_t i = 0; i < classes; ++i) {
+            shares += std::exp(x[i] - right);
+            if (x[i] > right) ++rank;
+        }
+        lines +=
+            fmt::format("{} {} {:.9g} {:.9g} {}\n", layer, row, std::log(shares), 1 / shares, rank);
+    }
+    return lines;
+}
+
 std::string predictions_of(const Tensor& logits, const Tensor& targets) {
-    return test::expected_predictions("model", logits.to_vector<double>(),
-                                      targets.to_vector<std::int64_t>());
+    return expected_predictions("model", logits.to_vector<double>(),
+                                targets.to_vector<std::int64_t>());
 }
 
 std::vector<std::string> tokens(const std::vector<std::string>& words, std::int64_t count) {
@@ -121,11 +147,10 @@ void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::in
     write_step(to, model, ids, targets);
     // In doubles and plain loops, layer by layer.
     const std::vector<std::int64_t> right = targets.to_vector<std::int64_t>();
-    std::string lines =
-        test::expected_predictions("model", test::plain::gpt(ids, model).data, right);
+    std::string lines = expected_predictions("model", test::plain::gpt(ids, model).data, right);
     for (std::size_t layer = 0; layer < model.blocks.layers.size(); ++layer) {
-        lines += test::expected_predictions(std::to_string(layer),
-                                            test::plain::gpt(ids, model, layer).data, right);
+        lines += expected_predictions(std::to_string(layer),
+                                      test::plain::gpt(ids, model, layer).data, right);
     }
     write_predictions(to, lines);
 }

@@ -1,6 +1,6 @@
 #include <tapestry/core/file.h>
 #include <tapestry/nn/pages/report.h>
-#include <tapestry/tests/pages/report.h>
+#include <tapestry/tests/pages/pages.h>
 
 #include <fmt/core.h>
 

@@ -4,7 +4,7 @@
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/report.h>
-#include <tapestry/tests/pages/ruined.h>
+#include <tapestry/tests/pages/pages.h>
 
 #include <cmath>
 

@@ -9,13 +9,37 @@
 
 #include <doctest/doctest.h>
 #include <tapestry/nn/module/module.h>
-#include <tapestry/tests/torch/names.h>
 
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tapestry::torch {
+
+// ---- PyTorch's parameter names and ours: the only place that maps them (names.cpp) --------------
+
+/// The naming scheme of a module's parameters.
+enum class Names {
+    same,             // linear, norms, embedding, feed-forward
+    attention,        // nn.MultiheadAttention
+    attention_sizes,  // with a different kdim or vdim: three matrices in both
+    encoder,          // nn.TransformerEncoder and its layer
+    decoder,          // nn.TransformerDecoder and its layer
+    transformer,      // nn.Transformer
+    gpt2,             // Hugging Face's and OpenAI's files
+};
+
+/// Our counterpart of a PyTorch parameter.
+struct Place {
+    std::vector<std::string> names;  ///< several: stacked along axis 0
+    bool transposed = false;         ///< GPT-2 stores linear layers as [in, out]
+};
+
+Place place_of(Names names, const std::string& theirs);
+
+// ---- comparing
+// ------------------------------------------------------------------------------------
 
 /// The allowed difference from PyTorch, relative to the largest number of the tensor.
 constexpr double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-9 : 2e-5; }

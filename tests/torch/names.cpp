@@ -1,4 +1,4 @@
-#include <tapestry/tests/torch/names.h>
+#include <tapestry/tests/torch/check.h>
 
 #include <string_view>
 #include <utility>
