@@ -182,9 +182,7 @@ std::string description_of(const BagConfig& config, const std::vector<std::strin
 
 void write_description(Commit& commit, const std::string& folder, const BagConfig& config,
                        const std::vector<std::string>& labels) {
-    const NewFile written = text_file(kConfigName, description_of(config, labels, false));
-    commit.write(folder.empty() ? written.name : fmt::format("{}/{}", folder, written.name),
-                 written.write);
+    write_config(commit, folder, description_of(config, labels, false));
 }
 
 LoadedClassifier load_classifier(const std::filesystem::path& directory) {

@@ -83,9 +83,7 @@ void write_description(Commit& commit, const std::string& folder, const CustomCo
     file.set("format", std::int64_t{1});
     file.set("model", config.name);
     write_fields(file, config);
-    const NewFile written = text_file(kConfigName, file.text());
-    commit.write(folder.empty() ? written.name : fmt::format("{}/{}", folder, written.name),
-                 written.write);
+    write_config(commit, folder, file.text());
 }
 
 void load_custom_model(const std::filesystem::path& directory, const std::string& task,

@@ -57,9 +57,7 @@ void write_description(Commit& commit, const std::string& folder,
     file.set("mean", classes.mean);
     file.set("deviation", classes.deviation);
     write_fields(file, config);
-    const NewFile written = text_file(kConfigName, file.text());
-    commit.write(folder.empty() ? written.name : fmt::format("{}/{}", folder, written.name),
-                 written.write);
+    write_config(commit, folder, file.text());
 }
 
 LoadedImageClassifier load_image_classifier(const std::filesystem::path& directory) {

@@ -92,6 +92,11 @@ NewFile text_file(std::string name, std::string text) {
             }};
 }
 
+void write_config(Commit& commit, const std::string& folder, std::string text) {
+    const NewFile file = text_file(kConfigName, std::move(text));
+    commit.write(folder.empty() ? file.name : fmt::format("{}/{}", folder, file.name), file.write);
+}
+
 NewFile weights_file(DeferredTensors weights, std::string format) {
     return {kWeightsName, [weights = std::move(weights), format = std::move(format)](
                               const fs::path& path, const WriteOptions& options) {

@@ -45,6 +45,9 @@ void check_model_files(const SavedFiles& files);
 /// A text file, written by write_file_atomically.
 NewFile text_file(std::string name, std::string text);
 
+/// Adds config.json to a commit, in a folder of its directory, "" for none.
+void write_config(Commit& commit, const std::string& folder, std::string text);
+
 /// Parameters and buffers by name, with `format` in the metadata.
 NewFile weights_file(DeferredTensors weights, std::string format);
 

@@ -135,9 +135,7 @@ void write_description(Commit& commit, const std::string& folder, const TableCon
     file.set("target_mean", columns.mean);
     file.set("target_deviation", columns.deviation);
     write_fields(file, config);
-    const NewFile written = text_file(kConfigName, file.text());
-    commit.write(folder.empty() ? written.name : fmt::format("{}/{}", folder, written.name),
-                 written.write);
+    write_config(commit, folder, file.text());
 }
 
 LoadedTableModel load_table_model(const std::filesystem::path& directory) {
