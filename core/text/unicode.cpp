@@ -86,8 +86,7 @@ int width_of(char32_t code) {
     return after == table.begin() || code > (after - 1)->last ? 1 : (after - 1)->columns;
 }
 
-// ---- small letters
-// -------------------------------------------------------------------------------
+// ---- small letters -----------------------------------------------------------------------------
 
 namespace {
 

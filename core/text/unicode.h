@@ -91,8 +91,7 @@ struct WidthRange {
 /// The table of width_of: ascending, without overlaps; characters between the ranges take one.
 std::span<const WidthRange> width_ranges();
 
-// ---- small letters
-// -------------------------------------------------------------------------------
+// ---- small letters -----------------------------------------------------------------------------
 
 /// The small letter of one character; the character itself if it has none.
 char32_t lower_of(char32_t code);

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kSpanMarks = 3;
 template <class Model>
 struct LoadedEncoder {
     std::unique_ptr<Model> model;          ///< in evaluation mode
-    std::unique_ptr<Tokenizer> tokenizer;  ///< of the model's tokens but the marks
+    std::unique_ptr<Tokenizer> tokenizer;  ///< of the model's ids without the marks
 };
 
 /// A model of masked tokens from a directory.

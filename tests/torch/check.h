@@ -38,8 +38,7 @@ struct Place {
 
 Place place_of(Names names, const std::string& theirs);
 
-// ---- comparing
-// ------------------------------------------------------------------------------------
+// ---- comparing ---------------------------------------------------------------------------------
 
 /// The allowed difference from PyTorch, relative to the largest number of the tensor.
 constexpr double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-9 : 2e-5; }

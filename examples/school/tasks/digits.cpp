@@ -79,8 +79,7 @@ Score learn_digits(const DigitTask& task, const TaskOptions& options, std::int64
     return examine(task, model, questions);
 }
 
-// ---- addition
-// -------------------------------------------------------------------------------------
+// ---- addition ----------------------------------------------------------------------------------
 
 std::string sum_backwards(const std::string& question) {
     const std::size_t digits = question.size() / 2;
@@ -100,8 +99,7 @@ Score learn_to_add(const TaskOptions& options) {
     return learn_digits(addition_task(), options, 2000);
 }
 
-// ---- sorting
-// --------------------------------------------------------------------------------------
+// ---- sorting -----------------------------------------------------------------------------------
 
 std::string sorted(std::string digits) {
     std::sort(digits.begin(), digits.end());

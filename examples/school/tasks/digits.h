@@ -32,8 +32,7 @@ Score examine(const DigitTask& task, const GPT& model, std::int64_t count);
 /// Trains a GPT of two layers on the task; the score is on `questions` held-out ones.
 Score learn_digits(const DigitTask& task, const TaskOptions& options, std::int64_t questions);
 
-// ---- addition: 845 and 367, read as 845367, are 2121, which is 1212 backwards
-// ---------------------
+// ---- addition: 845 and 367, read as 845367, are 2121, which is 1212 backwards ------------------
 
 /// Question: two numbers of equal length, leading zeros allowed. Answer: their sum with one digit
 /// more, last digit first: each digit then depends on two digits of the question and a carry that
@@ -47,8 +46,7 @@ inline const TaskOptions kAdditionOptions{.steps = 1500, .batch = 64, .rate = 3e
 
 Score learn_to_add(const TaskOptions& options);
 
-// ---- sorting: 504172 is 012457
-// --------------------------------------------------------------------
+// ---- sorting: 504172 is 012457 -----------------------------------------------------------------
 
 /// For each digit a GPT must find the smallest one that it has not written yet; attention does that
 /// in one layer, by counting. After minGPT's demo, with ten digits instead of three.
