@@ -15,7 +15,6 @@
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/nn/plain.h>
-#include <tapestry/tests/pages/expected.h>
 #include <tapestry/tests/pages/pages.h>
 
 #include <fmt/core.h>
