@@ -1,18 +1,15 @@
 #include <tapestry/autograd/tape.h>
 
+#include <tapestry/autograd/leaf_lock.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/op.h>
-#include <tapestry/core/at_fork.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/floating_point.h>
 #include <tapestry/core/thread_exit.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <functional>
-#include <mutex>
 #include <utility>
 
 namespace tapestry {
@@ -203,30 +200,6 @@ bool Tape::step_back(Op& op, Walk& walk) {
     }
     return true;
 }
-
-namespace {
-
-// Some locks for all leaves, because a leaf is plain data. Never destroyed.
-using LeafLocks = std::array<std::mutex, 16>;
-
-LeafLocks& leaf_locks() {
-    static LeafLocks& all = []() -> LeafLocks& {
-        auto* const made = new LeafLocks;
-        for (std::mutex& one : *made) detail::hold_across_fork(one);
-        return *made;
-    }();
-    return all;
-}
-
-// Held while a gradient is added to the leaf's: several threads may train on one parameter, each
-// with its own tape, and their gradients add up in the order in which they arrive. Throws
-// std::bad_alloc.
-std::unique_lock<std::mutex> lock_of(const Leaf& leaf) {
-    const std::size_t hash = std::hash<const Leaf*>()(&leaf) / sizeof(Leaf);
-    return std::unique_lock(leaf_locks()[hash % leaf_locks().size()]);
-}
-
-}  // namespace
 
 // Adds a leaf's complete gradient to grad(); calling it again does nothing.
 void Tape::deliver(int slot, Walk& walk) {
