@@ -175,7 +175,7 @@ function showPlayground() {
       samples.stands(step, playing);
       parts.stands(step);
       looks.stands(step, playing);
-      bits.stands(step, latest.recipe.steps);
+      bits.stands(step);
       stage.stands(latest, playing);
       if (begun) return;
       begun = true;
@@ -186,7 +186,7 @@ function showPlayground() {
       if (failed.dataset.of === 'look') failed.hidden = true;
       asOpened(() => (of === 'stage' ? stage.show(step, data) : looks.show(data)));
     },
-    digest: ({ digest }) => bits.show(digest),
+    digest: (answer) => bits.show(answer),
     heads: (answer) => parts.show(answer),
     losses: (answer) => parts.losses(answer),
     taken: () => parts.taken(),

@@ -149,9 +149,8 @@ export function lookView(ask) {
 // `share` is shown below the digest.
 export function bitsView(ask, share) {
   const digest = h('pre', { 'data-readout': 'digest' });
-  const at = h('p', { class: 'quiet' });
+  const at = h('p', { class: 'quiet', 'data-readout': 'digest-step' });
   const asking = new Asking(ask);
-  let place = '';
   return {
     fill(panel) {
       panel.append(h('h3', {}, 'SHA-256 of all parameters'), digest, at,
@@ -160,14 +159,11 @@ export function bitsView(ask, share) {
           'changed during the run.'), share);
       asking.fill(panel);
     },
-    show(text) {
+    show({ digest: text, step, steps }) {
       digest.textContent = text;
-      at.textContent = place;
+      at.textContent = `After step ${step} of ${steps}.`;
     },
-    clear: () => { digest.textContent = ''; },
-    stands(step, steps) {
-      place = `After step ${step} of ${steps}.`;
-      asking.stands(step, false);
-    },
+    clear: () => { digest.textContent = at.textContent = ''; },
+    stands: (step) => asking.stands(step, false),
   };
 }

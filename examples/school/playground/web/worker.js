@@ -226,7 +226,8 @@ const ANSWERS = {
     report(playing ? 'running' : 'interrupted');
   },
   digest() {
-    postMessage({ kind: 'digest', digest: checked(library.digest()) });
+    const { status, recipe } = reportData();
+    postMessage({ kind: 'digest', digest: checked(library.digest()), step: status.step, steps: recipe.steps });
   },
   // What heads attend to, and what the latest observed step did to the parameters.
   heads({ sentence }) {
