@@ -174,6 +174,12 @@ Process::~Process() {
 
 void Process::send(int signal) const { ::kill(pid_, signal); }
 
+bool Process::has_ended() const {
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    return ended.si_pid == pid_;
+}
+
 Outcome Process::wait() {
     Outcome outcome;
     while (out_ >= 0 || err_ >= 0) {
@@ -191,6 +197,10 @@ Outcome Process::wait() {
     pid_ = -1;
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     outcome.peak_kilobytes = used.ru_maxrss;
+    for (const timeval& t : {used.ru_utime, used.ru_stime}) {
+        outcome.processor_seconds +=
+            static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    }
     return outcome;
 }
 
@@ -261,7 +271,7 @@ void check_done(const Outcome& outcome) {
 }
 
 bool wait_until(const std::function<bool()>& condition) {
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 30'000; ++i) {
         if (condition()) return true;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

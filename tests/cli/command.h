@@ -23,7 +23,8 @@ struct Outcome {
     int code = -1;  ///< exit code, or -signal
     std::string out;
     std::string err;
-    long peak_kilobytes = 0;  ///< peak resident memory
+    long peak_kilobytes = 0;       ///< peak resident memory
+    double processor_seconds = 0;  ///< what it computed, however long it waited for a processor
 };
 
 struct Surroundings {
@@ -38,7 +39,7 @@ struct Surroundings {
     std::string stderr_to = {};    ///< a path
     std::vector<int> closed = {};  ///< which of the descriptors 0 to 2
     std::size_t read_at_most = std::string::npos;  ///< then closes the pipe
-    unsigned seconds = 120;                        ///< killed after this time; sanitizers are slow
+    unsigned seconds = 600;                        ///< killed after this time: it hangs
 };
 
 /// Is Surroundings::terminal available? Not in a container without /dev/pts.
@@ -54,6 +55,7 @@ public:
     Process& operator=(const Process&) = delete;
 
     void send(int signal) const;
+    bool has_ended() const;
     Outcome wait();
 
 private:
@@ -98,7 +100,7 @@ void check_refused(const Outcome& outcome, const std::string& words, int code = 
 /// Expects exit code 0 and nothing on stderr.
 void check_done(const Outcome& outcome);
 
-/// Waits up to half a minute for `condition`; returns whether it became true.
+/// Waits up to five minutes for `condition`; returns whether it became true.
 bool wait_until(const std::function<bool()>& condition);
 
 /// Splits into lines, without their ends.

@@ -81,7 +81,7 @@ TEST_CASE("parallel: two threads begin at the two ends") {
     parallel_for_chunks(4, [&](std::int64_t i) {
         who[static_cast<std::size_t>(i)] = std::this_thread::get_id();
         ++inside;
-        for (int wait = 0; wait < 2000 && inside < 2; ++wait) {  // at most 2 s
+        for (int wait = 0; wait < 60'000 && inside < 2; ++wait) {  // at most a minute
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     });
@@ -95,7 +95,8 @@ TEST_CASE("parallel: really on several threads") {
     std::atomic<bool> together{false};
     parallel_for_chunks(2, [&](std::int64_t) {
         ++inside;
-        for (int i = 0; i < 2000 && !together; ++i) {  // waits for the other one, at most 2 s
+        for (int i = 0; i < 60'000 && !together;
+             ++i) {  // waits for the other one, at most a minute
             if (inside == 2) together = true;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }

@@ -53,17 +53,22 @@ kill_at() {
     local out=$work/$name
     local -x TMPDIR=$work/$name.tmp  # or one mpirun's end takes Open MPI's folder from another's beginning
     mkdir "$TMPDIR"
-    under=(env LD_PRELOAD=./kill_at_message.so KILL_AT="$rank:$number" KILL_LOG="$work/$name.at")
-    small_training 3 "$out" >"$name.log" 2>&1 || status=$?
-    ended "$out" || failed "rank $rank, message $number: some went on"
-    took=$(($(date +%s%N) / 1000000))
-    under=()
-    if ((status == 0)) || [[ ! -f $name.at.$rank ]]; then
-        cat "$name.log" >&2
-        failed "rank $rank was not killed at message $number, or its end went unnoticed"
-        return 1
-    fi
-    took=$((took - $(<"$name.at.$rank") / 1000000))
+    for _ in 1 2 3 4 5; do  # again if it took long, because the processes may have to wait for a processor
+        rm -rf "$out" "$name.at.$rank"
+        status=0
+        under=(env LD_PRELOAD=./kill_at_message.so KILL_AT="$rank:$number" KILL_LOG="$work/$name.at")
+        small_training 3 "$out" >"$name.log" 2>&1 || status=$?
+        ended "$out" || failed "rank $rank, message $number: some went on"
+        took=$(($(date +%s%N) / 1000000))
+        under=()
+        if ((status == 0)) || [[ ! -f $name.at.$rank ]]; then
+            cat "$name.log" >&2
+            failed "rank $rank was not killed at message $number, or its end went unnoticed"
+            return 1
+        fi
+        took=$((took - $(<"$name.at.$rank") / 1000000))
+        ((took >= $(scaled 5000))) || break
+    done
     echo "$took" >"$name.took"
     ((took < $(scaled 5000))) || failed "rank $rank, message $number: it took $took ms until all had ended"
     # Open MPI reports its rank; MPICH the number of the first killed process, including those it

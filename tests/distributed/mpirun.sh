@@ -55,22 +55,42 @@ process_of() {
     done 2>/dev/null  # of those that have ended meanwhile
 }
 
-# kill_one RANK: kills it during a run of three, which then resumes with two.
+# On a busy machine a run may end before it is disturbed, or all may wait long for a processor afterwards. Then
+# the functions below return 1, having changed nothing, unless `last` is set.
+
+# tried FUNCTION RANK: until it returns 0.
+tried() {
+    local try last=
+    for try in 1 2 3 4 5 6; do
+        ((try < 6)) || last=yes
+        ! "$@" "$try" || return 0
+        echo "again: $*"
+    done
+}
+
+# kill_one RANK TRY: kills it during a run of three, which then resumes with two.
 kill_one() {
     local rank=$1 out=$work/killed child pid start took status=0
     rm -rf "$out"
     train 3 "$out" >killed.log 2>&1 &
     child=$!
     until [[ -n $(find "$out/checkpoints" -name '*.safetensors' 2>/dev/null) ]]; do
-        kill -0 "$child" 2>/dev/null || { cat killed.log >&2; failed "nothing to kill"; return; }
+        kill -0 "$child" 2>/dev/null || break
         sleep 0.02
     done
     pid=$(process_of "$out" "$rank")
-    [[ $pid =~ ^[0-9]+$ ]] || { failed "process $rank was not found"; kill "$child"; return; }
+    if [[ ! $pid =~ ^[0-9]+$ ]]; then
+        kill "$child" 2>/dev/null || true
+        wait "$child" && [[ -z $last ]] && return 1
+        cat killed.log >&2
+        failed "process $rank was not found"
+        return 0
+    fi
     start=$EPOCHREALTIME
-    kill -9 "$pid"
+    kill -9 "$pid" || true
     wait "$child" || status=$?
     took=$(milliseconds_since "$start")
+    [[ -n $last ]] || ((status != 0 && took < $(scaled 5000))) || return 1
     echo "process $rank killed: all had ended after $took ms, exit $status"
     ((status != 0)) || failed "the end of process $rank went unnoticed"
     ((took < $(scaled 5000))) || failed "it took $took ms until all had ended"
@@ -89,45 +109,58 @@ steps=500
 rm -rf alone
 train 1 alone >alone.log 2>&1
 expected=$(digest_of alone)
-kill_one 1
-[[ $long == no ]] || { kill_one 0 && kill_one 2; }
+tried kill_one 1
+[[ $long == no ]] || { tried kill_one 0 && tried kill_one 2; }
 
 # ---- one hangs ----------------------------------------------------------------------------------
 
-# stop_one RANK: stops it during a run of three; two seconds later all end.
+# stop_one RANK TRY: stops it during a run of three; two seconds later all end, or 4, 8, ... in another try.
 stop_one() {
-    local rank=$1 out=$work/stopped child pid status=0 start took
+    local rank=$1 seconds=$((1 << $2)) out=$work/stopped child pid status=0 start took
     rm -rf "$out"
-    train 3 "$out" --timeout 2 >stopped.log 2>&1 &
+    train 3 "$out" --timeout "$seconds" >stopped.log 2>&1 &
     child=$!
     until [[ -n $(find "$out/checkpoints" -name '*.safetensors' 2>/dev/null) ]]; do
-        kill -0 "$child" 2>/dev/null || { cat stopped.log >&2; failed "nothing to stop"; return; }
+        kill -0 "$child" 2>/dev/null || break
         sleep 0.02
     done
     pid=$(process_of "$out" "$rank")
-    [[ $pid =~ ^[0-9]+$ ]] || { failed "process $rank was not found"; kill "$child"; return; }
+    if [[ ! $pid =~ ^[0-9]+$ ]]; then
+        kill "$child" 2>/dev/null || true
+        wait "$child" || true
+        [[ -n $last ]] || return 1
+        cat stopped.log >&2
+        failed "process $rank was not found"
+        return 0
+    fi
     start=$EPOCHREALTIME
-    kill -STOP "$pid"
+    kill -STOP "$pid" || true
     wait "$child" || status=$?
     took=$(milliseconds_since "$start")
     echo "process $rank stopped: all had ended after $took ms, exit $status"
-    ((status == 1)) || failed "process $rank hung: exit $status, not 1"
-    ((took < $(scaled 7000))) || failed "process $rank hung: it took $took ms until all had ended"
-    ended "$out" || failed "some went on after process $rank was stopped"
     # mpirun acts as a terminal for process 0, and another process's line may begin on its progress
     # line.
     sed -i 's/\x1b\[K/\n/g' stopped.log
-    grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for 2 s; waited for: " \
+    # Who gets no processor for that long is said to hang, too.
+    [[ -n $last ]] || { ((status == 1 && took < $(scaled 5000) + 1000 * seconds)) && ! other_hangs; } || return 1
+    ((status == 1)) || failed "process $rank hung: exit $status, not 1"
+    ((took < $(scaled 5000) + 1000 * seconds)) || failed "process $rank hung: it took $took ms until all had ended"
+    ended "$out" || failed "some went on after process $rank was stopped"
+    grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for $seconds s; waited for: " \
         stopped.log || { cat stopped.log >&2; failed "no line names process $rank, which hung"; }
-    # Processes that are ending do not count, nor those that the stopped one, woken by Open MPI to
-    # be ended, finds gone.
-    ! grep -E 'process [0-2] on .* has not answered' stopped.log |
-        grep -vqE "process $rank on [^:]* has not answered" ||
+    ! other_hangs ||
         { cat stopped.log >&2; failed "another than process $rank was said to hang"; }
 }
 
-stop_one 2
-[[ $long == no ]] || { stop_one 0 && stop_one 1; }
+# Is another than $rank said to hang? Processes that are ending do not count, nor those that the stopped one, woken
+# by Open MPI to be ended, finds gone.
+other_hangs() {
+    grep -E 'process [0-2] on .* has not answered' stopped.log |
+        grep -vqE "process $rank on [^:]* has not answered"
+}
+
+tried stop_one 2
+[[ $long == no ]] || { tried stop_one 0 && tried stop_one 1; }
 
 # ---- wrong use ----------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ scaled() {
 # mpirun has gone.
 ended() {
     local tries
-    for ((tries = 0; tries < 50; ++tries)); do
+    for ((tries = 0; tries < 300; ++tries)); do
         grep -qszxF -e "$1" /proc/[0-9]*/cmdline || return 0
         sleep 0.1
     done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of a release build the way other machines would: another locale, time zone or user, fewer cores, no
-# browser. No test may fail, and a test that is skipped must give a reason (tests/skip.sh).
+# browser, no processor for a while. No test may fail, and a test that is skipped must give a reason (tests/skip.sh).
 #
 #     anywhere.sh SOURCE_DIR BUILD_DIR [WAY...]      (`.ci/long anywhere`; the ways are listed below)
 #
@@ -127,6 +127,13 @@ else
 fi
 without='' attempt one_core taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')"
 without="$building|$browser" attempt three_threads env TAPESTRY_THREADS=3 OMP_NUM_THREADS=3
+
+# Processes that have to wait: those that read clocks or wait for others. Most of what `killing` tests is stopped
+# by itself already.
+for manner in all one core; do
+    without="$computing|$scripts|$killing|$building|$browser" \
+        attempt starved+$manner "$source/tests/frame/starved.sh" "$manner" 1
+done
 
 if is_wanted no_browser; then without_browser; fi
 without="$computing|$scripts|$programs|$killing|$building" attempt no_browser env PATH="$place/bin"

@@ -31,7 +31,7 @@ Surroundings surroundings(const Place& place, bool as_nobody) {
                             {"TMPDIR", path("tmp")},
                             {"XDG_CACHE_HOME", path("cache")}},
             .as_nobody = as_nobody,
-            .seconds = 20};
+            .seconds = 120};
 }
 
 // A different one for each attack; plus a slow one at every 32nd attack.

@@ -46,7 +46,7 @@ cmake --build "$temporary/found" --parallel "$(nproc)"
 [[ $("$temporary/found/processes") == "1 processes" ]]
 mpirun=$(mpirun_of "$build")
 if [[ -n $mpirun ]]; then
-    [[ $(timeout 60 "$mpirun" -n 3 "$temporary/found/processes") == "3 processes" ]]
+    [[ $(timeout 300 "$mpirun" -n 3 "$temporary/found/processes") == "3 processes" ]]
 else
     skip_part "no MPI in this build: tapestry::mpi as one process alone"
 fi

@@ -133,14 +133,25 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
 }
 
 TEST_CASE("communicator: a waiting process is not lost, no matter how long it waits") {
-    run_in_threads(3, [](Communicator& c) {
-        c.set_timeout(6);  // on a busy machine a thread may not run for several seconds
-        for (int i = 0; i < 35; ++i) {
-            if (c.rank() == 2) sleep(200);
-            hand(c, 2, 1, "a part");
+    const auto is_lost = [](double timeout) {
+        try {
+            run_in_threads(3, [timeout](Communicator& c) {
+                c.set_timeout(timeout);
+                for (int i = 0; i < 35; ++i) {
+                    if (c.rank() == 2) sleep(static_cast<int>(1000 * timeout / 30));
+                    hand(c, 2, 1, "a part");
+                }
+                hand(c, 1, 0, "the end");  // 0 has waited longer than the timeout for this
+            });
+            return false;
+        } catch (const LostProcessError&) {
+            return true;
         }
-        hand(c, 1, 0, "the end");  // 0 has waited a second longer for this
-    });
+    };
+    // Who gets no processor for half of the timeout cannot answer: on a busy machine it is longer.
+    double timeout = 1;
+    while (timeout < 60 && is_lost(timeout)) timeout *= 2;
+    CHECK_LT(timeout, 60);
 }
 
 namespace {
@@ -192,7 +203,7 @@ TEST_CASE("communicator: who was away himself waits anew before he blames others
     };
     CHECK(wait(0.5, 0.8) >= 0.8);
     check_throws<LostProcessError>(
-        [&] { wait(0.5, 60); },
+        [&] { wait(0.5, 1e9); },
         "process 1 on alpha has not answered for 0.4 s; waited for: a part");
 }
 
@@ -231,7 +242,8 @@ TEST_CASE("communicator: a network's latency, which messages share, and its band
         return std::chrono::duration<double>(done - begun).count();
     };
     CHECK(took(1) > 0.2);
-    const double three = took(3);
+    double three = 1e9;  // the least of several: a thread may have to wait for a processor
+    for (int tries = 0; tries < 20 && three >= 0.5; ++tries) three = std::min(three, took(3));
     CHECK(three > 0.24);
     CHECK(three < 0.5);  // a single latency in all
     check_throws<ValueError>(

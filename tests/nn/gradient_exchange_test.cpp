@@ -70,7 +70,7 @@ StepTraffic traffic_of_a_step(bool in_order) {
 
 TEST_CASE("gradients underway: hidden behind the backward pass, but for the last bucket's") {
     double hidden = 0;
-    for (int tries = 0; tries < 10 && hidden <= 0.8; ++tries) {  // the machine may be busy
+    for (int tries = 0; tries < 100 && hidden <= 0.8; ++tries) {  // the machine may be busy
         const StepTraffic traffic = traffic_of_a_step(true);
         CHECK(traffic.gradients > 0.06);
         CHECK_EQ(traffic.to_go.size(), 16);
@@ -78,7 +78,7 @@ TEST_CASE("gradients underway: hidden behind the backward pass, but for the last
     }
     CHECK(hidden > 0.8);
     double waited = 0;
-    for (int tries = 0; tries < 10 && waited <= 0.5; ++tries) {
+    for (int tries = 0; tries < 100 && waited <= 0.5; ++tries) {
         const StepTraffic late = traffic_of_a_step(false);  // otherwise the test shows nothing
         waited = late.waited / late.gradients;
     }

@@ -15,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A report of a run without training, with a simulated clock.
+// A report of a run without training, with a simulated clock. What it measures itself is real: the
+// runs are long enough (1e7 s) for a hundredth and a thousandth of them to contain any pause of
+// this machine.
 struct Watched {
     explicit Watched(std::chrono::milliseconds recipe_takes = {})
         : report(page, model,
@@ -62,8 +64,8 @@ TEST_CASE("live report: a page after the first step, then every few seconds with
     CHECK(slurp(w.page).find("a title") != std::string::npos);
     // After 5 seconds the budget is 0.05 s, and the report has taken more.
     CHECK_FALSE(w.written_after({.step = 2, .loss = 2, .seconds = 5}));
-    CHECK(w.written_after({.step = 3, .loss = 1, .seconds = 1e4}));
-    CHECK_FALSE(w.written_after({.step = 4, .loss = 1, .seconds = 1e4 + 3}));  // 3 seconds later
+    CHECK(w.written_after({.step = 3, .loss = 1, .seconds = 1e7}));
+    CHECK_FALSE(w.written_after({.step = 4, .loss = 1, .seconds = 1e7 + 3}));  // 3 seconds later
     w.report.end(TrainingState::finished);
     CHECK(slurp(w.page).find("\"finished\"") != std::string::npos);
     CHECK(w.report.summary().starts_with("report in " + w.page.string() + "; it took 0.0%"));
@@ -77,7 +79,7 @@ TEST_CASE("live report: the last evaluation is always shown, others as time allo
     CHECK_EQ(w.samples, 0);
     CHECK_EQ(w.looks, 0);
     w.report.before_evaluated_update(false);
-    w.report.add({.step = 2, .val_loss = 2, .seconds = 1e4});
+    w.report.add({.step = 2, .val_loss = 2, .seconds = 1e7});
     CHECK_EQ(w.samples, 1);
     CHECK_EQ(w.looks, 1);
     Watched late(std::chrono::milliseconds(60));
@@ -95,7 +97,7 @@ TEST_CASE("live report: what it cannot do is said once and ends nothing") {
     Watched w;
     fs::create_directories(w.page);
     w.report.add({.step = 1, .seconds = 1});
-    w.report.add({.step = 2, .seconds = 1e4});
+    w.report.add({.step = 2, .seconds = 1e7});
     w.report.end(TrainingState::finished);
     REQUIRE_EQ(w.warnings.size(), 1);
     CHECK(w.warnings[0].find("it is a directory, not a file") != std::string::npos);

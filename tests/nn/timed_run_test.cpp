@@ -1,5 +1,6 @@
 // Runs that end after a time: rates by progress, an end in time, and the recorded progress repeated
 // to the same bits.
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/early_stopping.h>
@@ -9,9 +10,11 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/small_run.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <thread>
 
 using namespace tapestry;
@@ -32,16 +35,21 @@ struct TimedPlace : test::RunPlace {
         return config;
     }
     // Steps of about 5 ms, so that there are not too many of them.
-    TrainingResult train(const RunRequest& request, std::int64_t last = INT64_MAX) const {
+    TrainingResult train(const RunRequest& request, std::int64_t last = INT64_MAX) {
         BegunRun begun = begin_run(request);
         TrainingRunOptions options{.report = false, .earlier = std::move(begun.earlier)};
         options.checkpoints.every_steps = 20;
-        options.stepped = [last](const StepMetrics& m, const Speed&) {
+        auto stepped = Clock::now();
+        options.stepped = [&](const StepMetrics& m, const Speed&) {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            longest_step = std::max(longest_step, seconds_since(stepped));
+            stepped = Clock::now();
             return m.step < last;
         };
         return TrainingRun(*begun.session, *begun.directory, options).to_the_end();
     }
+
+    double longest_step = 0;  // in seconds: long ones had to wait for a processor
 };
 
 void check_replays(const std::filesystem::path& directory) {
@@ -116,13 +124,17 @@ TEST_CASE("timed loop: recorded progress decides rates and the last step") {
 }
 
 TEST_CASE("timed run: ends in time with the schedule at its end, and replays to the same bits") {
-    const TimedPlace place;
-    const RunRequest request{.config = place.config(1.5), .out = place.out.string()};
-    const TrainingResult result = place.train(request);
+    std::optional<TimedPlace> quiet;
+    TrainingResult result;
+    for (int tries = 0; tries < 20 && (!quiet || quiet->longest_step > 0.2); ++tries) {
+        quiet.emplace();
+        result = quiet->train({.config = quiet->config(1.5), .out = quiet->out.string()});
+    }
+    const TimedPlace& place = *quiet;
     CHECK_FALSE(result.interrupted);
     CHECK_GT(result.last.seconds, 0.75);
-    CHECK_LT(result.last.seconds, 3);  // on a busy machine a step may take long
-    CHECK_EQ(result.last.lr, 0);       // min_lr
+    CHECK_LT(result.last.seconds, 3);
+    CHECK_EQ(result.last.lr, 0);  // min_lr
     CHECK_EQ(result.last.progress, 1.0);
     CHECK(result.last.val_loss.has_value());
     CHECK_EQ(result.steps, result.last.step);
@@ -143,9 +155,15 @@ TEST_CASE("timed run: ends in time with the schedule at its end, and replays to 
 
 TEST_CASE(
     "timed run: interrupted and resumed, extended, forked: each step is recorded and repeats") {
-    const TimedPlace place;
-    RunRequest request{.config = place.config(1.5), .out = place.out.string()};
-    const TrainingResult first = place.train(request, 30);
+    std::optional<TimedPlace> begun;
+    RunRequest request;
+    TrainingResult first;
+    for (int tries = 0; tries < 20 && !first.interrupted; ++tries) {  // its time may end before
+        begun.emplace();
+        request = {.config = begun->config(1.5), .out = begun->out.string()};
+        first = begun->train(request, 30);
+    }
+    TimedPlace& place = *begun;
     CHECK(first.interrupted);
     request.resume = true;
     const TrainingResult second = place.train(request);
@@ -155,13 +173,13 @@ TEST_CASE(
     CHECK_GT(*steps[30].progress, *steps[2].progress);  // the clock goes on
     check_replays(place.out);
 
-    request.config = place.config(2.5);
+    request.config = place.config(second.last.seconds + 1);
     request.given = request.overrides = {"minutes"};
     const TrainingResult third = place.train(request);
     CHECK_GT(third.last.step, second.last.step);
     check_replays(place.out);
 
-    const RunRequest fork{.config = place.config(1),
+    const RunRequest fork{.config = place.config(steps[9].seconds + 1),
                           .given = {"minutes"},
                           .out = (place.scratch / "fork").string(),
                           .fork = place.out.string(),

@@ -103,7 +103,7 @@ exports.checkHelp = async (page, name, width) => {
 // wait: the page's content security policy forbids that.
 exports.until = async (page, f, argument) => {
   for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
-    assert.ok(tries < 600, `never true: ${f}`);
+    assert.ok(tries < 6000, `never true: ${f}`);
     await page.waitForTimeout(50);
   }
 };

@@ -40,7 +40,7 @@ function knownOf(model) {
 async function openPage(page, file) {
   let fastest = Infinity;
   let most = 2000;
-  for (let tries = 0; fastest > most && tries < 4; ++tries) {
+  for (let tries = 0; fastest > most && tries < 10; ++tries) {
     const began = Date.now();
     await page.goto(urlOf(file));
     fastest = Math.min(fastest, Date.now() - began);

@@ -39,10 +39,10 @@ async function press(page, selector, key = 'Enter') {
 async function train(page) {
   await tabTo(page, '[data-control="steps"]');
   await page.keyboard.press('Control+A');
-  await page.keyboard.type('5000'); // more than are taken before the last key
+  await page.keyboard.type('50000'); // more than are taken before the last key
   await press(page, '[data-control="restart"]');
   await until(page, () =>
-    document.querySelector('[data-readout="status"]').textContent.includes('step 0 of 5000'));
+    document.querySelector('[data-readout="status"]').textContent.includes('step 0 of 50000'));
   await press(page, '[data-control="step"]', ' ');
   await waitForStep(page, 1);
   await tabTo(page, '[data-control="run"]', 'Shift+Tab');
@@ -70,7 +70,7 @@ async function goThroughTabs(page) {
   await press(page, '[data-control="scrubber"]', 'Home');
   await textHas(page, '[data-readout="stage"]', 'after step 0, looking back');
   await press(page, '[data-control="more"]');
-  await textHas(page, '[data-readout="status"]', 'of 6000');
+  await textHas(page, '[data-readout="status"]', 'of 51000');
   await openTab(page, 'parts');
   await tabTo(page, '.part');
   while (!await page.evaluate(() => document.activeElement.matches('[data-part="head 1"]'))) {
