@@ -16,6 +16,9 @@ function(tapestry_add_test name program)
     list(APPEND test_UNPARSED_ARGUMENTS "--test-case-exclude=${excluded}")
   endif()
   add_test(NAME ${name} COMMAND ${program} ${test_UNPARSED_ARGUMENTS})
+  if(TAPESTRY_SANITIZE)  # tests/skip.h; of the calls to an allocation, the nearest say enough
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "TAPESTRY_TESTS=short;ASAN_OPTIONS=malloc_context_size=6")
+  endif()
   # Long enough for sanitizers at the lowest priority beside other tests, as in .ci/run, on a slow machine.
   set_tests_properties(${name} PROPERTIES TIMEOUT 2700)
 endfunction()

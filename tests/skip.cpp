@@ -14,9 +14,15 @@ void skip(std::string_view reason) {
     std::fflush(stdout);  // so a crash in a later test cannot lose it
 }
 
-bool is_long() {
-    const char* const form = std::getenv("TAPESTRY_TESTS");
-    return form != nullptr && std::string_view(form) == "long";
+namespace {
+bool is_form(std::string_view form) {
+    const char* const wanted = std::getenv("TAPESTRY_TESTS");
+    return wanted != nullptr && form == wanted;
 }
+}  // namespace
+
+bool is_long() { return is_form("long"); }
+
+bool is_short() { return is_form("short"); }
 
 }  // namespace tapestry::test

@@ -16,4 +16,10 @@ void skip(std::string_view reason);
 /// Is TAPESTRY_TESTS "long"? .ci/long runs in full what ctest runs in part.
 bool is_long();
 
+/// Is TAPESTRY_TESTS "short"? ctest sets it under sanitizers, which look at each access to memory:
+/// one of several seeds, sizes and numbers of steps is enough there, without what only the result
+/// of all of them shows.
+/// `.ci/long asan` runs all.
+bool is_short();
+
 }  // namespace tapestry::test

@@ -4,6 +4,7 @@
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/tests/judge/support.h>
+#include <tapestry/tests/skip.h>
 
 #include <cmath>
 
@@ -55,6 +56,7 @@ TEST_CASE("compare: all methods agree, for any seed") {
         CAPTURE(row);
         for (const GradcheckMethod method : kMethods) {
             for (const std::uint64_t seed : {1U, 2U, 3U}) {
+                if (test::is_short() && seed > 1) break;
                 const GradcheckReport report =
                     gradcheck(rows[row].f, rows[row].inputs,
                               {.method = method, .explain = false, .seed = seed});

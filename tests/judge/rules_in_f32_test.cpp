@@ -251,6 +251,7 @@ Verdicts verdicts_of(const Kind& kind, const std::function<void(Plain& dx)>& cha
     for (const std::size_t n : kSizes) {
         for (const double scale : kScales) {
             if (scale > most_scale) continue;
+            if (is_short() && (scale != 1 || (n != 5 && n != 300))) continue;
             for (std::uint64_t seed = 1; seed <= seeds_of_rules(); ++seed) {
                 const RuleInF32 one = kind.make(1000 * seed + n, n, scale);
                 const auto rule = [&](const Plain& x, const Plain& g) {
@@ -293,10 +294,10 @@ TEST_CASE("rules in f32: a mistake of 3e-4 fails where f32 shows it, and never p
             const Verdicts counts = verdicts_of(kind, changed, 1);
             INFO(kind.name << ": " << described(counts));
             CHECK_EQ(count_of(counts, "PASS below"), 0);
-            CHECK_GE(2 * count_of(counts, "FAIL"), count_of(counts, ""));
+            if (!is_short()) CHECK_GE(2 * count_of(counts, "FAIL"), count_of(counts, ""));
             failed += count_of(counts, "FAIL");
             all += count_of(counts, "");
         }
     }
-    CHECK_GE(10 * failed, 9 * all);
+    if (!is_short()) CHECK_GE(10 * failed, 9 * all);
 }

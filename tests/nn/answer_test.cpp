@@ -7,6 +7,7 @@
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/small_run.h>
+#include <tapestry/tests/skip.h>
 #include <tapestry/tests/source_dir.h>
 
 #include <nlohmann/json.hpp>
@@ -144,7 +145,8 @@ TEST_CASE("questions: what is refused, with file and line") {
 
 TEST_CASE("answer: a run learns, its directory answers and is measured") {
     const test::RunPlace place;
-    const TrainingConfig config = balls(place);
+    TrainingConfig config = balls(place);
+    if (test::is_short()) config.steps = 20;
     Session session(config);
     Generator generator(3);
     const Batch batch = session.task().next_batch(generator);
@@ -154,19 +156,20 @@ TEST_CASE("answer: a run learns, its directory answers and is measured") {
     const auto ends = batch.targets.to_vector<std::int64_t>();
     CHECK_EQ(tokens[static_cast<std::size_t>(ends[0])], " the");  // the answers begin so
     TrainingRun(session, {.out = place.out, .report = false}).to_the_end();
-    CHECK_LT(session.evaluate(), 0.5);
+    const bool has_learned = !test::is_short();
+    if (has_learned) CHECK_LT(session.evaluate(), 0.5);
 
     CHECK(model_kind(place.out) == ModelKind::span_reader);
     const auto task = load_answer_task(place.out);
     const char* const passage = "the red ball is in the small room . the blue ball is in the car .";
     const auto found = task->answer(passage, "where is the red ball ?", 3);
     REQUIRE_EQ(found.size(), 3);
-    CHECK_EQ(found[0].text, "the small room");
+    if (has_learned) CHECK_EQ(found[0].text, "the small room");
     CHECK_GT(found[0].probability, found[1].probability);
     CHECK_LE(found[0].probability, 1);
     const AnswerScores scores = task->score(read_questions(place.text, AnswersRead::texts));
     CHECK_EQ(scores.questions, 210);
-    CHECK_GT(scores.exact, 190);
+    if (has_learned) CHECK_GT(scores.exact, 190);
     CHECK_GE(scores.f1, scores.exact);
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a model that points at answers, expected");

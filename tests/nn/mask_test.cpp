@@ -5,6 +5,7 @@
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/small_run.h>
+#include <tapestry/tests/skip.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,7 @@ TrainingConfig letters(const test::RunPlace& place) {
     config.set_model(MaskedLanguageModelConfig{
         .max_length = 16, .dim = 32, .heads = 2, .layers = 1, .dropout = 0, .deviation = 0.1});
     config.batch = 16;
-    config.steps = 300;
+    config.steps = test::is_short() ? 30 : 300;
     config.warmup = 10;
     config.lr = 0.01;
     config.eval_every = 100;
@@ -48,22 +49,23 @@ TEST_CASE("mask: a run learns, its directory fills masks and is measured") {
     }
     CHECK_EQ(session.evaluate(), Approx(std::log(9.0)).epsilon(0.3));
     TrainingRun(session, {.out = place.out, .report = false}).to_the_end();
-    CHECK_LT(session.evaluate(), 0.5);
+    const bool has_learned = !test::is_short();
+    if (has_learned) CHECK_LT(session.evaluate(), 0.5);
 
     CHECK(model_kind(place.out) == ModelKind::masked);
     const auto task = load_mask_task(place.out);
     const FilledText filled = task->fill("ee[MASK]eeee[MASK]e", 2);
-    CHECK_EQ(filled.text, "eeeeeeeee");
+    if (has_learned) CHECK_EQ(filled.text, "eeeeeeeee");
     REQUIRE_EQ(filled.found.size(), 2);
     REQUIRE_EQ(filled.found[0].size(), 2);
-    CHECK_EQ(filled.found[0][0].first, "e");
+    if (has_learned) CHECK_EQ(filled.found[0][0].first, "e");
     CHECK_GT(filled.found[0][0].second, filled.found[0][1].second);
     CHECK(task->fill("[MASK]bc", 0).found[0].empty());
 
     const TrainingConfig config{.text = place.text.string(), .start = place.out.string()};
     const MaskScores scores = task->score(config, Split::all, {.batches = 5, .batch = 4}, 1);
     CHECK_EQ(scores.tokens, 5 * 4 * 2);
-    CHECK_GT(scores.right, 34);
+    if (has_learned) CHECK_GT(scores.right, 34);
     CHECK(to_text(scores, "x").find(" nats per masked character (perplexity ") !=
           std::string::npos);
     CHECK(to_json(scores).find("\"masked\":40") != std::string::npos);

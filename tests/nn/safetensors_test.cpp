@@ -540,7 +540,11 @@ TEST_CASE("safetensors: truncated at every byte, every bit flipped") {
     spill(path, good);
     const int file = ::open(path.c_str(), O_WRONLY);
     REQUIRE_GE(file, 0);
-    for (std::size_t at = 0; at < good.size(); ++at) {
+    // The numbers follow the header and its length.
+    std::uint64_t header = 0;
+    std::memcpy(&header, good.data(), sizeof header);
+    const std::size_t numbers = sizeof header + header;
+    for (std::size_t at = 0; at < good.size(); at += test::is_short() && at >= numbers ? 16 : 1) {
         for (int bit = 0; bit < 8; ++bit) {
             const char flipped = static_cast<char>(good[at] ^ (1 << bit));
             REQUIRE_EQ(::pwrite(file, &flipped, 1, static_cast<off_t>(at)), 1);
@@ -550,9 +554,10 @@ TEST_CASE("safetensors: truncated at every byte, every bit flipped") {
     }
     ::close(file);
     CHECK_EQ(slurp(path), good);
+    CHECK_GE(refused, static_cast<int>(good.size()) + 2000);
+    if (test::is_short()) return;
     CHECK_EQ(accepted + refused, static_cast<int>(good.size() * 9));
     CHECK_GE(accepted, 8000);  // at least all bits of the numbers
-    CHECK_GE(refused, static_cast<int>(good.size()) + 2000);
 }
 
 TEST_CASE("safetensors: what cannot be written") {
@@ -574,11 +579,14 @@ TEST_CASE("safetensors: what cannot be written") {
         },
         "metadata '\\xFF' is not UTF-8, byte 0");
     check_message<ValueError>([&] { write_safetensors(path, {}, {{"\xFF", "v"}}); }, "not UTF-8");
-    check_message<ValueError>(
-        [&] {
-            write_safetensors(path, {}, {{"k", std::string(50'000'001, '"')}});  // written as \"
-        },
-        "bytes; at most 100000000 are allowed");
+    if (!test::is_short()) {
+        const std::string quotes(50'000'001, '"');  // written as \"
+        check_message<ValueError>(
+            [&] {
+                write_safetensors(path, {}, {{"k", quotes}});
+            },
+            "bytes; at most 100000000 are allowed");
+    }
     CHECK(scratch.names().empty());
     std::filesystem::create_directory(scratch / "dir");
     check_message<IoError>([&] { write_safetensors(scratch / "dir", {}); }, "it is a directory");

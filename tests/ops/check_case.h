@@ -26,6 +26,8 @@ struct Effort {
     std::vector<DType> dtypes = floating_dtypes();
     /// Must give the bits of one thread; all but the last only on the best instruction set.
     std::vector<int> threads{2, 3};
+    /// Compares with the definition, and gradients with its slopes.
+    bool definitions = true;
     /// The caller's floating-point state changes nothing. (It changes no access to memory.)
     bool caller_state = true;
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
@@ -38,7 +40,9 @@ struct Effort {
 /// large samples, whose gradients dual numbers have checked, or
 ///     whole       those as well
 ///     sanitized   the slowest and the fastest instruction set, one and three threads, no
-///                 differences, no floating-point state
+///     definitions, no
+///                 differences, no floating-point state: what an op reads and writes, not what it
+///                 computes
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
 ///                 no large sample
 Effort effort_for(const char* tapestry_rows);

@@ -62,6 +62,8 @@ TEST_CASE("ops: how much of a row is tried") {
     CHECK(sanitized.isas.front() == all.front());
     CHECK(sanitized.isas.back() == all.back());
     CHECK_EQ(sanitized.dtypes.size(), floating_dtypes().size());
+    CHECK(effort_for(nullptr).definitions);
+    CHECK_FALSE(sanitized.definitions);
     CHECK(effort_for("emulated").isas == std::vector<Isa>{all.back()});
     CHECK_EQ(effort_for("emulated").samples, 1);
     CHECK_THROWS_WITH(effort_for("most"), "TAPESTRY_ROWS=most: not whole, sanitized or emulated");
