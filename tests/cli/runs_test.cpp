@@ -138,7 +138,7 @@ TEST_CASE("cli train: --minutes ends in time, and says how much is left") {
         std::filesystem::remove_all(place / "n");
         const auto began = tapestry::Clock::now();
         timed = place.run({"train", "--text",    "t.txt", "--out",   "n", "--minutes",
-                           "0.03",  "--layers",  "1",     "--heads", "2", "--dim",
+                           "0.01",  "--layers",  "1",     "--heads", "2", "--dim",
                            "16",    "--context", "16",    "--batch", "2", "--eval-batches",
                            "2",     "--min-lr",  "0"});
         check_done(timed);
