@@ -18,7 +18,7 @@ install_package() {
     mkdir -p "$directory"
     [[ -w ${HOME:-/} ]] || export npm_config_cache=$directory/cache
     # In one call: npm removes packages from an earlier call that this one does not name.
-    timeout 120 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
+    timeout 600 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
         --prefer-offline --fetch-retries 0 "${packages[@]}" >"$directory/install.log" 2>&1 ||
         skip "npm could not install ${packages[*]}: $(tail -n 1 "$directory/install.log")"
 }

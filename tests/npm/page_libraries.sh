@@ -13,7 +13,7 @@ command -v npm >/dev/null || skip "npm is not installed"
 mkdir -p "$directory"
 [[ -w ${HOME:-/} ]] || export npm_config_cache=$directory/cache
 cp "$libraries"/package*.json "$directory"
-timeout 120 npm ci --prefix "$directory" --no-audit --no-fund --ignore-scripts --prefer-offline \
+timeout 600 npm ci --prefix "$directory" --no-audit --no-fund --ignore-scripts --prefer-offline \
     --fetch-retries 0 >"$directory/install.log" 2>&1 ||
     skip "npm could not install esbuild, uplot and dagre: $(tail -n 1 "$directory/install.log")"
 "$libraries/make.sh" "$directory" "$directory/made"
