@@ -33,6 +33,7 @@ struct Part {
     std::optional<WrongEntrySearch> search = {};
     double resolution = 0;  ///< the worst that passed
     double step = 0;        ///< the one that decided the last direction
+    double noise = 0;       ///< of one value, beyond its last bits
     bool is_lost = false;   ///< a direction was undecided
     bool is_seen = false;   ///< directions of all classes have settled it
 };
@@ -76,7 +77,8 @@ public:
             subject_.direction(which_, seed_ + static_cast<std::uint64_t>(k)));
         std::optional<Line> whole;
         for (Part& part : parts_) {
-            if (part.is_seen || (k >= kForLost && is_lost(part))) continue;
+            const int most = part.entries.count == 1 ? 1 : is_lost(part) ? kForLost : k + 1;
+            if (part.is_seen || (in_classes_ && k >= most)) continue;
             if (!in_classes_) {
                 if (!whole) whole = subject_.along(which_, u, 1);
                 if (!compare(k, part, *u, *whole)) return false;
@@ -136,22 +138,32 @@ private:
         JointDirections::Setting setting{subject_,     which_, around_,
                                          examination_, count,  seed_ + kOwnSeed};
         JointDirections joint(setting, claims_, classes_);
-        if (!joint.run()) return;
+        const bool any_seen = joint.run();
+        bool any_dull = false;
+        for (std::size_t i = 0; i < claims_.size(); ++i) any_dull = any_dull || joint.is_dull(i);
+        if (!any_seen && !any_dull) return;
         settled_by_ = joint.taken();
         std::size_t next = 0;
         for (std::size_t i = 0; i < claims_.size(); ++i) {
             const std::size_t from = next;
+            SlopeReport shown = joint.slope(i);
             for (std::size_t k = 0; k < classes_[i].classes.size(); ++k) {
                 Part& part = parts_[next++];
-                if (joint.is_off(i) || (part.entries.most == 0 && grows(part, u))) continue;
+                const bool is_off = joint.is_off(i) && !joint.is_dull(i);
+                if (is_off || (part.entries.most == 0 && grows(part, u))) continue;
                 note_seen(joint.seen(i, k), part);
                 if (part.is_seen) continue;
                 setting.seed += kOwnSeed;
                 JointDirections one(setting, claims_.subspan(i, 1), {&classes_[i], 1}, k);
+                // Of several outputs, others than those of all classes may move.
+                if (subject_.outputs() == 1) one.expect_rounding(0, joint.rounding(i));
                 if (one.run()) note_seen(one.seen(0, k), part);
+                if (part.is_seen && joint.is_off(i)) shown = one.slope(0);
+                part.is_lost = !part.is_seen && one.is_lost();
+                part.noise = one.rounding(0);
                 settled_by_ = std::max(settled_by_, one.taken());
             }
-            note_slopes(joint, i, {parts_.data() + from, next - from});
+            note_slopes(std::move(shown), i, {parts_.data() + from, next - from});
         }
         const bool all = std::all_of(parts_.begin(), parts_.end(),
                                      [](const Part& part) { return part.is_seen; });
@@ -173,8 +185,7 @@ private:
     }
 
     // What directions of all classes show of a claim.
-    void note_slopes(const JointDirections& joint, std::size_t claim, std::span<const Part> parts) {
-        SlopeReport slope = joint.slope(claim);
+    void note_slopes(SlopeReport slope, std::size_t claim, std::span<const Part> parts) {
         bool any = false;
         for (const Part& part : parts) {
             any = any || part.is_seen;
@@ -192,7 +203,7 @@ private:
         one.share = entries.least;
         one.alone = true;
         // Directions of a class are alike: each starts from the results of earlier ones.
-        one.noise = noise_.measured(part.claim);
+        one.noise = noise_of(part);
         one.by_class = true;
         one.usual_step = part.step;
         one.is_lost = is_lost(part);
@@ -218,12 +229,12 @@ private:
         const HiddenNoise hidden = [&](Jumps jumps) {
             const double noise = noise_.of(part.claim, jumps);
             const bool steady = in_class && jumps == Jumps::none && noise >= 0;
-            return steady ? noise_.measured(part.claim) : noise;
+            return steady ? noise_of(part) : noise;
         };
         auto entry = part.search->look(line, claim, slope_of, hidden);
         double apart = part.search->apart();
         if (!entry) {
-            if (in_class) slope_of.noise = noise_.measured(part.claim);
+            if (in_class) slope_of.noise = noise_of(part);
             slope.judgement =
                 examine(line, claim.weights, around_, slope_of, examination_, false, hidden);
             // All entries move along the first direction, and no other shows more.
@@ -256,6 +267,15 @@ private:
             some_misses(subject_, which_, around_, claim, report_.worst, examination_, hidden);
         leave_open_if_near(report_, misses, examination_);
         return false;
+    }
+
+    double noise_of(const Part& part) const {
+        double noise = noise_.measured(part.claim);
+        for (const Part& other : parts_) {
+            const bool is_same = &other == &part || part.entries.most < other.entries.most;
+            if (is_same && other.claim == part.claim) noise = std::max(noise, other.noise);
+        }
+        return noise;
     }
 
     // Entries smaller than those lost in rounding are lost as well.

@@ -1,15 +1,20 @@
 #include <tapestry/autograd/check/joint_directions.h>
 
+#include <tapestry/autograd/check/noise.h>
+#include <tapestry/autograd/check/noise_of_claims.h>
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <memory>
+#include <limits>
 #include <utility>
 
 namespace tapestry::checker {
 namespace {
 
-constexpr int kFewestOfAll = 3, kMostOfAll = 5, kMostOfOne = 8;  // directions
-constexpr std::size_t kMostGroups = 8;
+constexpr int kFewestOfAll = 3, kMostOfAll = 5, kUsualOfOne = 8, kMostOfOne = 16,
+              kMostFitted = 10;  // directions
+constexpr std::size_t kMostGroups = 8, kFewEntries = 8;
 constexpr double kFiveDigits = 1e-5;  // a pass of these needs no closer look (slope.cpp)
 constexpr double kSharp = 1e-6;       // a part of an entry that no mistake is smaller than
 
@@ -71,10 +76,12 @@ bool JointDirections::run() {
     if (claims_.size() >= kMostGroups) return false;
     group_entries();
     set_steps();
-    const int most = std::min(only_ ? kMostOfOne : kMostOfAll, in_.directions);
-    while (taken_ < most) {
-        auto u = std::make_shared<Values>(
-            random_parts(steps_.size(), in_.seed + static_cast<std::uint64_t>(taken_)));
+    most_ = std::min(only_ ? kMostOfOne : kMostOfAll, in_.directions);
+    is_few_ = only_ && groups_[0].count <= kFewEntries;
+    if (is_few_) most_ = static_cast<int>(std::bit_ceil(groups_[0].count));
+    const int fewest = is_few_ ? most_ : std::min(kFewestOfAll, most_);
+    while (taken_ < most_) {
+        const auto u = drawn();
         multiply(*u, steps_);
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             if (groups_[g].count == 0) continue;
@@ -88,9 +95,22 @@ bool JointDirections::run() {
             Line line = in_.subject.along(in_.which, within, 1);
             if (!look_along(line, *within, g)) return false;
         }
-        if (++taken_ >= std::min(kFewestOfAll, most) && is_sharp()) break;
+        if (++taken_ >= fewest && is_sharp()) break;
     }
     return true;
+}
+
+// The parts of their sizes by which entries move.
+std::shared_ptr<JointDirections::Values> JointDirections::drawn() const {
+    const auto row = static_cast<unsigned>(taken_);
+    if (!is_few_) return std::make_shared<Values>(random_parts(steps_.size(), in_.seed + row));
+    auto signs = std::make_shared<Values>(steps_.size(), 0.0);
+    unsigned column = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        if (steps_[i] == 0) continue;
+        (*signs)[i] = std::popcount(row & column++) % 2 == 0 ? 1 : -1;
+    }
+    return signs;
 }
 
 // Quotients that do not settle show rounding that f's last bits do not, as in a long sum.
@@ -106,21 +126,42 @@ std::optional<Attempt> JointDirections::attempt(Quotients& quotients, double ste
     return found.settled ? std::optional(found) : std::nullopt;
 }
 
+// How far a claim that agrees may be off.
+double JointDirections::off_by(const Attempt& found, const Claim& along) const {
+    const double safety = in_.examination.limits.safety;
+    return (1 + safety) * found.error + safety * along.uncertainty;
+}
+
+// Values next to one another show whether f rounds more than its last bits: as a sum of a million
+// terms does. Returns whether it does.
+// A kink and a steep part are smaller at smaller steps.
+bool JointDirections::notes_noise(Line& line, const Quotients& quotients, Seen& seen, double step) {
+    constexpr double kCloser = 0.125;
+    if (seen.is_noisy) return false;
+    seen.is_noisy = true;
+    const auto far = quickly_fitted_slope(line, quotients.weights(), step);
+    if (!far || far->rounding <= quotients.noise_here()) return false;
+    const auto near = quickly_fitted_slope(line, quotients.weights(), kCloser * step);
+    const double noise = near ? std::min(far->rounding, near->rounding) : 0;
+    seen.rounding = noise;
+    if (!(noise > seen.noise)) return false;
+    seen.noise = noise;
+    return true;
+}
+
 // Rounding shrinks with larger steps, truncation with smaller ones: the better of the usual one,
 // larger and smaller ones.
-double JointDirections::step_for(Quotients& quotients, const Claim& along, std::size_t claim) {
+double JointDirections::step_for(Line& line, Quotients& quotients, const Claim& along,
+                                 std::size_t claim) {
     constexpr int kUsual = -7, kFactor = 3;
     Seen& seen = seen_[claim];
     auto found = attempt(quotients, std::ldexp(1, kUsual), seen);
     int best = kUsual;
     if (!found || along.slope == 0) return std::ldexp(1, kUsual);
-    const auto off = [&] {
-        const double safety = in_.examination.limits.safety;
-        return (1 + safety) * found->error + safety * along.uncertainty;
-    };
     const double least = seen.least[only_.value_or(0)];
     const auto climbs = [&](int by) {
-        while (factor(kFewestOfAll) * off() > kSharp * least && std::abs(best) < 12) {
+        while (factor(kFewestOfAll) * off_by(*found, along) > kSharp * least &&
+               std::abs(best) < 12) {
             const auto other = attempt(quotients, std::ldexp(1, best + by), seen);
             if (!other || !(2 * other->error < found->error)) return;
             found = other;
@@ -130,9 +171,70 @@ double JointDirections::step_for(Quotients& quotients, const Claim& along, std::
     };
     climbs(kFactor);
     if (best == kUsual) climbs(-kFactor);
-    if (factor(only_ ? kMostOfOne : kMostOfAll) * off() > in_.examination.limits.resolution * least)
+    const double enough = in_.examination.limits.resolution * least;
+    const auto is_coarse = [&] { return !only_ && factor(most_) * off_by(*found, along) > enough; };
+    if (is_coarse() && notes_noise(line, quotients, seen, std::ldexp(1, best))) {
+        return step_for(line, quotients, along, claim);
+    }
+    if (is_coarse()) {
         seen.is_open = true;
+        seen.is_dull = true;
+    }
     return std::ldexp(1, best);
+}
+
+// A claim that is off, but not by far, is looked at again with the noise of values further apart.
+std::optional<Attempt> JointDirections::attempt_agreeing(Line& line, Quotients& quotients,
+                                                         const Claim& along, Seen& seen,
+                                                         double step) {
+    constexpr double kFar = 64;  // as the rounding of a million terms is beyond the last bits
+    const auto found = attempt(quotients, step, seen);
+    const double safety = in_.examination.limits.safety;
+    const double apart = found ? std::abs(found->value - along.slope) : 0;
+    const double allowed = found ? safety * (found->error + along.uncertainty) : 0;
+    if (found && (apart <= allowed || apart > kFar * allowed)) return found;
+    if (!notes_noise(line, quotients, seen, step)) return found;
+    return attempt(quotients, step, seen);
+}
+
+// One class by itself, which three quotients do not show: a smaller step if truncation hides it, a
+// fit to 24 values if rounding does.
+void JointDirections::look_closer(Line& line, Quotients& quotients, const Claim& along,
+                                  Group& group, std::optional<Attempt>& found) {
+    // As fits to 128 values are at most (slope.cpp), which of many entries cost too much.
+    constexpr double kMuchBetter = 16;
+    Seen& seen = seen_[0];
+    const double enough = in_.examination.limits.resolution * seen.least[*only_];
+    if (along.slope == 0 || factor(most_) * off_by(*found, along) <= enough) return;
+    if (notes_noise(line, quotients, seen, group.step)) {
+        const auto again = attempt(quotients, group.step, seen);
+        if (!again) return;
+        found = again;
+    }
+    const bool is_rounding = 2 * found->noise > found->error;
+    if (!is_rounding) {
+        const auto closer = attempt(quotients, group.step / 8, seen);
+        if (closer && closer->error < found->error) found = closer;
+        if (factor(most_) * off_by(*found, along) <= enough) {
+            group.step /= 8;
+            return;
+        }
+    }
+    std::optional<Attempt> best;
+    for (const double step : {group.step, group.step / 4}) {
+        const auto fit = quickly_fitted_slope(line, quotients.weights(), step);
+        if (fit && (!best || fit->error < best->error)) best = fit;
+        if (best && factor(most_) * off_by(*best, along) <= enough) break;
+    }
+    if (!best) return;
+    group.step = best->step;
+    group.is_fitted = true;
+    most_ = std::min(most_, std::max(taken_ + 1, kMostFitted));
+    const double off = off_by(*best, along);
+    const bool is_large = steps_.size() > kManyEntries;
+    seen.is_lost = is_rounding && off > (is_large ? 1 : kMuchBetter) * enough;
+    seen.is_open = factor(most_) * off > enough;
+    if (best->error < found->error) found = best;
 }
 
 bool JointDirections::look_along(Line& line, const Values& u, std::size_t group) {
@@ -149,25 +251,30 @@ bool JointDirections::look_along(Line& line, const Values& u, std::size_t group)
             seen_[k].is_open = true;
             continue;
         }
-        if (groups_[group].step == 0) groups_[group].step = step_for(quotients, along, k);
+        if (groups_[group].step == 0) groups_[group].step = step_for(line, quotients, along, k);
         if (seen_[k].is_open) continue;
-        look_at(quotients, along, k, groups_[group]);
+        look_at(line, quotients, along, k, groups_[group]);
         any = any || !seen_[k].is_open;
     }
     return any;
 }
 
-void JointDirections::look_at(Quotients& quotients, const Claim& along, std::size_t claim,
-                              const Group& group) {
+void JointDirections::look_at(Line& line, Quotients& quotients, const Claim& along,
+                              std::size_t claim, Group& group) {
     Seen& seen = seen_[claim];
     const double safety = in_.examination.limits.safety;
-    const auto found = attempt(quotients, group.step, seen);
+    auto found = group.is_fitted ? quickly_fitted_slope(line, quotients.weights(), group.step)
+                                 : attempt_agreeing(line, quotients, along, seen, group.step);
     const bool zeros = group.of_claim[claim] == 0;
     double uncertainty = along.uncertainty;
     if (zeros) {
         const double size =
             classes_[claim].classes.front().most * std::sqrt(static_cast<double>(group.count));
         uncertainty = std::max(uncertainty, kEps * size);
+    }
+    if (only_ && found && !zeros && !group.is_fitted) {
+        look_closer(line, quotients, along, group, found);
+        if (seen.is_open) return;
     }
     const double allowed = found ? safety * (found->error + uncertainty) : 0;
     if (!found || !(std::abs(found->value - along.slope) <= allowed)) {
@@ -187,7 +294,8 @@ void JointDirections::look_at(Quotients& quotients, const Claim& along, std::siz
     constexpr double kOfSlope = 0.1;
     seen.is_open =
         along.vanishes || along.scale <= 8 * kEps * seen.usual || allowed > kOfSlope * along.scale;
-    seen.beyond = std::max(seen.beyond, allowed + found->error);
+    seen.beyond.resize(static_cast<std::size_t>(taken_) + 1, 0.0);
+    seen.beyond.back() = std::max(seen.beyond.back(), allowed + found->error);
     seen.nothing_is_open = seen.nothing_is_open || group.of_claim[claim] < group.count;
     seen.claimed = along.slope;
     seen.last = {.numeric = found->value,
@@ -211,9 +319,34 @@ void JointDirections::look_at_zeros(std::size_t claim, const Attempt& found, dou
 // An error of this many times what all directions agree to has been missed with the probability
 // that as many random signs as were asked for have.
 double JointDirections::factor(int taken) const {
+    if (is_few_) return 1;
     return std::exp2(static_cast<double>(in_.directions) / std::max(taken, 1));
 }
 
+// The same of directions that agree to different b: the smallest e of which the product of b / e,
+// over as many of the sharpest as are best, is that probability.
+double JointDirections::missed(Values beyond) const {
+    std::sort(beyond.begin(), beyond.end());
+    if (beyond.empty() || is_few_) return beyond.empty() ? 0 : beyond.back();
+    double least = std::numeric_limits<double>::infinity(), bits = in_.directions;
+    for (std::size_t k = 0; k < beyond.size(); ++k) {
+        if (beyond[k] == 0) return 0;
+        bits += std::log2(beyond[k]);
+        least =
+            std::min(least, std::max(beyond[k], std::exp2(bits / (static_cast<double>(k) + 1))));
+    }
+    return least;
+}
+
+// What a class must be seen to within, so that no further direction is needed.
+double JointDirections::enough_of(const Seen& one, std::size_t entries) const {
+    const double resolution = in_.examination.limits.resolution, least = one.least[entries];
+    if (least == 0) return resolution;
+    const bool is_dear = only_ && (groups_[0].is_fitted || taken_ >= kUsualOfOne);
+    return (is_dear ? resolution : kSharp) * least;
+}
+
+// A class that further directions of all do not show either is looked at by itself.
 bool JointDirections::is_sharp() const {
     for (std::size_t k = 0; k < claims_.size(); ++k) {
         const auto& classes = classes_[k].classes;
@@ -221,9 +354,12 @@ bool JointDirections::is_sharp() const {
         for (std::size_t i = 0; i < classes.size() && !one.is_open; ++i) {
             if (only_.value_or(i) != i) continue;
             const bool zeros = classes[i].most == 0;
-            const double off = zeros ? one.nothing : one.beyond;
-            const double enough = zeros ? in_.examination.limits.resolution : kSharp * one.least[i];
-            if (factor(taken_) * off > enough) return false;
+            if (!only_ && zeros && one.nothing_is_open) continue;
+            const double off = zeros ? factor(taken_) * one.nothing : missed(one.beyond);
+            const double shown =
+                zeros ? in_.examination.limits.resolution : kFiveDigits * one.least[i];
+            if (!only_ && factor(most_) * off > factor(taken_) * shown) continue;
+            if (off > enough_of(one, i)) return false;
         }
     }
     return true;
@@ -233,8 +369,8 @@ ClassSeen JointDirections::seen(std::size_t claim, std::size_t entries) const {
     const Seen& seen = seen_[claim];
     const bool zeros = classes_[claim].classes[entries].most == 0;
     if (seen.is_open || (zeros && seen.nothing_is_open)) return {};
-    const double off = zeros ? seen.nothing : seen.beyond / seen.least[entries];
-    const double resolution = factor(taken_) * off;
+    const double resolution =
+        zeros ? factor(taken_) * seen.nothing : missed(seen.beyond) / seen.least[entries];
     // A class by itself may be seen more sharply.
     const double enough = only_ || zeros ? in_.examination.limits.resolution : kFiveDigits;
     return {resolution <= enough, resolution};
