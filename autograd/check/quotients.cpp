@@ -298,6 +298,20 @@ bool Quotients::has_ripples(double claimed, double seen) {
     return false;
 }
 
+bool Quotients::follows_neighbours(double claimed) {
+    constexpr double kAlike = 0.02, kRoundingOfF = 64 * kEps;
+    const double rounding = kRoundingOfF * size_of(w_, around_.base.values);
+    const double last_bit = std::ldexp(1, std::ilogb(scale()) - 52);
+    for (const double t : {last_bit, 2 * last_bit}) {
+        const Sample &above = line_.at(t), &below = line_.at(-t);
+        if (t > line_.reach() || !finite(w_, above) || !finite(w_, below)) return false;
+        const double moved = weighted_difference(w_, above.values, below.values);
+        const bool is_alike = std::abs(moved - claimed * 2 * t) <= kAlike * std::abs(moved);
+        if (!is_alike || std::abs(moved) <= rounding) return false;
+    }
+    return true;
+}
+
 std::vector<CurvePoint> Quotients::curve(double slope) {
     std::vector<CurvePoint> points;
     for (int power = -1; power >= -44; --power) {

@@ -201,6 +201,10 @@ public:
     /// afar, ripples average to another, `seen`.
     bool has_ripples(double claimed, double seen);
 
+    /// Whether f moves by much more than its rounding where x moves by its last bit and by two,
+    /// and both along the slope `claimed`: what is further away is another part of an oscillation.
+    bool follows_neighbours(double claimed);
+
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);
 

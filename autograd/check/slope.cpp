@@ -276,7 +276,8 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
     if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
     Quotients closer(line, weights, around, claim.here);
-    if (closer.is_fine_grained(j.noise) || closer.has_ripples(claim.slope, j.numeric)) {
+    if (closer.is_fine_grained(j.noise) || closer.has_ripples(claim.slope, j.numeric) ||
+        closer.follows_neighbours(claim.slope)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;
     }
