@@ -127,3 +127,58 @@ TEST_CASE("joint directions: what is stated for a class is true of each of its e
         }
     }
 }
+
+TEST_CASE("joint directions: few small entries take few signs, which tell each of them") {
+    constexpr double kSmall = 3e-6;
+    const Plain x = numbers(600);
+    for (const std::size_t few : {1U, 3U, 8U}) {
+        CAPTURE(few);
+        const auto f = [few](const Plain& at) {
+            double sum = 0;
+            for (std::size_t i = 0; i < at.size(); ++i)
+                sum += (i < few ? kSmall : 1) * std::sin(at[i]);
+            return sum;
+        };
+        const auto slopes = [few](double first, double last) {
+            return [=](const Plain& at) {
+                Plain d(at.size());
+                for (std::size_t i = 0; i < at.size(); ++i)
+                    d[i] = (i < few ? kSmall : 1) * std::cos(at[i]);
+                d[0] *= 1 + first;
+                d[few - 1] += kSmall * last;
+                return d;
+            };
+        };
+        const GradcheckReport right = check_gradient(f, slopes(0, 0), x);
+        CHECK_EQ(verdict_of(right), "PASS");
+        CHECK_LT(right.runs, 130);  // with ten random signs in each: 150 and more
+        const double stated = right.inputs[0].resolution;
+        CHECK_LT(stated, 1e-3);
+        for (const double last : {0.0, -3 * stated}) {
+            const GradcheckReport wrong = check_gradient(f, slopes(3 * stated, last), x);
+            const bool is_unseen = last != 0 && few == 1;  // they cancel
+            const double unstated = is_unseen ? 0 : 2 * stated;
+            CHECK((wrong.verdict != Verdict::pass || wrong.inputs[0].resolution > unstated));
+        }
+    }
+}
+
+TEST_CASE("joint directions: a long sum rounds more than its last bits, and is seen by fits") {
+    constexpr std::size_t kMany = 60'000;
+    const Plain x = drawn(5, kMany);
+    const auto f = [](const Plain& at) {
+        double sum = 0;
+        for (const double one : at) sum += one * std::sin(one);
+        return sum;
+    };
+    const auto slopes = [](const Plain& at) {
+        Plain d(at.size());
+        for (std::size_t i = 0; i < at.size(); ++i)
+            d[i] = std::sin(at[i]) + at[i] * std::cos(at[i]);
+        return d;
+    };
+    const GradcheckReport right = check_gradient(f, slopes, x);
+    INFO(right.inputs[0].method << ", " << right.runs);
+    CHECK_EQ(verdict_of(right), "PASS");
+    CHECK_LT(right.runs, 400);  // by ten random signs for each class: 560
+}
