@@ -132,9 +132,8 @@ double JointDirections::off_by(const Attempt& found, const Claim& along) const {
     return (1 + safety) * found.error + safety * along.uncertainty;
 }
 
-// Values next to one another show whether f rounds more than its last bits: as a sum of a million
-// terms does. Returns whether it does.
-// A kink and a steep part are smaller at smaller steps.
+// Whether values next to one another show that f rounds more than its last bits, as a sum of a
+// million terms does. The residuals of a kink or a steep part would be smaller at smaller steps.
 bool JointDirections::notes_noise(Line& line, const Quotients& quotients, Seen& seen, double step) {
     constexpr double kCloser = 0.125;
     if (seen.is_noisy) return false;
