@@ -174,7 +174,8 @@ Report asked_report(const Outcomes& o) {
     Report report{.tables = {sentences, head}};
     report.decided["it_is_named"] = of("more than guessing");
     for (const char* claim : {"a_head_looks", "it_is_not_led_astray", "almost_all_arrives",
-                              "most_arrives", "one_head_is_missed", "heads_until_guessing"}) {
+                              "most_arrives", "one_head_is_missed", "heads_until_guessing",
+                              "one_head_misses_the_cause", "one_head_misses_the_antecedent"}) {
         report.decided[claim] = unmeasured();
     }
     report.remark =
