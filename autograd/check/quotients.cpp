@@ -298,7 +298,7 @@ bool Quotients::has_ripples(double claimed, double seen) {
     return false;
 }
 
-bool Quotients::follows_neighbours(double claimed) {
+bool Quotients::follows_neighbours(double claimed, double seen) {
     constexpr double kAlike = 0.02, kRoundingOfF = 64 * kEps;
     const double rounding = kRoundingOfF * size_of(w_, around_.base.values);
     const double last_bit = std::ldexp(1, std::ilogb(scale()) - 52);
@@ -306,8 +306,11 @@ bool Quotients::follows_neighbours(double claimed) {
         const Sample &above = line_.at(t), &below = line_.at(-t);
         if (t > line_.reach() || !finite(w_, above) || !finite(w_, below)) return false;
         const double moved = weighted_difference(w_, above.values, below.values);
-        const bool is_alike = std::abs(moved - claimed * 2 * t) <= kAlike * std::abs(moved);
-        if (!is_alike || std::abs(moved) <= rounding) return false;
+        const auto is_alike = [&, t = t](double slope) {
+            return std::abs(moved - slope * 2 * t) <= kAlike * std::abs(moved);
+        };
+        // Where the slope seen from afar is as near, the two tell nothing of which is right.
+        if (!is_alike(claimed) || is_alike(seen) || std::abs(moved) <= rounding) return false;
     }
     return true;
 }

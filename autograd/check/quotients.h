@@ -202,8 +202,9 @@ public:
     bool has_ripples(double claimed, double seen);
 
     /// Whether f moves by much more than its rounding where x moves by its last bit and by two,
-    /// and both along the slope `claimed`: what is further away is another part of an oscillation.
-    bool follows_neighbours(double claimed);
+    /// and both along the slope `claimed`, not along `seen` from afar, which is another part of an
+    /// oscillation. A claim within 2 % of `seen` is told apart by no last bit.
+    bool follows_neighbours(double claimed, double seen);
 
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);

@@ -277,7 +277,7 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
     Quotients closer(line, weights, around, claim.here);
     if (closer.is_fine_grained(j.noise) || closer.has_ripples(claim.slope, j.numeric) ||
-        closer.follows_neighbours(claim.slope)) {
+        closer.follows_neighbours(claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;
     }

@@ -139,3 +139,15 @@ TEST_CASE("below rounding: a fast sine whose neighbours follow the claim does no
         CHECK_NE(check_gradient(f, slope(3), {at}).verdict, Verdict::pass);
     }
 }
+
+TEST_CASE("below rounding: a claim off by a hundredth fails where f is steep") {
+    const auto is_off = [](double (*f)(double), double at, double slope) {
+        return check_gradient([f](const Plain& x) { return f(x[0]); },
+                              [slope](const Plain&) { return Plain{1.01 * slope}; }, {at})
+            .verdict;
+    };
+    CHECK_EQ(is_off([](double a) { return std::log(a); }, 1.001, 1 / 1.001), Verdict::fail);
+    CHECK_EQ(is_off([](double a) { return std::sin(a); }, 3.14, std::cos(3.14)), Verdict::fail);
+    CHECK_EQ(is_off([](double a) { return std::pow(a, 64); }, 1.1, 64 * std::pow(1.1, 63)),
+             Verdict::fail);
+}
