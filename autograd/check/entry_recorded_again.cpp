@@ -1,5 +1,5 @@
-// An entry recorded again with other operands: in other layouts, of which only some need gradients,
-// or one tensor as two of them.
+// An entry recorded again with other operands: in other layouts, with gradients for only some of
+// them, or one tensor as two of them.
 #include <tapestry/autograd/check/entry_caller.h>
 #include <tapestry/autograd/check/layouts.h>
 #include <tapestry/autograd/tape.h>

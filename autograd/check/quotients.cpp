@@ -309,7 +309,7 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
         const auto is_alike = [&, t = t](double slope) {
             return std::abs(moved - slope * 2 * t) <= kAlike * std::abs(moved);
         };
-        // Where the slope seen from afar is as near, the two tell nothing of which is right.
+        // Both slopes may fit: then a last bit cannot tell them apart.
         if (!is_alike(claimed) || is_alike(seen) || std::abs(moved) <= rounding) return false;
     }
     return true;

@@ -203,7 +203,7 @@ public:
 
     /// Whether f moves by much more than its rounding where x moves by its last bit and by two,
     /// and both along the slope `claimed`, not along `seen` from afar, which is another part of an
-    /// oscillation. A claim within 2 % of `seen` is told apart by no last bit.
+    /// oscillation. False for a claim within 2 % of `seen`.
     bool follows_neighbours(double claimed, double seen);
 
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.

@@ -44,7 +44,7 @@ struct Claim {
     double usual_step = 0;    ///< tried first because it decided a similar claim; 0: none
     bool is_lost = false;     ///< one of the same kind was undecided: only clear errors are sought
     std::shared_ptr<WeightedHere> here = {};  ///< of its weights, shared by all lines
-    bool steady = false;  ///< last bits do not change it: however small, it is a definite number
+    bool steady = false;  ///< last bits do not change it: it is a definite number
 };
 
 /// Which jumps of f count as its noise.
