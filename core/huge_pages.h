@@ -18,7 +18,7 @@ inline void ask_for_huge_pages([[maybe_unused]] std::byte* block,
                                [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     constexpr std::uintptr_t kPage = std::uintptr_t{1} << 21;
-    constexpr std::size_t kLeast = 2 * kPage;  // smaller blocks seldom have room for a whole one
+    constexpr std::size_t kLeast = 2 * kPage;  // smaller blocks rarely have room for a whole one
     if (block == nullptr || bytes < kLeast) return;
     const auto from = reinterpret_cast<std::uintptr_t>(block);
     const std::uintptr_t first = (from + kPage - 1) / kPage * kPage;

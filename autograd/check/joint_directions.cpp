@@ -200,7 +200,7 @@ std::optional<Attempt> JointDirections::attempt_agreeing(Line& line, Quotients& 
 // fit to 24 values if rounding does.
 void JointDirections::look_closer(Line& line, Quotients& quotients, const Claim& along,
                                   Group& group, std::optional<Attempt>& found) {
-    // As fits to 128 values are at most (slope.cpp), which of many entries cost too much.
+    // Fits to 128 values gain at most this (slope.cpp); for many entries they cost too much.
     constexpr double kMuchBetter = 16;
     Seen& seen = seen_[0];
     const double enough = in_.examination.limits.resolution * seen.least[*only_];
@@ -337,7 +337,7 @@ double JointDirections::missed(Values beyond) const {
     return least;
 }
 
-// What a class must be seen to within, so that no further direction is needed.
+// How sharply a class must be seen for no further direction to be needed.
 double JointDirections::enough_of(const Seen& one, std::size_t entries) const {
     const double resolution = in_.examination.limits.resolution, least = one.least[entries];
     if (least == 0) return resolution;

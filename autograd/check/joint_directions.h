@@ -5,10 +5,9 @@
 // Along u the claim is off by <e, u>. With u_i = c_i s_i, c_i even between -1 and 1, and all but
 // c_i given, <e, u> is within a span of 2 b with probability at most b / |e_i s_i|. So k directions
 // that agree to b_1 to b_k miss an error of e_i s_i with probability at most the product of b_j /
-// |e_i s_i|: ten signs, of probability 1/2 each, find no more than three such directions find of
-// what is 10 b. The
-// rounding of f, which does not follow one c_i, only widens the span of <e, u>, so it needs no
-// measuring for that.
+// |e_i s_i|: three that agree to b find an error of 10 b as surely as ten random signs, of
+// probability 1/2 each. The rounding of f, which does not follow one c_i, only widens the span of
+// <e, u>, so it needs no measuring for that.
 //
 // Up to eight entries take signs from the rows of a Hadamard matrix H of order m instead: m e_i s_i
 // = sum over k of H_ki <e, u_k>, so none is off by more than the worst of the m sums.

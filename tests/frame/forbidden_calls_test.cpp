@@ -1,4 +1,4 @@
-// Calls that a part of the tree must not have, whatever else it does: of the locale in the library,
+// Calls that a part of the tree must not have: of the locale in the library,
 // of printing in the command, of HTML's parser in the scripts of pages.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>

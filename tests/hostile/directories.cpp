@@ -44,7 +44,8 @@ void make_run(const fs::path& to) {
     spill(masters() / "t.txt", simple_text());
     // A checkpoint that is due while another is being written is left out: on a busy machine it is
     // tried again.
-    for (int tries = 0; tries < 50; ++tries) {
+    for (int tries = 0;; ++tries) {
+        require(tries < 50, "no run of 50 wrote all of its checkpoints");
         fs::remove_all(to);
         make(Arguments{"train", "--text", "t.txt", "--out", to.native(), "--steps", "60",
                        "--eval-every", "20", "--checkpoint-every", "20", "--keep", "3", "--best",

@@ -155,10 +155,9 @@ TEST_CASE("joint directions: few small entries take few signs, which tell each o
         const double stated = right.inputs[0].resolution;
         CHECK_LT(stated, 1e-3);
         for (const double last : {0.0, -3 * stated}) {
+            if (last != 0 && few == 1) continue;  // both are in one entry, and cancel
             const GradcheckReport wrong = check_gradient(f, slopes(3 * stated, last), x);
-            const bool is_unseen = last != 0 && few == 1;  // they cancel
-            const double unstated = is_unseen ? 0 : 2 * stated;
-            CHECK((wrong.verdict != Verdict::pass || wrong.inputs[0].resolution > unstated));
+            CHECK((wrong.verdict != Verdict::pass || wrong.inputs[0].resolution > 2 * stated));
         }
     }
 }

@@ -40,9 +40,8 @@ struct Effort {
 /// large samples, whose gradients dual numbers have checked, or
 ///     whole       those as well
 ///     sanitized   the slowest and the fastest instruction set, one and three threads, no
-///     definitions, no
-///                 differences, no floating-point state: what an op reads and writes, not what it
-///                 computes
+///                 definitions, no differences, no floating-point state: what an op reads and
+///                 writes, not what it computes
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
 ///                 no large sample
 Effort effort_for(const char* tapestry_rows);

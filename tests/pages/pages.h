@@ -1,4 +1,4 @@
-// The pages that main.cpp writes for the browser's tests, besides those of models.
+// The pages that main.cpp writes for the browser's tests, except for those of models.
 #pragma once
 
 #include <filesystem>

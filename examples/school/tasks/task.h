@@ -1,6 +1,6 @@
-// Code that the small tasks share (sort, addition, dates, masked_words, shapes): training, counting
+// Code that the small tasks share (digits, dates, masked_words, shapes): training, counting
 // right answers, holding out questions, and showing one step on a held-out question as a page. Each
-// task has a header that explains it and a program in examples/programs; read sort.h first.
+// task has a header that explains it and a program in examples/programs; read digits.h first.
 #pragma once
 
 #include <tapestry/tapestry.h>
