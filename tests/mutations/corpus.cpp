@@ -66,6 +66,9 @@ const std::vector<Template>& wrong_bases() {
                                                 "outputs of two sizes",
                                                 "entropy",
                                                 "staircase",
+                                                "log gamma",
+                                                "near a pole",
+                                                "jump beside",
                                                 "many entries",
                                                 "many outputs",
                                                 "over its norm",
@@ -86,6 +89,7 @@ const std::vector<Template>& wrong_bases() {
                 if (hard.name == name) bases.push_back(hard);
             }
         }
+        bases.insert(bases.end(), steep_templates().begin(), steep_templates().end());
         return bases;
     }();
     return all;

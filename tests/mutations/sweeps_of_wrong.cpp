@@ -1,4 +1,5 @@
 #include <tapestry/tests/mutations/sweeps_of_wrong.h>
+#include <tapestry/tests/mutations/templates/template.h>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,19 @@ Trial small_entries_off(Draw& draw, std::uint64_t seed, std::size_t n, double sm
             std::abs(factor - 1) / std::max(1.0, std::abs(factor))};
 }
 
+// A steep function whose slopes are all claimed off by the same part.
+Trial steep_off(Draw& draw, std::uint64_t seed, const Template& from, double off) {
+    const PlainCase one = from.draw(draw);
+    const double factor = 1 + draw.sign() * off;
+    const auto claim = [right = one.pullback, factor](const Values& x, const Values& g) {
+        Values slopes = right(x, g);
+        for (double& slope : slopes) slope *= factor;
+        return slopes;
+    };
+    return {check_pullback(one.f, claim, one.x, {.seed = seed}, one.shape, one.output),
+            fmt::format("n = {}; {}", one.x.size(), one.note), off / std::max(1.0, factor)};
+}
+
 }  // namespace
 
 std::vector<Sweep> sweeps_of_wrong() {
@@ -86,6 +100,12 @@ std::vector<Sweep> sweeps_of_wrong() {
             all.push_back({fmt::format("{} of 1000 halved, {:.0e} of the others", share, small), 20,
                            run, true});
         }
+    }
+    for (const Template& from : steep_templates()) {
+        const auto run = [&from](Draw& draw, std::uint64_t seed) {
+            return steep_off(draw, seed, from, draw.log_between(1e-3, 2e-2));
+        };
+        all.push_back({fmt::format("{}, off by 0.1 to 2 %", from.name), 60, run, true});
     }
     return all;
 }

@@ -55,6 +55,7 @@ const std::vector<Template>& layer_templates();       ///< inner numbers, simila
 const std::vector<Template>& distance_templates();    ///< far away, at an end, nearly equal
 const std::vector<Template>& lost_part_templates();   ///< entries whose part f's rounding hides
 const std::vector<Template>& beside_templates();      ///< jumps, cells and ripples beside x
+const std::vector<Template>& steep_templates();       ///< a small part of x moves f by a large one
 
 using ScalarFunction = std::function<double(const std::vector<double>&)>;
 
