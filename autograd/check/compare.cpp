@@ -251,7 +251,7 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
 
 void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights, double claimed,
                                  const Examination& examination, Judgement& judgement) {
-    constexpr double kFew = 8, kPointsToASide = 16;
+    constexpr double kFew = 8;
     const GradcheckLimits& limits = examination.limits;
     const bool opaque = !limits.lost_may_pass && !examination.fixed;
     const double apart = std::abs(claimed - judgement.numeric);
@@ -262,8 +262,11 @@ void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights,
         const double there = weighted_difference(weights, above.values, below.values) / (2 * far);
         // The slope that was found continues: there are no jumps.
         if (!(std::abs(there - judgement.numeric) > 0.25 * apart)) return;
-        const double jump = jump_within(line, weights, judgement.noise, far / kPointsToASide);
+        const double jump = jump_within(line, weights, judgement.noise, far);
         if (!(jump > 0) || apart * 2 * far > kFew * jump) continue;
+        const bool leads_to_claim = std::abs(there - claimed) < 0.5 * apart;
+        if (!leads_to_claim && jump_on_both_sides(line, weights, judgement.noise, far) == 0)
+            continue;
         judgement.verdict = Verdict::inconclusive;
         judgement.reason = Reason::roundoff;
         return;

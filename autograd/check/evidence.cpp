@@ -250,6 +250,12 @@ const Attempt* Evidence::strongest_against(bool beyond) const {
     return opposed ? nullptr : against;
 }
 
+bool Evidence::supports_claim() const {
+    return std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& attempt) {
+        return counts(attempt) && std::abs(attempt.value - claim_.slope) <= tolerance(attempt);
+    });
+}
+
 // Whether `other` finds the slope that `attempt` found, and not the claim.
 bool Evidence::confirms(const Attempt& other, const Attempt& attempt) const {
     const double apart = std::isfinite(claim_.slope) ? std::abs(attempt.value - claim_.slope)

@@ -207,6 +207,7 @@ void JointDirections::look_closer(Line& line, Quotients& quotients, const Claim&
     if (along.slope == 0 || factor(most_) * off_by(*found, along) <= enough) return;
     if (notes_noise(line, quotients, seen, group.step)) {
         const auto again = attempt(quotients, group.step, seen);
+        seen.is_open = !again;
         if (!again) return;
         found = again;
     }

@@ -48,6 +48,9 @@ struct Level {
 
 std::vector<Level> levels_of(Values differences) {
     std::vector<Level> levels;
+    double unit = 0;  // squares of numbers beyond 1e154 are not finite
+    for (const double value : differences) unit = std::max(unit, std::abs(value));
+    for (double& value : differences) value /= unit;
     double binomial = 1;  // (2k)! / (k!)^2
     for (int k = 1; k <= kOrders; ++k) {
         take_differences(differences);
@@ -55,8 +58,9 @@ std::vector<Level> levels_of(Values differences) {
         double squares = 0;
         for (const double d : differences) squares += d * d;
         const auto [least, most] = std::minmax_element(differences.begin(), differences.end());
-        levels.push_back({std::sqrt(squares / static_cast<double>(differences.size()) / binomial),
-                          *least < 0 && *most > 0});
+        levels.push_back(
+            {unit * std::sqrt(squares / static_cast<double>(differences.size()) / binomial),
+             *least < 0 && *most > 0});
     }
     return levels;
 }
@@ -90,17 +94,40 @@ JumpCount jumps_of(const Values& values) {
 
 }  // namespace
 
+namespace {
+
+constexpr int kWindow = 33;  // places
+
+// Whether the values run off to a pole or a logarithm's end at their largest difference: to both
+// sides of it the differences shrink from place to place, as those of 1 / t and of log |t| do, but
+// not those of a jump, beside which only rounding is left.
+bool is_singular(Values values, std::ptrdiff_t place) {
+    constexpr std::ptrdiff_t kBeside = 3, kInARow = 6;
+    take_differences(values);
+    const auto count = static_cast<std::ptrdiff_t>(values.size());
+    for (const std::ptrdiff_t side : {-1, 1}) {
+        for (std::ptrdiff_t k = 0; k < kInARow; ++k) {
+            const std::ptrdiff_t near = place + side * (kBeside + k), far = near + side;
+            if (std::min(near, far) < 0 || std::max(near, far) >= count) break;
+            const auto size = [&](std::ptrdiff_t i) {
+                return std::abs(values[static_cast<std::size_t>(i)]);
+            };
+            if (!(size(near) > size(far))) return false;
+        }
+    }
+    return true;
+}
+
 // Looks more and more closely. Smooth parts vanish in differences of order 6, a kink shrinks with
 // the distance of the points, a jump stays: as 10 times itself, in the differences centred on it.
 // Where jumps are everywhere, their sums are a few times as large at first.
-double jump_within(Line& line, const std::vector<double>& weights, double noise, double h) {
-    constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 12;
+double jump_around(Line& line, const Values& weights, double noise, double middle, double h) {
+    constexpr int kOrder = 6, kTimes = 10, kCloser = 12;
     constexpr double kOfNoise = 128;  // differences of order 6 amplify it by 30 = sqrt(12! / 6!^2)
     constexpr double kSums = 16;
     double seen = 0, most = 0;
-    double middle = middle_next_to_x(line, h, kMany);
     for (int level = 0; level < kCloser; ++level) {
-        const auto values = values_around(line, weights, middle, h, kMany);
+        const auto values = values_around(line, weights, middle, h, kWindow);
         if (!values) return 0;
         Values differences = *values;
         for (int k = 0; k < kOrder; ++k) take_differences(differences);
@@ -111,21 +138,50 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
         if (kSums * std::abs(*largest) < most) return 0;
         if (std::abs(*largest) < kOfNoise * noise) return 0;
         seen = std::abs(*largest);
-        const auto place = static_cast<double>(largest - differences.begin()) + kOrder / 2;
-        middle += h * (place - kMany / 2);
+        const auto place = largest - differences.begin() + kOrder / 2;
+        if (level + 1 == kCloser && is_singular(*values, place)) return 0;
+        middle += h * static_cast<double>(place - kWindow / 2);
         h /= 8;  // the next window is the four intervals around it
     }
     return seen / kTimes;
 }
 
+}  // namespace
+
+double jump_within(Line& line, const std::vector<double>& weights, double noise, double far) {
+    const double h = 2 * far / (kWindow - 1);
+    return jump_around(line, weights, noise, middle_next_to_x(line, h, kWindow), h);
+}
+
+double jump_on_both_sides(Line& line, const std::vector<double>& weights, double noise,
+                          double far) {
+    constexpr double kFarther = 4;
+    const double any = jump_within(line, weights, noise, far), reach = line.reach();
+    if (any == 0 || far > reach) return any;
+    const auto beside = [&](double side, double to) {
+        return jump_around(line, weights, noise, side * to / 2, to / (kWindow - 1));
+    };
+    // They may lie closer together on one side, as those of a rounded x^2.
+    double above = 0, below = 0;
+    for (double to = far;; to = std::min(kFarther * to, reach)) {
+        if (above == 0) above = beside(1, to);
+        if (below == 0) below = beside(-1, to);
+        if ((above > 0 && below > 0) || to >= std::min(reach, line.scale())) {
+            return std::min(above, below);
+        }
+    }
+}
+
 double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, double noise) {
     if (jumps == Jumps::none) return 0;
     if (jumps == Jumps::everywhere) {
-        return jump_within(line, weights, noise, std::ldexp(line.scale(), -6));
+        return jump_on_both_sides(line, weights, noise, std::ldexp(line.scale(), -2));
     }
     double jump = 0;  // from afar it may drown in smooth parts, closer it may be missed
     for (const int power : {-5, -6, -8}) {
-        jump = std::max(jump, jump_within(line, weights, noise, std::ldexp(line.scale(), power)));
+        const double h = std::ldexp(line.scale(), power),
+                     middle = middle_next_to_x(line, h, kWindow);
+        jump = std::max(jump, jump_around(line, weights, noise, middle, h));
     }
     return jump;
 }
@@ -147,216 +203,6 @@ double noise_along(Line& line, const std::vector<double>& weights) {
         if (noise == 0) noise = jumps.least / 2;  // larger ones further out are due to the slope
     }
     return moves ? noise : -1;
-}
-
-// ---- the slope by least squares -----------------------------------------------------------------
-
-namespace {
-
-constexpr int kTerms = 10;                 // 1, t, t^2, ...
-constexpr std::size_t kFewestPlaces = 16;  // the least that tells anything of noise
-
-// Values of <w, f> - <w, f(x)> next to x: at which multiples of h, in order, and their values; and
-// the rounding by a format of all outputs, and of those that take only a few values.
-struct Sampled {
-    Values at, values;
-    double rounding = 0, coarse = 0;
-    Values steps = {};  // at times h
-};
-
-// How far numbers of a format are apart at y.
-double spacing(Format format, double y) {
-    return std::max(epsilon(format) * std::abs(y), smallest(format));
-}
-
-void note_rounding(const std::vector<const Sample*>& samples, const Values& w, Format format,
-                   Sampled& found) {
-    if (format == Format::f64) return;
-    constexpr std::size_t kFewValues = 8;
-    Values all(w.size(), 0.0), few(w.size(), 0.0);
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        Values seen;
-        for (const Sample* sample : samples) {
-            const double y = sample->values[i];
-            all[i] = std::max(all[i], spacing(format, y));
-            const bool is_new = std::find(seen.begin(), seen.end(), y) == seen.end();
-            if (is_new && seen.size() < kFewValues) seen.push_back(y);
-        }
-        if (seen.size() < kFewValues) few[i] = all[i];
-    }
-    found.rounding = size_of(w, all);
-    found.coarse = size_of(w, few);
-}
-
-// Outputs that take only a few values over all steps hide their slope, or show their rounding as
-// one; and so do all outputs if much less is left over than rounding leaves: then x and f move from
-// number to number in step.
-double hidden_by_rounding(const Sampled& sampled, double noise) {
-    constexpr double kUsual = 0.29, kMuchLess = 0.25;  // sqrt(1 / 12)
-    const bool in_step = noise < kMuchLess * kUsual * sampled.rounding;
-    return in_step ? sampled.rounding : sampled.coarse;
-}
-
-// At irregular distances: a function that moves in regular jumps would always be sampled at the
-// same point of a jump otherwise. If x is a number of a narrow format, steps lead to other such
-// numbers.
-std::optional<Sampled> sampled(Line& line, const Values& w, double h, Format format, int pairs) {
-    constexpr double kGolden = 0.6180339887498949;
-    Values at;
-    for (int j = 0; j < pairs; ++j) {
-        const double place = (j + std::fmod(kGolden * j, 1)) / pairs;
-        for (const double t : {h * place, -h * place}) at.push_back(line.nearest(t));
-    }
-    std::sort(at.begin(), at.end());
-    at.erase(std::unique(at.begin(), at.end()), at.end());
-    if (at.size() < kFewestPlaces) return {};
-    Sampled found;
-    std::vector<const Sample*> samples;
-    const Sample& base = line.at(0);
-    for (const double t : at) {
-        const Sample& there = line.at(t);
-        if (there.branch != base.branch || !finite(w, there)) return {};
-        samples.push_back(&there);
-        found.at.push_back(t / h);
-        found.steps.push_back(t);
-        found.values.push_back(weighted_difference(w, there.values, base.values));
-    }
-    note_rounding(samples, w, format, found);
-    return found;
-}
-
-// A power of t, orthogonalised against the lower ones, and its slope at 0.
-struct Term {
-    Values values;
-    double slope = 0;
-};
-
-std::vector<Term> terms_at(const Values& at) {
-    std::vector<Term> terms;
-    for (int k = 0; k < kTerms; ++k) {
-        Term term{{}, k == 1 ? 1.0 : 0.0};
-        for (const double s : at) term.values.push_back(std::pow(s, k));
-        for (int again = 0; again < 2; ++again) {
-            for (const Term& lower : terms) {
-                const double share = dot(term.values, lower.values);
-                for (std::size_t j = 0; j < at.size(); ++j) {
-                    term.values[j] -= share * lower.values[j];
-                }
-                term.slope -= share * lower.slope;
-            }
-        }
-        const double size = norm(term.values);
-        for (double& value : term.values) value /= size;
-        term.slope /= size;
-        terms.push_back(std::move(term));
-    }
-    return terms;
-}
-
-// The number of independent values: neighbours that are off in the same direction count as one.
-double independent(const Values& rest) {
-    std::size_t changes = 1;
-    for (std::size_t j = 0; j + 1 < rest.size(); ++j) changes += rest[j] * rest[j + 1] < 0 ? 1 : 0;
-    return static_cast<double>(std::min(rest.size(), 2 * changes));
-}
-
-// Selects the number of terms with the smallest error: from noise, which grows with the number, and
-// from the terms left out, represented by the next two, an even and an odd one.
-Attempt fitted(const Sampled& sampled, const std::vector<Term>& terms, double h) {
-    constexpr double kLeast = 0.25;  // of the noise: the limit of averaging
-    Attempt best;
-    best.step = h;
-    best.settled = best.moved = true;
-    Values rest = sampled.values;
-    const auto count = static_cast<double>(rest.size());
-    double slope = 0, squares = 0;
-    for (std::size_t k = 0; k + 2 < kTerms; ++k) {
-        const Term& term = terms[k];
-        const double share = dot(rest, term.values);
-        for (std::size_t j = 0; j < rest.size(); ++j) rest[j] -= share * term.values[j];
-        slope += share * term.slope;
-        squares += term.slope * term.slope;
-        if (k == 0) continue;
-        const double noise = norm(rest) / std::sqrt(count - static_cast<double>(k) - 1);
-        double left_out = 0;
-        for (const std::size_t next : {k + 1, k + 2}) {
-            left_out += std::abs(dot(rest, terms[next].values) * terms[next].slope);
-        }
-        const double averaged = std::sqrt(squares * count / independent(rest));
-        const double by_noise = noise * std::max(kLeast, averaged);
-        const double error = (by_noise + left_out) / h;
-        if (!(error < best.error)) continue;
-        best.value = slope / h;
-        best.noise = by_noise / h;
-        best.error = error;
-        best.rounding = noise;
-        best.hidden = hidden_by_rounding(sampled, noise) / h;
-    }
-    best.slopes = {best.value, best.value, best.value};
-    return best;
-}
-
-}  // namespace
-
-std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
-                                            double h, Format format) {
-    constexpr int kPairs = 12, kPairsInFormat = 24;
-    if (h > line.reach()) return {};
-    const int pairs = format == Format::f64 ? kPairs : kPairsInFormat;
-    const auto found = sampled(line, weights, h, format, pairs);
-    return found ? std::optional(fitted(*found, terms_at(found->at), h)) : std::nullopt;
-}
-
-std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, Format format) {
-    constexpr int kPairs = 24;
-    const std::size_t outputs = line.at(0).values.size();
-    const auto whole = h > line.reach()
-                           ? std::nullopt
-                           : sampled(line, Values(outputs, 1.0), h, Format::f64, kPairs);
-    if (!whole) return {};
-    const std::vector<Term> terms = terms_at(whole->at);
-    std::vector<Attempt> fits;
-    for (std::size_t i = 0; i < outputs; ++i) {
-        Sampled one{whole->at, {}};
-        const double base = line.at(0).values[i];
-        for (const double t : whole->steps) {
-            const double y = line.at(t).values[i];
-            one.values.push_back(y - base);
-            if (format != Format::f64) one.rounding = std::max(one.rounding, spacing(format, y));
-        }
-        fits.push_back(fitted(one, terms, h));
-    }
-    return fits;
-}
-
-namespace {
-
-// Whether the last of several fits was the less accurate one, by noise: it grows with smaller
-// steps.
-bool is_only_noise(const std::vector<Attempt>& fits) {
-    if (fits.size() < 2) return false;
-    const Attempt& last = fits.back();
-    return last.error > 2 * fits[fits.size() - 2].error && 2 * last.noise > last.error;
-}
-
-}  // namespace
-
-std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weights, Format format,
-                                   const std::function<bool(const Attempt&)>& is_enough) {
-    constexpr int kPairs = 64;
-    std::vector<Attempt> fits;
-    for (const int power : {-1, -3, -5, -8}) {
-        const double h = std::ldexp(line.scale(), power);
-        if (h > line.reach()) continue;
-        if (const auto found = sampled(line, weights, h, format, kPairs)) {
-            fits.push_back(fitted(*found, terms_at(found->at), h));
-            if (is_enough && is_enough(fits.back())) return {fits.back()};
-        }
-        if (is_only_noise(fits)) break;
-    }
-    std::stable_sort(fits.begin(), fits.end(),
-                     [](const Attempt& a, const Attempt& b) { return a.error < b.error; });
-    return fits;
 }
 
 }  // namespace tapestry::checker

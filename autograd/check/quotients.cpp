@@ -273,17 +273,22 @@ double Quotients::constant_step() {
     return constant >= std::ldexp(line_.scale(), -7) ? constant : 0;
 }
 
-bool Quotients::is_fine_grained(double noise) {
-    constexpr double kMuchLess = 0.125, kRoundingOfF = 64 * kEps;
-    const double rounding = kRoundingOfF * size_of(w_, around_.base.values);
-    if (rounding >= kMuchLess * noise) return false;
+// The least part of itself by which f moves from one number to the next in an oscillation that is
+// too fast for quotients. A steep f moves by its rounding times |x f' / f|, which is less.
+constexpr double kOscillates = 0x1p-24;
+
+bool Quotients::is_fine_grained(double noise, double seen) {
+    constexpr double kMuchLess = 0.125, kMore = 4;
+    const double least = kOscillates * size_of(w_, around_.base.values);
+    if (least >= kMuchLess * noise) return false;
     double most = 0;
     for (const double t : {kEps, 2 * kEps, -kEps, -2 * kEps}) {
         const Sample& there = line_.at(t * line_.scale());
         if (!finite(w_, there)) return false;
         most = std::max(most, std::abs(weighted_difference(w_, there.values, around_.base.values)));
     }
-    return most > rounding && most < kMuchLess * noise;
+    const bool along_seen = most <= kMore * std::abs(seen) * 2 * kEps * line_.scale();
+    return most > least && most < kMuchLess * noise && !along_seen;
 }
 
 bool Quotients::has_ripples(double claimed, double seen) {
@@ -299,8 +304,8 @@ bool Quotients::has_ripples(double claimed, double seen) {
 }
 
 bool Quotients::follows_neighbours(double claimed, double seen) {
-    constexpr double kAlike = 0.02, kRoundingOfF = 64 * kEps;
-    const double rounding = kRoundingOfF * size_of(w_, around_.base.values);
+    constexpr double kAlike = 0.02;
+    const double least = kOscillates * size_of(w_, around_.base.values);
     const double last_bit = std::ldexp(1, std::ilogb(scale()) - 52);
     for (const double t : {last_bit, 2 * last_bit}) {
         const Sample &above = line_.at(t), &below = line_.at(-t);
@@ -310,7 +315,7 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
             return std::abs(moved - slope * 2 * t) <= kAlike * std::abs(moved);
         };
         // Both slopes may fit: then a last bit cannot tell them apart.
-        if (!is_alike(claimed) || is_alike(seen) || std::abs(moved) <= rounding) return false;
+        if (!is_alike(claimed) || is_alike(seen) || std::abs(moved) <= least) return false;
     }
     return true;
 }

@@ -193,16 +193,17 @@ public:
     /// if it moves.
     double constant_step();
 
-    /// Whether f moves between neighbouring numbers, by much less than `noise`: then what looks
-    /// like noise from afar is a fast oscillation (a sine of 1e13), and averages to any slope.
-    bool is_fine_grained(double noise);
+    /// Whether f moves between neighbouring numbers, by much less than `noise` and by much more
+    /// than the slope `seen` from afar would: then what looks like noise is a fast oscillation (a
+    /// sine of 1e13), and averages to any slope.
+    bool is_fine_grained(double noise, double seen);
 
     /// Whether f is smooth at much smaller steps and has about the slope `claimed` there: from
     /// afar, ripples average to another, `seen`.
     bool has_ripples(double claimed, double seen);
 
-    /// Whether f moves by much more than its rounding where x moves by its last bit and by two,
-    /// and both along the slope `claimed`, not along `seen` from afar, which is another part of an
+    /// Whether f moves by a clear part of itself where x moves by its last bit and by two, and both
+    /// along the slope `claimed`, not along `seen` from afar, which is another part of an
     /// oscillation. False for a claim within 2 % of `seen`.
     bool follows_neighbours(double claimed, double seen);
 

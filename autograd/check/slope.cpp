@@ -29,6 +29,7 @@ public:
 
     double noise_here() const { return quotients_.noise_here(); }
     bool is_hopeless() const { return is_hopeless_; }
+    bool supports_claim() const { return evidence_.supports_claim(); }
     /// Whether rounding is the only reason for not knowing more.
     bool only_rounds_here() const { return only_rounds_ && !evidence_.is_doubted(); }
 
@@ -262,9 +263,12 @@ Judgement judged_slope(Line& line, const std::vector<double>& weights, const Nei
     }
     SlopeEstimator informed(line, weights, around, claim, limits, one_number,
                             std::max(noise, claim.noise));
-    const Judgement again = informed.settled_for_less(informed.run());
-    const bool milder = passed || again.verdict <= first.verdict;
-    return informed.doubted_where_constant(milder ? again : first, noise);
+    const Judgement known = informed.run(), again = informed.settled_for_less(known);
+    // Noise may hide the steps that spoke for the claim. If none did, it explains what looked like
+    // a contradiction between those against it.
+    const bool refuted = known.verdict == Verdict::fail && !estimator.supports_claim();
+    const bool counts = passed || refuted || again.verdict <= first.verdict;
+    return informed.doubted_where_constant(counts ? again : first, noise);
 }
 
 }  // namespace
@@ -276,7 +280,7 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
     if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
     Quotients closer(line, weights, around, claim.here);
-    if (closer.is_fine_grained(j.noise) || closer.has_ripples(claim.slope, j.numeric) ||
+    if (closer.is_fine_grained(j.noise, j.numeric) || closer.has_ripples(claim.slope, j.numeric) ||
         closer.follows_neighbours(claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;

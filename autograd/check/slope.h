@@ -80,6 +80,8 @@ public:
 
     /// Whether a considered attempt spoke against the claim.
     bool is_doubted() const { return doubted_; }
+    /// Whether a considered attempt agrees with the claim, however coarsely.
+    bool supports_claim() const;
 
     /// Whether plainly_refuted() could be true for this attempt and another.
     bool speaks_against(const Attempt& a) const;

@@ -151,3 +151,45 @@ TEST_CASE("below rounding: a claim off by a hundredth fails where f is steep") {
     CHECK_EQ(is_off([](double a) { return std::pow(a, 64); }, 1.1, 64 * std::pow(1.1, 63)),
              Verdict::fail);
 }
+
+TEST_CASE("below rounding: a wrong claim fails next to a minimum, where f rounds more than it is") {
+    using OfOne = double (*)(double);
+    const auto verdict = [](OfOne f, double at, double claim) {
+        return check_gradient([f](const Plain& x) { return f(x[0]); },
+                              [claim](const Plain&) { return Plain{claim}; }, {at},
+                              {.explain = false})
+            .verdict;
+    };
+    const auto square = [](double a) { return (a - 1) * (a - 1); };
+    const auto versine = [](double a) { return 1 - std::cos(a); };
+    const auto log_cosh = [](double a) { return std::log(std::cosh(a)); };
+    for (const double away : {0.0316, 0.1, 0.01, 0.003}) {
+        CAPTURE(away);
+        CHECK_EQ(verdict(square, 1 + away, 2 * away), Verdict::pass);
+        CHECK_EQ(verdict(square, 1 + away, -2 * away), Verdict::fail);
+        CHECK_EQ(verdict(square, 1 + away, 2.01 * away), Verdict::fail);
+        CHECK_EQ(verdict(versine, away, std::sin(away)), Verdict::pass);
+        CHECK_EQ(verdict(versine, away, -std::sin(away)), Verdict::fail);
+        CHECK_EQ(verdict(log_cosh, away, std::tanh(away)), Verdict::pass);
+        CHECK_EQ(verdict(log_cosh, away, 1.3 * std::tanh(away)), Verdict::fail);
+    }
+}
+
+TEST_CASE("below rounding: a wrong claim fails where f is large, or rounds its exponent") {
+    const auto verdict = [](double size, double c, double at, double times) {
+        return check_gradient(
+                   [=](const Plain& x) { return size * std::exp(c * x[0]); },
+                   [=](const Plain& x) { return Plain{times * size * c * std::exp(c * x[0])}; },
+                   {at}, {.explain = false})
+            .verdict;
+    };
+    for (const double size : {1e150, 1e170, 1e200, 1e300}) {
+        CAPTURE(size);
+        CHECK_EQ(verdict(size, 1, 0.7, 1), Verdict::pass);
+        CHECK_EQ(verdict(size, 1, 0.7, 2), Verdict::fail);
+    }
+    // c x is rounded by a third of what a last bit of x moves it.
+    const double c = 138.52002400589058, at = 1.1474294015931892;
+    CHECK_EQ(verdict(1, c, at, 1), Verdict::pass);
+    CHECK_EQ(verdict(1, c, at, 1 - 0.074952), Verdict::fail);
+}

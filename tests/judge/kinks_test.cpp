@@ -239,3 +239,38 @@ TEST_CASE("kinks: a jump that no op admits is not believed to be smooth") {
     check_passes(gradcheck(floored, {tensor<double>({2.5, 0.5})}));
     CHECK_FALSE(static_cast<bool>(gradcheck(floored, {tensor<double>({2, 0.5})})));
 }
+
+TEST_CASE("kinks: a pole or a threshold beside x excuses no wrong claim") {
+    using OfOne = double (*)(double);
+    struct Beside {
+        const char* name;
+        OfOne f, slope;
+    };
+    const Beside all[] = {
+        {"1 / (x - 1)", [](double a) { return 1 / (a - 1); },
+         [](double a) { return -1 / ((a - 1) * (a - 1)); }},
+        {"1 / (x - 1)^2", [](double a) { return 1 / ((a - 1) * (a - 1)); },
+         [](double a) { return -2 / ((a - 1) * (a - 1) * (a - 1)); }},
+        {"log |x - 1|", [](double a) { return std::log(std::abs(a - 1)); },
+         [](double a) { return 1 / (a - 1); }},
+        {"sin x + (x > 1)", [](double a) { return std::sin(a) + (a > 1 ? 1 : 0); },
+         [](double a) { return std::cos(a); }},
+    };
+    for (const Beside& one : all) {
+        CAPTURE(one.name);
+        const auto verdict = [&](double at, double times) {
+            return check_gradient([&](const std::vector<double>& x) { return one.f(x[0]); },
+                                  [&](const std::vector<double>& x) {
+                                      return std::vector<double>{times * one.slope(x[0])};
+                                  },
+                                  {at}, {.explain = false})
+                .verdict;
+        };
+        for (const double away : {-0.19, -0.0105, -1.3e-3, 1.1e-3, 0.0125, 0.23}) {
+            CAPTURE(away);
+            CHECK_EQ(verdict(1 + away, 1), Verdict::pass);
+            CHECK_EQ(verdict(1 + away, 1.3), Verdict::fail);
+            CHECK_EQ(verdict(1 + away, -1), Verdict::fail);
+        }
+    }
+}
