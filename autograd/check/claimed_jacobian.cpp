@@ -70,7 +70,7 @@ bool ClaimedJacobian::is_right_zero(std::size_t p, std::size_t i) const {
 }
 
 std::optional<std::size_t> ClaimedJacobian::diagonal_of_its_own() const {
-    if (places() != outputs() || places() != symptoms_.claimed.size() || places() < 3) return {};
+    if (places() != outputs() || places() != symptoms_.claimed.size() || places() < 2) return {};
     std::size_t worst = 0;
     for (std::size_t p = 0; p < places(); ++p) {
         for (std::size_t i = 0; i < outputs(); ++i) {
@@ -79,6 +79,15 @@ std::optional<std::size_t> ClaimedJacobian::diagonal_of_its_own() const {
         if (std::abs(error(p, p)) > std::abs(error(worst, worst))) worst = p;
     }
     return worst;
+}
+
+Values ClaimedJacobian::factors_on_diagonal() const {
+    Values factors;
+    for (std::size_t p = 0; p < places(); ++p) {
+        factors.push_back(is_right_zero(p, p) ? std::numeric_limits<double>::quiet_NaN()
+                                              : claimed(p, p) / right(p, p));
+    }
+    return factors;
 }
 
 // Whether each of the lines is a multiple of the right one. Most lines need two numbers that
@@ -108,8 +117,9 @@ std::optional<Values> ClaimedJacobian::multiples(std::size_t lines, std::size_t 
         for (std::size_t k = 0; k < length; ++k) {
             const double model = is_zero(line, k) ? 0 : both / squares * right(line, k);
             if (!same(line, k, model, both / squares)) return {};
-            rest += std::pow(claimed(line, k) - model, 2);
-            off += std::pow(claimed(line, k) - right(line, k), 2);
+            // Of the line's own size: the rounding of a large output is more than a small one.
+            rest += std::pow(claimed(line, k) - model, 2) / squares;
+            off += std::pow(claimed(line, k) - right(line, k), 2) / squares;
             telling += std::abs(right(line, k)) > 1e-3 * most && !is_zero(line, k) ? 1 : 0;
         }
         confirmed += telling >= 2 ? 1 : 0;

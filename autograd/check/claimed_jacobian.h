@@ -35,6 +35,8 @@ public:
 
     /// Both are diagonal: the place that is off most; nullopt if they are not.
     std::optional<std::size_t> diagonal_of_its_own() const;
+    /// Claimed over right on the diagonal; NaN where f leaves 0.
+    Values factors_on_diagonal() const;
     /// Each output's entries are the right ones times its factor, or each element's: the factors,
     /// NaN for those that f leaves at 0; nullopt if it is not so. Or times a factor of both.
     std::optional<Values> factors_of_outputs() const;

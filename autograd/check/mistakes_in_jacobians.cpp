@@ -327,6 +327,8 @@ Match looks_like_another_formula(const Wrong& w) {
     const ClaimedJacobian* c = w.jacobian();
     if (c == nullptr) return {};
     if (const auto example = c->diagonal_of_its_own()) {
+        const Match some = of_factors(w, c->factors_on_diagonal(), "element");
+        if (some && some->mistake == Mistake::partial) return some;
         const std::size_t p = *example;
         const std::string x =
             w.symptoms.point.empty()
