@@ -169,6 +169,23 @@ bool Evidence::fit_is_clear(const Attempt& fit) const {
            apart * fit.step > kBand * fit.rounding;
 }
 
+// Whether a fit at another scale finds about the same slope, and none of smaller steps another,
+// each within its errors. A periodic function looks flat from afar, whatever its slope; and from
+// number to number of a format it may look like a slower one.
+bool Evidence::is_upheld(const Attempt& fit, const std::vector<Attempt>& fits) const {
+    if (fit.is_rough) return false;
+    int others = 0;
+    for (const Attempt& other : fits) {
+        if (other.step == fit.step) continue;
+        const double allowed =
+            limits_.safety * (fit.error + other.error) + fit.hidden + other.hidden;
+        const bool agrees = !other.is_rough && std::abs(other.value - fit.value) <= allowed;
+        if (!agrees && other.step < fit.step) return false;
+        others += agrees ? 1 : 0;
+    }
+    return others > 0;
+}
+
 Judgement Evidence::by_fit(const std::vector<Attempt>& fits) const {
     const Attempt& fit = fits.front();
     if (agrees(fit, false)) return judgement(fit, Verdict::pass, Reason::none);
@@ -177,7 +194,7 @@ Judgement Evidence::by_fit(const std::vector<Attempt>& fits) const {
         kPlainRounding * size_of(quotients_.weights(), quotients_.around().base.values);
     const bool noisy = fit.rounding > plain && fit.rounding <= kBand * quotients_.noise_here();
     const bool narrow = limits_.format != Format::f64;
-    const bool twice = narrow || (fits.size() > 1 && confirms(fits[1], fit));
+    const bool twice = narrow ? is_upheld(fit, fits) : fits.size() > 1 && confirms(fits[1], fit);
     if ((noisy || narrow) && fit_is_clear(fit) && twice) {
         return judgement(fit, Verdict::fail, Reason::none);
     }

@@ -15,11 +15,13 @@ constexpr int kTerms = 10;                 // 1, t, t^2, ...
 constexpr std::size_t kFewestPlaces = 16;  // the least that tells anything of noise
 
 // Values of <w, f> - <w, f(x)> next to x: at which multiples of h, in order, and their values; and
-// the rounding by a format of all outputs, and of those that take only a few values.
+// the rounding by a format of all outputs, of those that take only a few values, and of x: the part
+// of a slope by which it moves <w, f>, unless all steps lead to numbers of the format.
 struct Sampled {
     Values at, values;
     double rounding = 0, coarse = 0;
     Values steps = {};  // at times h
+    double of_x = 0;
 };
 
 // How far numbers of a format are apart at y.
@@ -80,6 +82,7 @@ std::optional<Sampled> sampled(Line& line, const Values& w, double h, Format for
         found.values.push_back(weighted_difference(w, there.values, base.values));
     }
     note_rounding(samples, w, format, found);
+    if (!line.is_in_format() && format != Format::f64) found.of_x = epsilon(format) * line.scale();
     return found;
 }
 
@@ -120,7 +123,7 @@ double independent(const Values& rest) {
 
 // Selects the number of terms with the smallest error: from noise, which grows with the number, and
 // from the terms left out, represented by the next two, an even and an odd one.
-Attempt fitted(const Sampled& sampled, const std::vector<Term>& terms, double h) {
+Attempt smoothed(const Sampled& sampled, const std::vector<Term>& terms, double h) {
     constexpr double kLeast = 0.25;  // of the noise: the limit of averaging
     Attempt best;
     best.step = h;
@@ -154,6 +157,52 @@ Attempt fitted(const Sampled& sampled, const std::vector<Term>& terms, double h)
     return best;
 }
 
+// What of f's values the terms do not follow.
+Values left_over(Values rest, const std::vector<Term>& terms) {
+    for (const Term& term : terms) {
+        const double share = dot(rest, term.values);
+        for (std::size_t j = 0; j < rest.size(); ++j) rest[j] -= share * term.values[j];
+    }
+    return rest;
+}
+
+// Whether more is left over than the format rounds, everywhere or at one place: then f oscillates,
+// or has a pole, kink or peak within the step.
+bool has_structure(const Sampled& sampled, const std::vector<Term>& terms, double slope) {
+    constexpr double kMuch = 0.75, kMuchOfOne = 1.5;  // uniform rounding: 0.29, up to 0.5
+    const Values rest = left_over(sampled.values, terms);
+    const double rounding = sampled.rounding + sampled.of_x * std::abs(slope);
+    const auto count = static_cast<double>(rest.size());
+    return norm(rest) > kMuch * rounding * std::sqrt(count - kTerms) ||
+           largest(rest) > kMuchOfOne * rounding;
+}
+
+// Whether the values to both sides of x show clearly different slopes: a kink next to x, which
+// rounding hides in all values together.
+bool is_bent(const Sampled& sampled, double h) {
+    constexpr double kClearly = 6;
+    Attempt sides[2];
+    for (const bool above : {false, true}) {
+        Sampled side{{}, {}, sampled.rounding, sampled.coarse};
+        for (std::size_t j = 0; j < sampled.at.size(); ++j) {
+            if (above ? sampled.at[j] < 0 : sampled.at[j] > 0) continue;
+            side.at.push_back(sampled.at[j]);
+            side.values.push_back(sampled.values[j]);
+        }
+        if (side.at.size() < kFewestPlaces) return false;
+        sides[above ? 1 : 0] = smoothed(side, terms_at(side.at), h);
+    }
+    return std::abs(sides[1].value - sides[0].value) >
+           kClearly * (sides[0].error + sides[1].error) + sides[0].hidden + sides[1].hidden;
+}
+
+Attempt fitted(const Sampled& sampled, const std::vector<Term>& terms, double h) {
+    Attempt fit = smoothed(sampled, terms, h);
+    fit.is_rough =
+        sampled.rounding > 0 && (has_structure(sampled, terms, fit.value) || is_bent(sampled, h));
+    return fit;
+}
+
 }  // namespace
 
 std::optional<Attempt> quickly_fitted_slope(Line& line, const std::vector<double>& weights,
@@ -182,19 +231,23 @@ std::vector<Attempt> fitted_slopes_of_outputs(Line& line, double h, Format forma
             one.values.push_back(y - base);
             if (format != Format::f64) one.rounding = std::max(one.rounding, spacing(format, y));
         }
-        fits.push_back(fitted(one, terms, h));
+        fits.push_back(smoothed(one, terms, h));
     }
     return fits;
 }
 
 namespace {
 
+double uncertainty(const Attempt& fit) { return fit.error + fit.hidden; }
+
 // Whether the last of several fits was the less accurate one, by noise: it grows with smaller
 // steps.
 bool is_only_noise(const std::vector<Attempt>& fits) {
     if (fits.size() < 2) return false;
-    const Attempt& last = fits.back();
-    return last.error > 2 * fits[fits.size() - 2].error && 2 * last.noise > last.error;
+    const Attempt &last = fits.back(), &before = fits[fits.size() - 2];
+    if (last.is_rough || before.is_rough) return false;
+    const bool is_noise = 2 * last.noise > last.error || last.hidden > last.error;
+    return is_noise && uncertainty(last) > 2 * uncertainty(before);
 }
 
 }  // namespace
@@ -203,8 +256,12 @@ std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weight
                                    const std::function<bool(const Attempt&)>& is_enough) {
     constexpr int kPairs = 64;
     std::vector<Attempt> fits;
-    for (const int power : {-1, -3, -5, -8}) {
+    for (const int power : {-1, -3, -5, -8, -11, -14}) {
+        if (power < -8 && format == Format::f64) break;
         const double h = std::ldexp(line.scale(), power);
+        // Along a direction x is rounded: smaller steps only repeat its neighbours.
+        const bool is_rounded = format != Format::f64 && !line.is_in_format();
+        if (is_rounded && h < kFewestPlaces * epsilon(format) * line.scale()) break;
         if (h > line.reach()) continue;
         if (const auto found = sampled(line, weights, h, format, kPairs)) {
             fits.push_back(fitted(*found, terms_at(found->at), h));
@@ -212,8 +269,9 @@ std::vector<Attempt> fitted_slopes(Line& line, const std::vector<double>& weight
         }
         if (is_only_noise(fits)) break;
     }
-    std::stable_sort(fits.begin(), fits.end(),
-                     [](const Attempt& a, const Attempt& b) { return a.error < b.error; });
+    std::stable_sort(fits.begin(), fits.end(), [](const Attempt& a, const Attempt& b) {
+        return a.is_rough != b.is_rough ? b.is_rough : uncertainty(a) < uncertainty(b);
+    });
     return fits;
 }
 

@@ -237,6 +237,7 @@ private:
                             .places = s.places,
                             .cotangent = claim.weights};
             measure_slopes(*subject_, j, examination_.limits.format, theirs);
+            if (theirs.places != s.places) continue;
             s.others.emplace_back(which_[j], numeric_gradient(theirs));
         }
         return s;

@@ -62,8 +62,7 @@ using Pattern = Match (*)(const Wrong&);
 // From the unambiguous patterns to those that need a fit. In a narrow format, elements in which the
 // error of a pattern is small look right: "some elements" comes late; but not last, because one
 // wrong element is an error of rank 1 as well.
-constexpr Pattern kPatterns[] = {looks_not_finite,
-                                 looks_steep_where_flat,
+constexpr Pattern kPatterns[] = {looks_steep_where_flat,
                                  looks_zero,
                                  looks_negated,
                                  looks_unsummed,
@@ -135,6 +134,14 @@ bool is_off_in_one(const Wrong& w) {
     return off == 1 && w.claimed.size() > 2;
 }
 
+// Whether the claim is right as a whole, as far as the differences show: what is wrong are elements
+// so small that the doubt of large ones hides them, which a pattern of all would fit instead.
+bool is_right_as_a_whole(const Wrong& w) {
+    Values difference = w.claimed;
+    for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= w.right[i];
+    return norm(difference) <= norm(w.symptoms.doubts);
+}
+
 // The part of the right gradient that its doubts leave open.
 double blur_of(const Symptoms& symptoms) {
     constexpr double kTimes = 4, kMost = 0.1;
@@ -172,7 +179,18 @@ bool is_confirmed(const Cause& cause, Pattern pattern, const std::optional<Sympt
 
 Cause find_cause(const Symptoms& symptoms) {
     const Wrong w = wrong_of(symptoms);
+    if (const Match cause = looks_not_finite(w)) return *cause;
+    if (w.right.empty()) {
+        return {Mistake::unknown, "f is not finite, or not known, at every step tried beside x",
+                "check at numbers that are farther from the end of f's domain"};
+    }
     const bool narrow = w.is_narrow();
+    if (!narrow && is_right_as_a_whole(w)) {
+        if (const Match cause = looks_partly_right(w)) return *cause;
+        return {Mistake::unknown,
+                "claimed and numeric are equal but for elements that large ones hide",
+                "look at the place: its own numbers differ"};
+    }
     const auto other = narrow ? other_way(symptoms) : std::nullopt;
     bool too_early = narrow && !claims_nothing_somewhere(w) && !is_off_in_one(w);
     for (const Pattern pattern : kPatterns) {
@@ -209,6 +227,7 @@ Values slopes_along(Line& line, std::uint64_t branch, Values& doubts) {
             size += fine * fine;
             worth += a[i] * a[i];
         }
+        if (!std::isfinite(apart + size)) return HUGE_VAL;  // beyond the domain
         return apart > 0 || size > 0
                    ? std::sqrt(std::max(apart, kWorthRounding * kWorthRounding * worth) / size)
                    : 0;
@@ -259,6 +278,30 @@ Values fitted_along(Line& line, const Sample& base, Format format, Values& doubt
     }
     doubts.assign(base.values.size(), HUGE_VAL);  // nothing is known of them
     return Values(base.values.size(), 0.0);
+}
+
+// A place where f leaves its domain within every step says nothing of the mistake.
+void keep_known_places(Symptoms& symptoms) {
+    const auto is_finite = [](double value) { return std::isfinite(value); };
+    const bool has_each = !symptoms.slope_doubts.empty();
+    std::size_t kept = 0;
+    for (std::size_t p = 0; p < symptoms.places.size(); ++p) {
+        const Values& slopes = symptoms.slopes[p];
+        const bool is_known = std::isfinite(symptoms.doubts[p]) &&
+                              std::all_of(slopes.begin(), slopes.end(), is_finite);
+        if (!is_known) continue;
+        if (kept < p) {
+            symptoms.places[kept] = symptoms.places[p];
+            symptoms.slopes[kept] = std::move(symptoms.slopes[p]);
+            symptoms.doubts[kept] = symptoms.doubts[p];
+            if (has_each) symptoms.slope_doubts[kept] = std::move(symptoms.slope_doubts[p]);
+        }
+        ++kept;
+    }
+    symptoms.places.resize(kept);
+    symptoms.slopes.resize(kept);
+    symptoms.doubts.resize(kept);
+    if (has_each) symptoms.slope_doubts.resize(kept);
 }
 
 }  // namespace
@@ -317,6 +360,7 @@ void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms
         symptoms.doubts.push_back(std::sqrt(squares));
         if (doubts.size() <= kMostOutputs) symptoms.slope_doubts.push_back(std::move(doubts));
     }
+    keep_known_places(symptoms);
     if (format != Format::f64) symptoms.blur = blur_of(symptoms);
 }
 

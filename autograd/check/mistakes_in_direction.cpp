@@ -62,7 +62,7 @@ bool is_complex(const Wrong& w) {
             all += size;
             const double apart =
                 std::abs(real[i] - imaginary[i + 1]) + std::abs(real[i + 1] + imaginary[i]);
-            if (apart > w.same * std::max(size, 1e-3 * largest(real))) return false;
+            if (!(apart <= w.same * std::max(size, 1e-3 * largest(real)))) return false;
         }
     }
     return turned > 0.01 * all;

@@ -89,7 +89,7 @@ std::string factor_there(const Wrong& w, const Split& found) {
     for (double& value : model) value *= c;
     const bool zero = norm(claimed) <= w.same * norm(right);
     const double far = w.is_narrow() ? 2 * w.same : 100 * w.same;
-    if (!zero && distance(claimed, model) > far) return {};
+    if (!zero && !(distance(claimed, model) <= far)) return {};
     return zero ? "; there it claims 0" : fmt::format("; there claimed = {:.6g} * numeric", c);
 }
 

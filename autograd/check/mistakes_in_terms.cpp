@@ -241,7 +241,7 @@ Match looks_of_rank_one(const Wrong& w) {
     // Gradients that are parallel themselves have parallel errors.
     const double parallel = std::abs(dot(first, second));
     const double allowed = 2 * same_difference(w, difference_of(w));
-    if (distance(one, other) > allowed || parallel > 0.99) return {};
+    if (!(distance(one, other) <= allowed && parallel <= 0.99)) return {};
     return Cause{
         Mistake::held,
         fmt::format("claimed - numeric has the same direction for two incoming gradients, "

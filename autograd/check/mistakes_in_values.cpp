@@ -9,10 +9,13 @@
 namespace tapestry::checker {
 namespace {
 
+// The factor of the right gradient that the claim is. One that is 1 as far as the differences show
+// explains nothing: then large elements hide in what small ones are wrong.
 std::optional<double> fitted(const Wrong& w) {
     const double size = dot(w.right, w.right);
     if (size == 0) return {};
     const double c = dot(w.claimed, w.right) / size;
+    if (!(std::abs(c - 1) * std::sqrt(size) > norm(w.symptoms.doubts))) return {};
     Values model = w.right;
     for (double& value : model) value *= c;
     return explains(w, w.claimed, model) ? std::optional(c) : std::nullopt;
@@ -76,14 +79,14 @@ Match looks_steep_where_flat(const Wrong& w) {
     constexpr double kClearly = 4;
     const double doubt = norm(w.symptoms.doubts);
     const bool flat = std::isfinite(doubt) && norm(w.right) <= kClearly * doubt;
-    if (!flat || norm(w.claimed) <= norm(w.right)) return {};
+    if (!flat || !(norm(w.claimed) > norm(w.right))) return {};
     return Cause{Mistake::unknown, "numeric is 0 everywhere, as far as can be seen",
                  "f does not depend on this here, or only in steps: a straight-through estimator, "
                  "a clamp or mask whose rule lets everything through"};
 }
 
 Match looks_zero(const Wrong& w) {
-    if (norm(w.claimed) > 1e-9 * norm(w.right) || norm(w.right) == 0) return {};
+    if (!(norm(w.claimed) <= 1e-9 * norm(w.right)) || norm(w.right) == 0) return {};
     if (w.symptoms.used_twice) {
         return Cause{
             Mistake::dropped,

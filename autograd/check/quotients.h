@@ -59,6 +59,7 @@ public:
         format_ = format;
         at_ = at;
     }
+    bool is_in_format() const { return format_ != Format::f64; }
     /// t, or the nearest step that leads to a number of the format of x.
     double nearest(double t) const {
         return format_ == Format::f64 ? t : rounded(format_, at_ + t) - at_;
@@ -106,6 +107,7 @@ struct Attempt {
     double noise = 0;  ///< part of the error
     double error = std::numeric_limits<double>::infinity();
     double hidden = 0;       ///< slope that outputs in a narrow format may have without showing it
+    bool is_rough = false;   ///< a fit: f does not follow it, by more than its format rounds
     bool confirmed = false;  ///< one-sided: steps of another scale show the same slope
 };
 

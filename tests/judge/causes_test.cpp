@@ -293,3 +293,55 @@ TEST_CASE("causes: rows, samples, pairs and factors") { check_tally(tried(mistak
 TEST_CASE("causes: factors that vary, and what has no name") {
     check_tally(tried(other_mistakes()));
 }
+
+namespace {
+
+// The cause that is named where y_i = f(x_i) and entry i of the gradient is `factors[i]` times the
+// right one.
+Cause cause_of(double (*f)(double), double (*slope)(double), const Plain& x, const Plain& factors) {
+    const auto each = [f](Plain at) {
+        for (double& a : at) a = f(a);
+        return at;
+    };
+    const auto report = check_pullback(
+        each,
+        [&](const Plain& at, Plain g) {
+            for (std::size_t i = 0; i < g.size(); ++i) g[i] *= factors[i] * slope(at[i]);
+            return g;
+        },
+        x);
+    INFO(to_string(report));
+    CHECK_EQ(report.verdict, Verdict::fail);
+    return report.first_wrong ? report.first_wrong->cause : Cause{};
+}
+
+}  // namespace
+
+TEST_CASE("causes: none is named from numbers beyond the end of f's domain") {
+    const auto f = [](double x) { return std::acos(x); };
+    const auto slope = [](double x) { return -1 / std::sqrt((1 - x) * (1 + x)); };
+    for (const double x : {0.99999532928659207, 0.999}) {
+        const Cause twice = cause_of(f, slope, {x}, {2});
+        CHECK_EQ(to_string(twice.mistake), to_string(Mistake::factor));
+        const Cause negative = cause_of(f, slope, {x}, {-1});
+        CHECK_EQ(to_string(negative.mistake), to_string(Mistake::sign));
+    }
+    // The differences of the first do not help; those of the others show the factor.
+    const Cause twice = cause_of(f, slope, {1 - 1e-11, 0.5, 0.9, 0.3}, {2, 2, 2, 2});
+    CHECK_EQ(to_string(twice.mistake), to_string(Mistake::factor));
+    CHECK_EQ(twice.evidence.find("nan"), std::string::npos);
+}
+
+TEST_CASE("causes: a factor of 1 explains nothing; small wrong elements count by their own size") {
+    const auto exp = [](double x) { return std::exp(100 * x); };
+    const auto slope = [](double x) { return 100 * std::exp(100 * x); };
+    const Cause sign = cause_of(exp, slope, {1, 0.7, 0.8, 0.9}, {1, -1, 1, 1});
+    CHECK_EQ(to_string(sign.mistake), to_string(Mistake::partial));
+    const Cause all = cause_of(exp, slope, {1, 0.7, 0.8, 0.9}, Plain(4, 1.01));
+    CHECK_EQ(to_string(all.mistake), to_string(Mistake::factor));
+    const auto power = [](double x) { return std::pow(x, x); };
+    const auto rise = [](double x) { return std::pow(x, x) * (std::log(x) + 1); };
+    const Cause hidden = cause_of(power, rise, {20, 2, 10, 15}, {1, -1, 1, 1});
+    CHECK_NE(to_string(hidden.mistake), to_string(Mistake::factor));
+    CHECK_NE(to_string(hidden.mistake), to_string(Mistake::missing_term));
+}

@@ -306,6 +306,57 @@ TEST_CASE("format: what rounding may hide refutes nothing, and what rounds nothi
     }
 }
 
+// A fit over half of x's size is flat, bent or has a peak where f repeats, has a kink or a pole
+// within it: it says nothing of the slope at x.
+TEST_CASE("format: a right gradient never fails where f varies within half of x's size") {
+    struct Varying {
+        const char* name;
+        double (*f)(double);
+        double (*slope)(double);
+        double from, to;
+    };
+    const Varying all[] = {
+        {"sin", [](double x) { return std::sin(x); }, [](double x) { return std::cos(x); }, 10,
+         1000},
+        {"wrapped angle", [](double x) { return std::atan2(std::sin(x), std::cos(x)); },
+         [](double) { return 1.0; }, 3, 300},
+        {"peak", [](double x) { return std::exp(-2e4 * (x - 1) * (x - 1)); },
+         [](double x) { return -4e4 * (x - 1) * std::exp(-2e4 * (x - 1) * (x - 1)); }, 0.99, 1.01},
+        {"pole", [](double x) { return 1 / (x - 1); },
+         [](double x) { return -1 / ((x - 1) * (x - 1)); }, 1.01, 1.2},
+        {"kink", [](double x) { return std::max(x - 1, 0.0); },
+         [](double x) { return x > 1 ? 1.0 : 0.0; }, 0.995, 1.005},
+        {"hidden kink", [](double x) { return 5 + std::max(x - 1, 0.0); },
+         [](double x) { return x > 1 ? 1.0 : 0.0; }, 0.995, 1.005}};
+    for (const Format format : {Format::f32, Format::bf16, Format::f16}) {
+        for (const Varying& one : all) {
+            for (const std::size_t n : {1U, 4U}) {
+                if (n > 1 && std::string(one.name) == "hidden kink") continue;  // too well
+                for (std::uint64_t number = 0; number < 4; ++number) {
+                    const auto f = [&](const Plain& x) {
+                        double sum = 0;
+                        for (const double a : x) sum += one.f(a);
+                        return sum;
+                    };
+                    const auto gradient = [&](Plain x) {
+                        for (double& a : x) a = one.slope(a);
+                        return x;
+                    };
+                    const auto report = check_gradient(
+                        f, gradient, drawn(800 + number, n, one.from, one.to), {.format = format});
+                    INFO(std::string(one.name) << "\n" << to_string(report));
+                    CHECK_NE(report.verdict, Verdict::fail);
+                }
+            }
+        }
+    }
+    const auto sine = [](const Plain& x) { return std::sin(x[0]); };
+    const auto right = [](const Plain& x) { return Plain{std::cos(x[0])}; };
+    const auto wrong = [](const Plain& x) { return Plain{-std::cos(x[0])}; };
+    CHECK_EQ(check_gradient(sine, right, {93}, {.format = Format::f32}).verdict, Verdict::pass);
+    CHECK_EQ(check_gradient(sine, wrong, {93}, {.format = Format::f32}).verdict, Verdict::fail);
+}
+
 TEST_CASE("format: what it refuses, and whose option it is") {
     const auto f = [](const Plain& x) { return x[0]; };
     const auto g = [](const Plain&) { return Plain{1}; };
