@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/compare.h>
 
 #include <tapestry/autograd/check/below_rounding.h>
+#include <tapestry/autograd/check/entry_claims.h>
 #include <tapestry/autograd/check/near_miss.h>
 #include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/noise_of_claims.h>
@@ -15,91 +16,6 @@
 
 namespace tapestry::checker {
 namespace {
-
-double or_zero(double value) { return std::isfinite(value) ? value : 0; }
-
-// The largest change of an entry of the gradient when bits are shaken.
-double largest_change(const ClaimedGradient& claim) {
-    double moved = 0;
-    for (const auto& shaken : claim.shaken) {
-        for (std::size_t i = 0; i < shaken.size(); ++i) {
-            moved = std::max(moved, or_zero(std::abs(shaken[i] - claim.gradient[i])));
-        }
-    }
-    return moved;
-}
-
-// The same of an entry's contribution if x moves by its own size: rounding in backward that reaches
-// other entries is of that size if these have other units.
-double largest_contribution_change(const ClaimedGradient& claim, const std::vector<double>& steps) {
-    double moved = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        double change = kEps * or_zero(std::abs(claim.gradient[i]));
-        for (const auto& shaken : claim.shaken) {
-            change = std::max(change, or_zero(std::abs(shaken[i] - claim.gradient[i])));
-        }
-        moved = std::max(moved, or_zero(change * steps[i]));
-    }
-    return moved;
-}
-
-// How far each number of x moves: by its own size.
-std::vector<double> steps_of(const std::vector<double>& x) {
-    const double typical = typical_size(x);
-    std::vector<double> steps;
-    for (const double value : x) steps.push_back(std::max(std::abs(value), typical));
-    return steps;
-}
-
-// Scale and uncertainty of the claims about every entry, for each of the weights. Rounding in
-// backward is about the same for all outputs, and may by chance not show in one of them: that is
-// the uncertainty shared.
-std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims,
-                            const std::vector<double>& steps) {
-    double rounding = 0, scale = 0, contribution = 0;  // for weights of norm 1
-    for (const auto& claim : claims) {
-        const double size = claim.evened || claim.alone ? 0 : norm(claim.weights);
-        if (!(size > 0)) continue;
-        rounding = std::max(rounding, largest_change(claim) / size);
-        scale = std::max(scale, largest(claim.gradient) / size);
-        contribution = std::max(contribution, largest_contribution_change(claim, steps) / size);
-    }
-    std::vector<Claim> sizes;
-    for (const auto& claim : claims) {
-        Claim size;
-        size.scale = largest(claim.gradient);
-        const bool own = claim.evened || claim.alone;
-        const double moved = own ? largest_change(claim) : rounding * norm(claim.weights);
-        size.shared = std::max(moved, kEps * size.scale);
-        size.nothing =
-            own ? largest_contribution_change(claim, steps) : contribution * norm(claim.weights);
-        size.uncertainty = size.shared;
-        size.shared_scale = claim.alone ? size.scale : scale * norm(claim.weights);
-        size.evened = claim.evened;
-        size.alone = claim.alone;
-        size.vanishes = size.scale <= kRounding * size.uncertainty;
-        sizes.push_back(size);
-    }
-    return sizes;
-}
-
-// The claim about one entry. That of a plain function is at first as uncertain as it is itself;
-// examine() comes back to what all claims share.
-Claim of_entry(const Claim& all, const ClaimedGradient& claim, std::size_t entry, double step,
-               const GradcheckLimits& limits) {
-    Claim one = all;
-    one.slope = claim.gradient[entry];
-    one.nothing = std::min(all.shared, all.nothing / step);
-    if (limits.lost_may_pass) return one;
-    one.alone = true;
-    one.uncertainty = kEps * std::abs(one.slope);
-    for (const auto& shaken : claim.shaken) {
-        one.uncertainty = std::max(one.uncertainty, or_zero(std::abs(shaken[entry] - one.slope)));
-    }
-    one.vanishes = one.scale <= kRounding * one.uncertainty;
-    if (one.slope == 0) one.shared = std::max(one.shared, claim.unseen / step);
-    return one;
-}
 
 // How bad a judgement is: compares verdicts first, then how far it is outside its tolerance.
 double badness(const SlopeReport& slope) {
@@ -195,8 +111,8 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
     const std::span one(&claim, 1);
     NoiseOfClaims noise(subject, which, one);
     const std::vector<double> steps = steps_of(x);
-    const Claim size =
-        of_entry(sizes_of(one, steps)[0], claim, entry, steps[entry], examination.limits);
+    const Claim size = of_entry(sizes_of(one, steps)[0], claim, entry, steps[entry],
+                                rounding_of(one, entry), examination.limits);
     SlopeReport slope{.where = "at " + index_text(leaf.shape(), static_cast<std::int64_t>(entry)),
                       .claimed = size.slope};
     std::vector<double> u(x.size(), 0.0);
@@ -209,6 +125,18 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
     leave_open_if_between_jumps(line, claim.weights, size.slope, examination, slope.judgement);
     return slope;
 }
+
+namespace {
+
+// Whether f moves by a definite part of itself where the claim is 0, and nothing in the rule that
+// reaches this entry rounds by as much. `moves`: the slope of an f that moves as much as x.
+constexpr double kDefinite = 0x1p-30;
+bool is_dropped(const Claim& claim, const Judgement& found, double moves) {
+    const double seen = std::abs(found.numeric);
+    return claim.slope == 0 && seen > kDefinite * moves && seen > kRounding * claim.explained;
+}
+
+}  // namespace
 
 Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                   const Claim& claim, const Examination& examination, bool one_number,
@@ -233,6 +161,13 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     }
     const Judgement first =
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);
+    const double moves = size_of(weights, around.base.values) / line.scale();
+    if (first.verdict == Verdict::pass && is_dropped(claim, first, moves)) {
+        known.steady = true;
+        const Judgement own =
+            check_slope(line, weights, around, known, examination.limits, one_number, hidden);
+        if (own.verdict == Verdict::fail) return own;
+    }
     if (first.verdict == Verdict::pass || known.shared <= known.uncertainty) return first;
     known.uncertainty = known.shared;
     known.vanishes = known.scale <= kRounding * known.uncertainty;
@@ -242,7 +177,10 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     // A claim that is not right by its own size: it may be what others' rounding leaves of it.
     const double apart = std::abs(claim.slope - first.numeric);
     const bool is_nothing = std::max(std::abs(claim.slope), apart) <= known.nothing;
-    if (first.verdict == Verdict::fail && again.verdict == Verdict::pass && !is_nothing) {
+    const bool moves_clearly = std::abs(first.numeric) > kDefinite * moves;
+    if (first.verdict == Verdict::fail && is_dropped(claim, first, moves)) return first;
+    if (first.verdict == Verdict::fail && again.verdict == Verdict::pass &&
+        (moves_clearly || !is_nothing)) {
         again.verdict = Verdict::inconclusive;
         again.reason = Reason::roundoff;
     }
@@ -371,9 +309,11 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
         Line line = subject.along(which, u, steps[i]);
         line.stay_in(examination.limits.format, x[i]);
         bool is_wrong = false;
+        const double rounding = rounding_of(claims, i);
         for (std::size_t k = 0; k < claims.size(); ++k) {
             const auto& claim = claims[k];
-            const Claim entry = of_entry(sizes[k], claim, i, steps[i], examination.limits);
+            const Claim entry =
+                of_entry(sizes[k], claim, i, steps[i], rounding, examination.limits);
             const std::string index = index_text(leaf.shape(), static_cast<std::int64_t>(i));
             SlopeReport slope{.where = "at " + index, .claimed = entry.slope};
             slope.judgement = examine(line, claim.weights, around, entry, examination, true,

@@ -133,15 +133,25 @@ double JointDirections::off_by(const Attempt& found, const Claim& along) const {
 }
 
 // Whether values next to one another show that f rounds more than its last bits, as a sum of a
-// million terms does. The residuals of a kink or a steep part would be smaller at smaller steps.
+// million terms does. The residuals of kinks or a steep part become smaller with the steps.
 bool JointDirections::notes_noise(Line& line, const Quotients& quotients, Seen& seen, double step) {
-    constexpr double kCloser = 0.125;
+    constexpr double kCloser = 0.125, kStays = 0.25;
+    constexpr int kTimes = 4;
     if (seen.is_noisy) return false;
     seen.is_noisy = true;
-    const auto far = quickly_fitted_slope(line, quotients.weights(), step);
-    if (!far || far->rounding <= quotients.noise_here()) return false;
-    const auto near = quickly_fitted_slope(line, quotients.weights(), kCloser * step);
-    const double noise = near ? std::min(far->rounding, near->rounding) : 0;
+    const auto rounding_at = [&](double h) {
+        const auto fit = quickly_fitted_slope(line, quotients.weights(), h);
+        return fit ? fit->rounding : 0;
+    };
+    double noise = rounding_at(step);
+    bool stays = false;
+    for (int k = 0; k < kTimes && !stays && noise > quotients.noise_here(); ++k) {
+        step *= kCloser;
+        const double near = rounding_at(step);
+        stays = near >= kStays * noise;
+        noise = std::min(noise, near);
+    }
+    if (!stays || noise <= quotients.noise_here()) return false;
     seen.rounding = noise;
     if (!(noise > seen.noise)) return false;
     seen.noise = noise;

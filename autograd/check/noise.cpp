@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace tapestry::checker {
@@ -186,17 +187,44 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
     return jump;
 }
 
+namespace {
+
+// Whether f, constant next to x, is beyond a kink at the nearest of these places that differs from
+// x: from where it begins to move, found by halving, it goes on in proportion, not after a jump.
+bool leaves_gradually(Line& line, const Values& w, const Values& values, double middle, double h) {
+    constexpr int kHalvings = 16;
+    constexpr double kBeyond = 16, kInProportion = 0.125;
+    double still = 0, moved = std::numeric_limits<double>::infinity();
+    const double base = weighted(w, line.at(0).values);
+    const auto by = [&](double t) { return std::abs(weighted(w, line.at(t).values) - base); };
+    for (int i = 0; i < kPoints; ++i) {
+        const double t = middle + (i - kPoints / 2) * h;
+        const bool differs = values[static_cast<std::size_t>(i)] != base;
+        if (differs && std::abs(t) < std::abs(moved)) moved = t;
+    }
+    for (int k = 0; k < kHalvings; ++k) {
+        const double t = still + (moved - still) / 2;
+        (by(t) == 0 ? still : moved) = t;
+    }
+    return by(moved) < kInProportion * by(moved + kBeyond * (moved - still));
+}
+
+}  // namespace
+
 double noise_along(Line& line, const std::vector<double>& weights) {
     double noise = 0;
     bool moves = false, was_constant = false;
     for (int power = kNearest; power <= kFarthest; power += kFarther) {
         const double h = std::ldexp(line.scale(), power);
-        const auto values =
-            values_around(line, weights, middle_next_to_x(line, h, kPoints), h, kPoints);
+        const double middle = middle_next_to_x(line, h, kPoints);
+        const auto values = values_around(line, weights, middle, h, kPoints);
         if (!values) continue;
         const JumpCount jumps = jumps_of(*values);
         // What was constant up to a smaller distance cannot move by less than its jumps.
-        if (was_constant && noise == 0) noise = jumps.least / 2;
+        if (was_constant && noise == 0 && jumps.count > 0) {
+            if (leaves_gradually(line, weights, *values, middle, h)) return 0;
+            noise = jumps.least / 2;
+        }
         if (2 * jumps.count >= kPoints) return std::max(noise, noise_of(*values).value_or(0));
         was_constant = was_constant || jumps.count == 0;
         moves = moves || jumps.count > 0;

@@ -20,6 +20,7 @@
 #include <tapestry/autograd/check/verdict.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,7 +33,9 @@ struct Claim {
     double uncertainty = 0;  ///< how far it is from itself: asked again, scaled, bits changed
     double shared = 0;       ///< the same of the least certain of all claims of its kind
     double nothing = 0;  ///< the same, if what rounds are contributions: slopes times sizes of x
-    double scale = 0;    ///< the size of slopes next to which an error would matter
+    /// Of an entry of a plain function: what its rounding in any claim explains.
+    double explained = std::numeric_limits<double>::infinity();
+    double scale = 0;         ///< the size of slopes next to which an error would matter
     double shared_scale = 0;  ///< the largest of all claims of its kind
     double noise = 0;         ///< error of values of <weights, f>, as declared
     double share = 0;         ///< along a direction: contribution of an entry of the usual size

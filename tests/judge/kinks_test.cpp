@@ -274,3 +274,85 @@ TEST_CASE("kinks: a pole or a threshold beside x excuses no wrong claim") {
         }
     }
 }
+
+namespace {
+
+using Numbers = std::vector<double>;
+
+// n numbers within `width` of 1
+Numbers around_one(std::size_t n, double width, std::uint64_t seed) {
+    Generator generator(seed);
+    return uniform({static_cast<std::int64_t>(n)}, 1 - width, 1 + width, generator, DType::f64)
+        .to_vector<double>();
+}
+
+GradcheckReport check_each(double (*f)(double), double (*slope)(double), const Numbers& x,
+                           double factor = 1) {
+    const auto sum = [f](const Numbers& at) {
+        double total = 0;
+        for (const double a : at) total += f(a);
+        return total;
+    };
+    const auto gradient = [slope, factor](const Numbers& at) {
+        Numbers g;
+        for (const double a : at) g.push_back(factor * slope(a));
+        return g;
+    };
+    return check_gradient(sum, gradient, x, {.explain = false});
+}
+
+// The larger one of each pair
+double sum_of_largest(const Numbers& x) {
+    double sum = 0;
+    for (std::size_t i = 0; i + 1 < x.size(); i += 2) sum += std::max(x[i], x[i + 1]);
+    return sum;
+}
+
+Numbers which_are_largest(const Numbers& x) {
+    Numbers g(x.size(), 0.0);
+    for (std::size_t i = 0; i + 1 < x.size(); i += 2) g[x[i] > x[i + 1] ? i : i + 1] = 1;
+    return g;
+}
+
+double soft_threshold(double a) {
+    const double t = a - 1;
+    return t > 1e-3 ? t - 1e-3 : t < -1e-3 ? t + 1e-3 : 0;
+}
+
+double above_one(double a) { return std::max(a - 1, 0.0); }
+double is_above_one(double a) { return a > 1 ? 1 : 0; }
+double leaky(double a) { return a > 1 ? a - 1 : 0.01 * (a - 1); }
+double slope_of_leaky(double a) { return a > 1 ? 1 : 0.01; }
+
+}  // namespace
+
+// Near x, f is exact: the many kinks beyond are no noise, and a slope from afar refutes nothing.
+TEST_CASE("kinks: many of them around x are no noise") {
+    for (const std::size_t n : {256U, 257U, 1000U}) {
+        CAPTURE(n);
+        Numbers x(n);
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = 1 + 5e-4 * std::sin(37.0 * static_cast<double>(i) + 1);
+        CHECK_EQ(verdict_of(check_each(
+                     soft_threshold, [](double) { return 0.0; }, x)),
+                 "PASS");
+        for (std::uint64_t seed = 0; seed < 8; ++seed) {
+            CAPTURE(seed);
+            const Numbers near = around_one(n, 5e-3, seed);
+            CHECK(check_each(above_one, is_above_one, near).verdict != Verdict::fail);
+            CHECK(check_each(leaky, slope_of_leaky, near).verdict != Verdict::fail);
+            const auto pool =
+                check_gradient(sum_of_largest, which_are_largest, near, {.explain = false});
+            CHECK(pool.verdict != Verdict::fail);
+        }
+    }
+}
+
+TEST_CASE("kinks: beside many of them a wrong gradient fails") {
+    for (const std::size_t n : {256U, 257U, 1000U}) {
+        CAPTURE(n);
+        const Numbers x = around_one(n, 5e-4, 3);
+        CHECK_EQ(verdict_of(check_each(leaky, slope_of_leaky, x, 1.3)), "FAIL");
+        CHECK_EQ(verdict_of(check_each(above_one, is_above_one, x, -1)), "FAIL");
+    }
+}

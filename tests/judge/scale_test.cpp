@@ -3,6 +3,7 @@
 #include <tapestry/tests/judge/solver_cases.h>
 
 #include <cmath>
+#include <optional>
 
 using namespace tapestry;
 using namespace tapestry::test;
@@ -56,4 +57,77 @@ TEST_CASE(
         CHECK_NE(check_two_sizes(1e13, more, 1.5).verdict, Verdict::pass);
         CHECK_NE(check_two_sizes(1e13, more, 1).verdict, Verdict::fail);
     }
+}
+
+namespace {
+
+// (`large` sin x_0, sin x_1, ...); the slope of output 1 by x_1 times `factor`
+GradcheckReport check_beside_large(std::size_t n, double large, double factor) {
+    const auto f = [large](Plain x) {
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(x[i]) * (i == 0 ? large : 1);
+        return x;
+    };
+    const auto pullback = [large, factor](const Plain& x, Plain g) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            g[i] *= std::cos(x[i]) * (i == 0 ? large : i == 1 ? factor : 1);
+        }
+        return g;
+    };
+    return check_pullback(f, pullback, Plain(n, 0.7), {.explain = false});
+}
+
+// e^x, element by element, with a spread of e^`most`; a slope, if any, is claimed 0
+GradcheckReport check_exponentials(std::uint64_t seed, double most, std::optional<std::size_t> at) {
+    const auto f = [](Plain x) {
+        for (double& a : x) a = std::exp(a);
+        return x;
+    };
+    const auto pullback = [at](const Plain& x, Plain g) {
+        for (std::size_t i = 0; i < x.size(); ++i) g[i] *= i == at ? 0 : std::exp(x[i]);
+        return g;
+    };
+    return check_pullback(f, pullback, drawn(seed, 6, -most / 2, most / 2), {.explain = false});
+}
+
+}  // namespace
+
+// What a large output rounds is nothing to the slopes of the others.
+TEST_CASE("scale: a slope of a small output that is claimed 0 fails") {
+    for (const std::size_t n : {2U, 64U, 300U}) {
+        for (const double large : {1e12, 1e15, 1e16, 1e20, 1e40, 1e60}) {
+            CAPTURE(n);
+            CAPTURE(large);
+            CHECK_EQ(verdict_of(check_beside_large(n, large, 1)), "PASS");
+            for (const double factor : {0.0, -1.0, 0.5, 1.01}) {
+                CAPTURE(factor);
+                CHECK_EQ(verdict_of(check_beside_large(n, large, factor)), "FAIL");
+            }
+        }
+    }
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        CAPTURE(seed);
+        for (const double most : {50.0, 150.0, 230.0}) {
+            CAPTURE(most);
+            CHECK_EQ(verdict_of(check_exponentials(seed, most, {})), "PASS");
+            CHECK_EQ(verdict_of(check_exponentials(seed, most, seed % 6)), "FAIL");
+        }
+    }
+}
+
+// An output of which a larger one depends on the same numbers: rounding may have left the 0.
+TEST_CASE("scale: a claim of 0 that rounding explains is open") {
+    constexpr double kLarge = 1e20;
+    const auto f = [](const Plain& x) {
+        return Plain{kLarge * std::sin(x[0] + x[1]), std::sin(x[0] - x[1])};
+    };
+    const auto check = [&](double factor) {
+        const auto pullback = [factor](const Plain& x, const Plain& g) {
+            const double sum = kLarge * std::cos(x[0] + x[1]) * g[0];
+            const double difference = std::cos(x[0] - x[1]) * g[1];
+            return Plain{sum + difference, sum - factor * difference};
+        };
+        return check_pullback(f, pullback, {0.7, 0.4}, {.explain = false});
+    };
+    CHECK_EQ(verdict_of(check(1)), "PASS");
+    CHECK_EQ(verdict_of(check(0)), "INCONCLUSIVE (roundoff)");
 }

@@ -71,6 +71,7 @@ const std::vector<Template>& wrong_bases() {
                                                 "jump beside",
                                                 "many entries",
                                                 "many outputs",
+                                                "outputs far apart",
                                                 "over its norm",
                                                 "around its mean",
                                                 "RMS norm",

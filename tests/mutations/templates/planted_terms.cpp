@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tapestry::test {
 namespace {
@@ -121,11 +123,48 @@ Planted negative_ones(const PlainCase& one, Draw& draw) {
             fmt::format("times {}, {} of {}", factor, negative, one.x.size())};
 }
 
+// The slope of the flattest output by one of the numbers that it depends on is 0.
+Planted entry_of_small_output(const PlainCase& one, Draw& draw) {
+    const std::size_t m = one.f(one.x).size();
+    if (m < 2) return {};
+    std::size_t which = m;
+    Values slopes;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < m; ++k) {
+        Values g(m, 0.0);
+        g[k] = 1;
+        Values of_k = one.pullback(one.x, g);
+        double steep = 0;
+        for (const double slope : of_k) steep = std::max(steep, std::abs(slope));
+        if (!(steep > 0 && steep < least)) continue;
+        which = k;
+        least = steep;
+        slopes = std::move(of_k);
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+        if (std::abs(slopes[i]) > 1e-3 * least) places.push_back(i);
+    }
+    if (places.empty()) return {};
+    const std::size_t place = places[draw.below(places.size())];
+    return {[right = one.pullback, which, place](const Values& x, Values g) {
+                Values of_it(g.size(), 0.0);
+                std::swap(of_it[which], g[which]);
+                Values all = right(x, g);
+                const Values small = right(x, of_it);
+                for (std::size_t i = 0; i < all.size(); ++i) all[i] += i == place ? 0 : small[i];
+                return all;
+            },
+            fmt::format("at {} of output {}", place, which)};
+}
+
 }  // namespace
 
 const std::vector<PlantedMistake>& mistakes_in_terms() {
     static const std::vector<std::string_view> kRows{"on some rows", "some elements only",
                                                      "some samples only", "conjugate"};
+    static const std::vector<std::string_view> kEntries{"on some rows", "some elements only",
+                                                        "a contribution is dropped"};
     static const std::vector<PlantedMistake> all{
         {"factor of x", {"missing or doubled chain factor", "wrong formula"}, factor_of_x},
         {"term along x", {"a term is missing", "a term too many", "held constant"}, term_along_x},
@@ -135,6 +174,7 @@ const std::vector<PlantedMistake>& mistakes_in_terms() {
         {"kernel shifted", {"off by one element", "shifted"}, kernel_shifted},
         {"rows of outputs", kRows, rows_of_outputs},
         {"negative ones", kRows, negative_ones},
+        {"entry of a small output", kEntries, entry_of_small_output},
     };
     return all;
 }

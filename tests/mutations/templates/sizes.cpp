@@ -71,6 +71,33 @@ PlainCase many_outputs(Draw& draw) {
     return one;
 }
 
+// Outputs that are 1e20 to 1e60 times smaller than the first, each of numbers of its own
+PlainCase outputs_far_apart(Draw& draw) {
+    const std::size_t each = draw.count(1, 4);
+    const std::size_t outputs = draw.chance(0.7) ? 2 + draw.below(4) : 64 + draw.below(64);
+    const double ratio = draw.log_between(1e-60, 1e-20);
+    const Values c = draw.values(each * outputs, 0.5, 2);
+    const auto size = [ratio](std::size_t k) { return k == 0 ? 1.0 : ratio; };
+    PlainCase one;
+    one.f = [=](const Values& x) {
+        Values y(outputs, 0.0);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            y[i / each] += size(i / each) * c[i] * std::exp(x[i]);
+        }
+        return y;
+    };
+    one.pullback = [=](const Values& x, const Values& g) {
+        Values slopes(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            slopes[i] = g[i / each] * size(i / each) * c[i] * std::exp(x[i]);
+        }
+        return slopes;
+    };
+    one.x = draw.values(each * outputs, 0.3, 1);
+    one.note = fmt::format("{} outputs of {}, {:.0e} apart", outputs, each, ratio);
+    return one;
+}
+
 // y = x / (|x| + 1); held: the norm as a constant
 PlainCase over_its_norm(Draw& draw) {
     PlainCase one;
@@ -136,9 +163,8 @@ PlainCase around_its_mean(Draw& draw) {
 
 const std::vector<Template>& size_templates() {
     static const std::vector<Template> all{
-        {"many entries", many_entries},
-        {"many outputs", many_outputs},
-        {"over its norm", over_its_norm},
+        {"many entries", many_entries},           {"many outputs", many_outputs},
+        {"outputs far apart", outputs_far_apart}, {"over its norm", over_its_norm},
         {"around its mean", around_its_mean},
     };
     return all;
