@@ -133,7 +133,8 @@ namespace {
 constexpr double kDefinite = 0x1p-30;
 bool is_dropped(const Claim& claim, const Judgement& found, double moves) {
     const double seen = std::abs(found.numeric);
-    return claim.slope == 0 && seen > kDefinite * moves && seen > kRounding * claim.explained;
+    return claim.slope == 0 && seen > kDefinite * moves && seen > kRounding * found.error &&
+           seen > kRounding * claim.explained;
 }
 
 }  // namespace
@@ -162,11 +163,14 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     const Judgement first =
         check_slope(line, weights, around, known, examination.limits, one_number, hidden);
     const double moves = size_of(weights, around.base.values) / line.scale();
-    if (first.verdict == Verdict::pass && is_dropped(claim, first, moves)) {
+    if (is_dropped(claim, first, moves)) {
+        if (first.verdict == Verdict::fail) return first;
         known.steady = true;
         const Judgement own =
             check_slope(line, weights, around, known, examination.limits, one_number, hidden);
         if (own.verdict == Verdict::fail) return own;
+        if (first.verdict == Verdict::inconclusive) return first;
+        known.steady = false;
     }
     if (first.verdict == Verdict::pass || known.shared <= known.uncertainty) return first;
     known.uncertainty = known.shared;
@@ -178,7 +182,6 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     const double apart = std::abs(claim.slope - first.numeric);
     const bool is_nothing = std::max(std::abs(claim.slope), apart) <= known.nothing;
     const bool moves_clearly = std::abs(first.numeric) > kDefinite * moves;
-    if (first.verdict == Verdict::fail && is_dropped(claim, first, moves)) return first;
     if (first.verdict == Verdict::fail && again.verdict == Verdict::pass &&
         (moves_clearly || !is_nothing)) {
         again.verdict = Verdict::inconclusive;

@@ -98,7 +98,9 @@ Claim of_entry(const Claim& all, const ClaimedGradient& claim, std::size_t entry
     }
     one.vanishes = one.scale <= kRounding * one.uncertainty;
     if (one.slope == 0) one.shared = std::max(one.shared, claim.unseen / step);
-    one.explained = rounding * norm(claim.weights) + claim.unseen / step;
+    if (limits.format == Format::f64) {
+        one.explained = rounding * norm(claim.weights) + claim.unseen / step;
+    }
     return one;
 }
 
