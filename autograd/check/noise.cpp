@@ -192,7 +192,7 @@ namespace {
 // Whether f, constant next to x, is beyond a kink at the nearest of these places that differs from
 // x: from where it begins to move, found by halving, it goes on in proportion, not after a jump.
 bool leaves_gradually(Line& line, const Values& w, const Values& values, double middle, double h) {
-    constexpr int kHalvings = 16;
+    constexpr int kHalvings = 26;
     constexpr double kBeyond = 16, kInProportion = 0.125;
     double still = 0, moved = std::numeric_limits<double>::infinity();
     const double base = weighted(w, line.at(0).values);
