@@ -122,7 +122,8 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
     slope.judgement =
         examine(line, claim.weights, around, size, examination, true, hidden ? hidden : own);
     leave_open_if_below_rounding(line, claim.weights, around, size, examination, slope.judgement);
-    leave_open_if_between_jumps(line, claim.weights, size.slope, examination, slope.judgement);
+    leave_open_if_between_jumps(line, x[entry], claim.weights, size.slope, examination,
+                                slope.judgement);
     return slope;
 }
 
@@ -190,8 +191,20 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     return again;
 }
 
-void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights, double claimed,
-                                 const Examination& examination, Judgement& judgement) {
+namespace {
+
+// Between two jumps of a rounded numerator c, f = c / x^k has the slope -k f / x.
+bool is_of_denominator(double slope, double f, double x) {
+    constexpr double kOff = 0.01, kMost = 3;
+    const double power = -slope * x / f, nearest = std::round(power);
+    return nearest >= 1 && nearest <= kMost && std::abs(power - nearest) < kOff;
+}
+
+}  // namespace
+
+void leave_open_if_between_jumps(Line& line, double x, const std::vector<double>& weights,
+                                 double claimed, const Examination& examination,
+                                 Judgement& judgement) {
     constexpr double kFew = 8;
     const GradcheckLimits& limits = examination.limits;
     const bool opaque = !limits.lost_may_pass && !examination.fixed;
@@ -205,9 +218,11 @@ void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights,
         if (!(std::abs(there - judgement.numeric) > 0.25 * apart)) return;
         const double jump = jump_within(line, weights, judgement.noise, far);
         if (!(jump > 0) || apart * 2 * far > kFew * jump) continue;
-        const bool leads_to_claim = std::abs(there - claimed) < 0.5 * apart;
-        if (!leads_to_claim && jump_on_both_sides(line, weights, judgement.noise, far) == 0)
-            continue;
+        const bool is_excuse =
+            std::abs(there - claimed) < 0.5 * apart ||
+            is_of_denominator(judgement.numeric, weighted(weights, line.at(0).values), x) ||
+            jump_on_both_sides(line, weights, judgement.noise, far) > 0;
+        if (!is_excuse) continue;
         judgement.verdict = Verdict::inconclusive;
         judgement.reason = Reason::roundoff;
         return;
@@ -324,7 +339,7 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
             leave_open_if_below_rounding(line, claim.weights, around, entry, examination,
                                          slope.judgement);
             if (report.wrong < kDoubted) {
-                leave_open_if_between_jumps(line, claim.weights, entry.slope, examination,
+                leave_open_if_between_jumps(line, x[i], claim.weights, entry.slope, examination,
                                             slope.judgement);
             }
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);

@@ -62,8 +62,9 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
 
 /// A failure of a plain function becomes INCONCLUSIVE if the claim is the slope over a few jumps of
 /// f, and the differences found that between two of them: a denominator of rounded steps.
-void leave_open_if_between_jumps(Line& line, const std::vector<double>& weights, double claimed,
-                                 const Examination& examination, Judgement& judgement);
+void leave_open_if_between_jumps(Line& line, double x, const std::vector<double>& weights,
+                                 double claimed, const Examination& examination,
+                                 Judgement& judgement);
 
 /// `weights`, with larger weights for outputs that are much smaller than the largest: no
 /// output's gradient is lost in that of another; unchanged if all are of about the same size.

@@ -122,7 +122,7 @@ bool Evidence::plainly_refuted(const Attempt& a, const Attempt& b) const {
     const double apart = std::abs(a.value - claim_.slope);
     return std::abs(b.value - claim_.slope) > tolerance(b) &&
            std::abs(a.value - b.value) <= 1e-3 * apart &&
-           4 * std::abs(a.value) >= std::abs(claim_.slope);
+           4 * std::abs(a.value) >= std::abs(claim_.slope) && !quotients_.is_on_spike(a);
 }
 
 std::optional<Judgement> Evidence::between(const Attempt& left, const Attempt& right) const {
@@ -256,7 +256,8 @@ const Attempt* Evidence::strongest_against(bool beyond) const {
         // nothing: the finest must not have been at the claim itself.
         if (std::abs(attempt.slopes.back() - claim_.slope) < apart / 8) continue;
         const bool larger = against == nullptr || attempt.step > against->step;
-        if (larger && !contradicted(attempt)) against = &attempt;
+        if (!larger || contradicted(attempt) || quotients_.is_on_spike(attempt)) continue;
+        against = &attempt;
     }
     if (against == nullptr) return nullptr;
     const double apart = std::abs(against->value - claim_.slope);

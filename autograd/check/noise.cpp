@@ -119,57 +119,73 @@ bool is_singular(Values values, std::ptrdiff_t place) {
     return true;
 }
 
-// Looks more and more closely. Smooth parts vanish in differences of order 6, a kink shrinks with
-// the distance of the points, a jump stays: as 10 times itself, in the differences centred on it.
-// Where jumps are everywhere, their sums are a few times as large at first.
-double jump_around(Line& line, const Values& weights, double noise, double middle, double h) {
+// A jump, or the place of a pole where one was looked for.
+struct Jump {
+    double size = 0;
+    std::optional<double> pole = {};
+};
+
+// Looks more and more closely, first at all from `from` to `to`. Smooth parts vanish in differences
+// of order 6, a kink shrinks with the distance of the points, a jump stays: as 10 times itself, in
+// the differences centred on it. Where jumps are everywhere, their sums are a few times as large at
+// first.
+Jump jump_between(Line& line, const Values& weights, double noise, double from, double to) {
     constexpr int kOrder = 6, kTimes = 10, kCloser = 12;
     constexpr double kOfNoise = 128;  // differences of order 6 amplify it by 30 = sqrt(12! / 6!^2)
     constexpr double kSums = 16;
+    double middle = from + (to - from) / 2, h = (to - from) / (kWindow - 1);
     double seen = 0, most = 0;
     for (int level = 0; level < kCloser; ++level) {
         const auto values = values_around(line, weights, middle, h, kWindow);
-        if (!values) return 0;
+        if (!values) return {};
         Values differences = *values;
         for (int k = 0; k < kOrder; ++k) take_differences(differences);
         const auto largest =
             std::max_element(differences.begin(), differences.end(),
                              [](double a, double b) { return std::abs(a) < std::abs(b); });
         most = std::max(most, std::abs(*largest));
-        if (kSums * std::abs(*largest) < most) return 0;
-        if (std::abs(*largest) < kOfNoise * noise) return 0;
+        if (kSums * std::abs(*largest) < most) return {};
+        if (std::abs(*largest) < kOfNoise * noise) return {};
         seen = std::abs(*largest);
         const auto place = largest - differences.begin() + kOrder / 2;
-        if (level + 1 == kCloser && is_singular(*values, place)) return 0;
         middle += h * static_cast<double>(place - kWindow / 2);
+        if (level + 1 == kCloser && is_singular(*values, place)) return {0, middle};
         h /= 8;  // the next window is the four intervals around it
     }
-    return seen / kTimes;
+    return {seen / kTimes};
+}
+
+Jump jump_up_to(Line& line, const Values& weights, double noise, double far) {
+    return jump_between(line, weights, noise, -std::min(far, line.reach(-1)),
+                        std::min(far, line.reach(1)));
+}
+
+// Half of the way to the pole that hides smaller jumps, if one does; otherwise `far`.
+double before_poles(Line& line, const Values& weights, double noise, double far) {
+    const Jump found = jump_up_to(line, weights, noise, far);
+    return found.pole ? std::min(far, std::abs(*found.pole) / 2) : far;
 }
 
 }  // namespace
 
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double far) {
-    const double h = 2 * far / (kWindow - 1);
-    return jump_around(line, weights, noise, middle_next_to_x(line, h, kWindow), h);
+    const double near = before_poles(line, weights, noise, far);
+    return jump_up_to(line, weights, noise, near).size;
 }
 
 double jump_on_both_sides(Line& line, const std::vector<double>& weights, double noise,
                           double far) {
     constexpr double kFarther = 4;
-    const double any = jump_within(line, weights, noise, far), reach = line.reach();
-    if (any == 0 || far > reach) return any;
-    const auto beside = [&](double side, double to) {
-        return jump_around(line, weights, noise, side * to / 2, to / (kWindow - 1));
-    };
+    const double near = before_poles(line, weights, noise, far);
+    const double any = jump_up_to(line, weights, noise, near).size;
+    if (any == 0 || near > line.reach()) return any;
     // They may lie closer together on one side, as those of a rounded x^2.
+    const double farthest = near < far ? near : std::min(line.reach(), line.scale());
     double above = 0, below = 0;
-    for (double to = far;; to = std::min(kFarther * to, reach)) {
-        if (above == 0) above = beside(1, to);
-        if (below == 0) below = beside(-1, to);
-        if ((above > 0 && below > 0) || to >= std::min(reach, line.scale())) {
-            return std::min(above, below);
-        }
+    for (double to = near;; to = std::min(kFarther * to, farthest)) {
+        if (above == 0) above = jump_between(line, weights, noise, 0, to).size;
+        if (below == 0) below = jump_between(line, weights, noise, -to, 0).size;
+        if ((above > 0 && below > 0) || to >= farthest) return std::min(above, below);
     }
 }
 
@@ -180,9 +196,8 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
     }
     double jump = 0;  // from afar it may drown in smooth parts, closer it may be missed
     for (const int power : {-5, -6, -8}) {
-        const double h = std::ldexp(line.scale(), power),
-                     middle = middle_next_to_x(line, h, kWindow);
-        jump = std::max(jump, jump_around(line, weights, noise, middle, h));
+        const double far = kWindow / 2 * std::ldexp(line.scale(), power);
+        jump = std::max(jump, jump_within(line, weights, noise, far));
     }
     return jump;
 }

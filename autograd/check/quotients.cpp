@@ -273,13 +273,12 @@ double Quotients::constant_step() {
     return constant >= std::ldexp(line_.scale(), -7) ? constant : 0;
 }
 
-// The least part of itself by which f moves from one number to the next in an oscillation that is
-// too fast for quotients. A steep f moves by its rounding times |x f' / f|, which is less.
-constexpr double kOscillates = 0x1p-24;
+// A part of f that is more than it rounds.
+constexpr double kMoreThanRounding = 64 * kEps;
 
 bool Quotients::is_fine_grained(double noise, double seen) {
     constexpr double kMuchLess = 0.125, kMore = 4;
-    const double least = kOscillates * size_of(w_, around_.base.values);
+    const double least = kMoreThanRounding * size_of(w_, around_.base.values);
     if (least >= kMuchLess * noise) return false;
     double most = 0;
     for (const double t : {kEps, 2 * kEps, -kEps, -2 * kEps}) {
@@ -289,6 +288,17 @@ bool Quotients::is_fine_grained(double noise, double seen) {
     }
     const bool along_seen = most <= kMore * std::abs(seen) * 2 * kEps * line_.scale();
     return most > least && most < kMuchLess * noise && !along_seen;
+}
+
+bool Quotients::is_on_spike(const Attempt& attempt) {
+    constexpr double kTimesNoise = 16, kLeastPart = 1.0 / 3;
+    const auto bend = [&](double h) {
+        const Sample &above = line_.at(h), &below = line_.at(-h);
+        return std::abs(weighted_difference(w_, above.values, around_.base.values) +
+                        weighted_difference(w_, below.values, around_.base.values));
+    };
+    const double finest = bend(std::ldexp(attempt.step, 1 - kLevels));
+    return finest > kTimesNoise * attempt.rounding && finest > kLeastPart * bend(attempt.step);
 }
 
 bool Quotients::has_ripples(double claimed, double seen) {
@@ -305,9 +315,11 @@ bool Quotients::has_ripples(double claimed, double seen) {
 
 bool Quotients::follows_neighbours(double claimed, double seen) {
     constexpr double kAlike = 0.02;
-    const double least = kOscillates * size_of(w_, around_.base.values);
+    const double least = kMoreThanRounding * size_of(w_, around_.base.values);
     const double last_bit = std::ldexp(1, std::ilogb(scale()) - 52);
-    for (const double t : {last_bit, 2 * last_bit}) {
+    // A steep f whose argument is rounded may follow any slope by one number, but not by each.
+    for (const int bits : {1, 2, 5, 13}) {
+        const double t = bits * last_bit;
         const Sample &above = line_.at(t), &below = line_.at(-t);
         if (t > line_.reach() || !finite(w_, above) || !finite(w_, below)) return false;
         const double moved = weighted_difference(w_, above.values, below.values);

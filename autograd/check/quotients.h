@@ -200,6 +200,11 @@ public:
     /// sine of 1e13), and averages to any slope.
     bool is_fine_grained(double noise, double seen);
 
+    /// Whether f(x) itself is off the values at the attempt's steps, which are alike: f runs off
+    /// next to x, as beside a pole, and the slope between those values is another one. A bend
+    /// shrinks by 16 from h to h/4, a kink by 4, a spike not at all.
+    bool is_on_spike(const Attempt& attempt);
+
     /// Whether f is smooth at much smaller steps and has about the slope `claimed` there: from
     /// afar, ripples average to another, `seen`.
     bool has_ripples(double claimed, double seen);
