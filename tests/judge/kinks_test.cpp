@@ -14,6 +14,8 @@
 #include <tapestry/tests/skip.h>
 
 #include <cmath>
+#include <functional>
+#include <utility>
 
 using namespace tapestry;
 using test::check_passes;
@@ -355,4 +357,41 @@ TEST_CASE("kinks: beside many of them a wrong gradient fails") {
         CHECK_EQ(verdict_of(check_each(leaky, slope_of_leaky, x, 1.3)), "FAIL");
         CHECK_EQ(verdict_of(check_each(above_one, is_above_one, x, -1)), "FAIL");
     }
+}
+
+TEST_CASE("kinks: jumps beside a pole or within narrow bounds are found, and f's oscillation") {
+    using OfOne = std::function<double(double)>;
+    const auto fails = [](const OfOne& f, double at, double claim,
+                          std::vector<Bounds> bounds = {}) {
+        GradcheckOptions options{.explain = false};
+        options.bounds = std::move(bounds);
+        return check_gradient(
+                   [&](const std::vector<double>& x) { return f(x[0]); },
+                   [&](const std::vector<double>&) { return std::vector<double>{claim}; }, {at},
+                   options)
+                   .verdict == Verdict::fail;
+    };
+    // Partly in f32, in bounds that end 2e-9 below x.
+    const double a = 0.20717235583120946, at = 2.5109458304592516;
+    const auto coarse = [=](double x) {
+        return a * std::sin(x) + (1 - a) * static_cast<double>(std::sin(static_cast<float>(x)));
+    };
+    CHECK_FALSE(fails(coarse, at, std::cos(at), {{2.5109458248932781, 2.6958896845425961}}));
+    CHECK(fails(coarse, at, -std::cos(at), {{2.4, 2.6958896845425961}}));
+    // Right up to a jump: 34 numbers below an integer.
+    const auto fraction = [](double x) { return x - std::floor(x); };
+    CHECK_FALSE(fails(fraction, 99999.999999999505, 1));
+    // A fast oscillation beside a smooth part.
+    const auto ripples = [](double x) { return x * x + 1e-10 * std::sin(1e14 * x); };
+    CHECK_FALSE(fails(ripples, 1.3, 2.6 + 1e4 * std::cos(1e14 * 1.3)));
+    // In f32, with one jump within half of x.
+    const auto naive = [](double x) {
+        const auto e = static_cast<float>(x);
+        return static_cast<double>((1 / (1 - e) - 1) / e);
+    };
+    CHECK_FALSE(fails(naive, -1.5e-7, 1 / ((1 + 1.5e-7) * (1 + 1.5e-7))));
+    // Steps of x / 2 across the pole see a slope of 0; f(x) is 26 times its rounding above them.
+    const auto pole = [](double x) { return 1.25e18 + 1 / (x - 1); };
+    const double near = 1.0003002112234356;
+    CHECK_FALSE(fails(pole, near, -1 / ((near - 1) * (near - 1))));
 }
