@@ -1,4 +1,4 @@
-// The claims about single entries: next to what an error would matter, and how uncertain they are.
+// The claims about single entries: the size next to which an error matters, and their uncertainty.
 // Internal to autograd/check. Read next: compare.cpp, which examines them.
 #pragma once
 
@@ -23,7 +23,7 @@ std::vector<Claim> sizes_of(std::span<const ClaimedGradient> claims,
                             const std::vector<double>& steps);
 
 /// The rounding of one entry in the most uncertain of the claims, for weights of norm 1. An output
-/// that an entry does not reach adds none to it, however large the output is.
+/// that an entry does not reach adds none to it.
 double rounding_of(std::span<const ClaimedGradient> claims, std::size_t entry);
 
 /// The claim about one entry, of those that `all` is the size of; `rounding`: as above. That of a

@@ -170,7 +170,7 @@ bool Evidence::fit_is_clear(const Attempt& fit) const {
 }
 
 // Whether a fit at another scale finds about the same slope, and none of smaller steps another,
-// each within its errors. A periodic function looks flat from afar, whatever its slope; and from
+// each within its errors. A periodic function looks flat from afar; and from
 // number to number of a format it may look like a slower one.
 bool Evidence::is_upheld(const Attempt& fit, const std::vector<Attempt>& fits) const {
     if (fit.is_rough) return false;

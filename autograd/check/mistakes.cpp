@@ -181,7 +181,7 @@ Cause find_cause(const Symptoms& symptoms) {
     const Wrong w = wrong_of(symptoms);
     if (const Match cause = looks_not_finite(w)) return *cause;
     if (w.right.empty()) {
-        return {Mistake::unknown, "f is not finite, or not known, at every step tried beside x",
+        return {Mistake::unknown, "f is not finite, or not known, at every step tried next to x",
                 "check at numbers that are farther from the end of f's domain"};
     }
     const bool narrow = w.is_narrow();
@@ -280,7 +280,7 @@ Values fitted_along(Line& line, const Sample& base, Format format, Values& doubt
     return Values(base.values.size(), 0.0);
 }
 
-// A place where f leaves its domain within every step says nothing of the mistake.
+// A place where f leaves its domain within every step shows nothing of the mistake.
 void keep_known_places(Symptoms& symptoms) {
     const auto is_finite = [](double value) { return std::isfinite(value); };
     const bool has_each = !symptoms.slope_doubts.empty();

@@ -67,7 +67,7 @@ Cause find_cause(const Symptoms& symptoms);
 std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs, std::size_t of_interest);
 
 /// Fills in symptoms.slopes at symptoms.places for leaf `which`, value, point, doubts and blur.
-/// Places where they are not known are dropped: f is not finite at the steps beside them.
+/// Places where they are not known are dropped: f is not finite at the steps next to them.
 /// `format`: of f's numbers.
 void measure_slopes(Subject& subject, std::size_t which, Format format, Symptoms& symptoms);
 

@@ -101,7 +101,7 @@ constexpr int kWindow = 33;  // places
 
 // Whether the values run off to a pole or a logarithm's end at their largest difference: to both
 // sides of it the differences shrink from place to place, as those of 1 / t and of log |t| do, but
-// not those of a jump, beside which only rounding is left.
+// not those of a jump, around which only rounding is left.
 bool is_singular(Values values, std::ptrdiff_t place) {
     constexpr std::ptrdiff_t kBeside = 3, kInARow = 6;
     take_differences(values);
@@ -205,7 +205,7 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
 namespace {
 
 // Whether f, constant next to x, is beyond a kink at the nearest of these places that differs from
-// x: from where it begins to move, found by halving, it goes on in proportion, not after a jump.
+// x. The place where it begins to move is found by halving: behind a kink f moves in proportion.
 bool leaves_gradually(Line& line, const Values& w, const Values& values, double middle, double h) {
     constexpr int kHalvings = 26;
     constexpr double kBeyond = 16, kInProportion = 0.125;

@@ -201,7 +201,7 @@ public:
     bool is_fine_grained(double noise, double seen);
 
     /// Whether f(x) itself is off the values at the attempt's steps, which are alike: f runs off
-    /// next to x, as beside a pole, and the slope between those values is another one. A bend
+    /// at x, as next to a pole, and the slope between those values is another one. A bend
     /// shrinks by 16 from h to h/4, a kink by 4, a spike not at all.
     bool is_on_spike(const Attempt& attempt);
 
