@@ -182,7 +182,8 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
     // A claim that is not right by its own size: it may be what others' rounding leaves of it.
     const double apart = std::abs(claim.slope - first.numeric);
     const bool is_nothing = std::max(std::abs(claim.slope), apart) <= known.nothing;
-    const bool moves_clearly = std::abs(first.numeric) > kDefinite * moves;
+    const double seen = std::abs(first.numeric);
+    const bool moves_clearly = seen > kDefinite * moves || seen > kRounding * first.error;
     if (first.verdict == Verdict::fail && again.verdict == Verdict::pass &&
         (moves_clearly || !is_nothing)) {
         again.verdict = Verdict::inconclusive;
@@ -193,11 +194,12 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
 
 namespace {
 
-// Between two jumps of a rounded numerator c, f = c / x^k has the slope -k f / x.
-bool is_of_denominator(double slope, double f, double x) {
-    constexpr double kOff = 0.01, kMost = 3;
-    const double power = -slope * x / f, nearest = std::round(power);
-    return nearest >= 1 && nearest <= kMost && std::abs(power - nearest) < kOff;
+// Between two jumps of a rounded numerator, c / x^k falls by what a few jumps raise it by: the
+// slope `there`, over a jump, is shifted against the slope between them.
+bool is_of_denominator(double slope, double there, double jump, double x) {
+    constexpr double kFew = 8;
+    const double falls = std::abs(slope * x);
+    return (there - slope) * slope < 0 && falls < kFew * jump && kFew * falls > jump;
 }
 
 }  // namespace
@@ -210,18 +212,21 @@ void leave_open_if_between_jumps(Line& line, double x, const std::vector<double>
     const bool opaque = !limits.lost_may_pass && !examination.fixed;
     const double apart = std::abs(claimed - judgement.numeric);
     if (!opaque || judgement.verdict != Verdict::fail || !std::isfinite(apart)) return;
-    for (const double times : {64.0, 8.0}) {
+    for (const double times : {0x1p18, 0x1p12, 64.0, 8.0}) {
         const double far = std::min(times * judgement.step, line.reach());
+        if (times > 64 && far < times * judgement.step) continue;  // for very small steps only
         const Sample &above = line.at(far), &below = line.at(-far);
         const double there = weighted_difference(weights, above.values, below.values) / (2 * far);
         // The slope that was found continues: there are no jumps.
         if (!(std::abs(there - judgement.numeric) > 0.25 * apart)) return;
         const double jump = jump_within(line, weights, judgement.noise, far);
-        if (!(jump > 0) || apart * 2 * far > kFew * jump) continue;
-        const bool is_excuse =
-            std::abs(there - claimed) < 0.5 * apart ||
-            is_of_denominator(judgement.numeric, weighted(weights, line.at(0).values), x) ||
-            jump_on_both_sides(line, weights, judgement.noise, far) > 0;
+        if (!(jump > 0)) continue;
+        const bool are_few = apart * 2 * far <= kFew * jump;
+        const bool leads_to_claim = std::abs(there - claimed) < 0.5 * apart;
+        if (!are_few && !leads_to_claim) continue;
+        const bool is_excuse = (are_few && leads_to_claim) ||
+                               (are_few && is_of_denominator(judgement.numeric, there, jump, x)) ||
+                               jump_on_both_sides(line, weights, judgement.noise, far) > 0;
         if (!is_excuse) continue;
         judgement.verdict = Verdict::inconclusive;
         judgement.reason = Reason::roundoff;

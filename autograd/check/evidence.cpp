@@ -101,7 +101,7 @@ std::optional<Judgement> Evidence::consider(const Attempt& attempt) {
     attempts_.push_back(attempt);
     if (attempt.obstacle != Reason::none || !attempt.settled) return {};
     doubted_ = doubted_ || std::abs(attempt.value - claim_.slope) > tolerance(attempt);
-    if (doubted_ || !agrees(attempt, true)) return {};
+    if (doubted_ || !agrees(attempt, true) || quotients_.is_on_spike(attempt)) return {};
     return judgement(attempt, Verdict::pass, Reason::none);
 }
 
@@ -149,6 +149,7 @@ std::optional<Judgement> Evidence::agreement(bool sharply) const {
     for (const Attempt& attempt : attempts_) {
         if (!agrees(attempt, sharply)) continue;
         if (!sharply && attempt.step > quotients_.scale()) continue;
+        if (quotients_.is_on_spike(attempt)) continue;
         if (best == nullptr || attempt.error < best->error) best = &attempt;
     }
     if (best == nullptr) return {};

@@ -80,13 +80,13 @@ PlainCase sine_near_zero(Draw& draw) {
     return one;
 }
 
-// x^p, p from 33 to 200
+// x^p, p from 33 to 200, the smallest at least e^-10 of the largest
 PlainCase large_power(Draw& draw) {
     const auto p = static_cast<double>(33 + draw.below(168));
     PlainCase one = sum_or_each(
         draw, [p](double a) { return std::pow(a, p); },
         [p](double a) { return p * std::pow(a, p - 1); },
-        draw.values(draw.count(1, most_numbers(draw)), 0.9, 1.1));
+        draw.values(draw.count(1, most_numbers(draw)), 1 - 5 / p, 1 + 5 / p));
     one.room = 1 / p;
     one.note = fmt::format("to the power of {}", p);
     return one;
