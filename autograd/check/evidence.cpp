@@ -162,12 +162,13 @@ std::optional<Judgement> Evidence::agreement(bool sharply) const {
 }
 
 // A fit only refutes a claim beyond the band of the noise: a solver that stops too early, for
-// example, is off in the same way over long stretches, and looks more accurate than it is.
+// example, is off in the same way over long stretches, and looks more accurate than it is; and so
+// does a fit between two jumps.
 bool Evidence::fit_is_clear(const Attempt& fit) const {
     constexpr double kBand = 8;
     const double apart = std::abs(fit.value - claim_.slope);
     return apart > 4 * tolerance(fit) + unseen(fit.value) + fit.hidden &&
-           apart * fit.step > kBand * fit.rounding;
+           apart * fit.step > std::max(kBand * fit.rounding, quotients_.noise_here());
 }
 
 // Whether a fit at another scale finds about the same slope, and none of smaller steps another,

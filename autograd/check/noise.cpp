@@ -185,7 +185,8 @@ double jump_on_both_sides(Line& line, const std::vector<double>& weights, double
     for (double to = near;; to = std::min(kFarther * to, farthest)) {
         if (above == 0) above = jump_between(line, weights, noise, 0, to).size;
         if (below == 0) below = jump_between(line, weights, noise, -to, 0).size;
-        if ((above > 0 && below > 0) || to >= farthest) return std::min(above, below);
+        if (above > 0 && below > 0) return std::max(above, below);
+        if (to >= farthest) return 0;
     }
 }
 

@@ -35,9 +35,9 @@ double jump_along(Line& line, const std::vector<double>& weights, Jumps jumps, d
 
 /// The largest jump up to `far` from x; 0 if none is found.
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double far);
-/// The smaller of the largest jumps above x and below it, the nearer one up to `far`; 0 if one of
-/// them is missing. Jumps that are everywhere are on both sides: then a function that rounds
-/// coarsely may have any slope between two of them. One threshold next to x explains no slope at x.
+/// The largest of the jumps above x and below it, the nearer one up to `far`; 0 if there are none
+/// on one side. Jumps that are everywhere are on both sides: then a function that rounds coarsely
+/// may have any slope between two of them. One threshold next to x explains no slope at x.
 double jump_on_both_sides(Line& line, const std::vector<double>& weights, double noise, double far);
 
 /// c1 with its error from several step sizes, the smallest error first; none where f takes other

@@ -12,9 +12,10 @@ double NoiseOfClaims::of(std::size_t claim, Jumps jumps) {
     Known& known = known_[claim];
     if (!known.has_noise) {
         for (Line& line : lines()) known.noise = std::max(known.noise, noise_along(line, weights));
-        known.without_jumps = std::max(known.noise, 0.0);
+        known.alone = known.noise;
         known.has_noise = true;
     }
+    if (jumps == Jumps::none) return known.alone;
     if (jumps <= known.jumps) return known.noise;
     known.jumps = jumps;
     const double least = is_large() ? std::max(known.noise, 0.0) : 0;

@@ -5,6 +5,7 @@
 
 #include <tapestry/autograd/check/compare.h>
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -23,12 +24,11 @@ public:
     double of(std::size_t claim, Jumps jumps);
 
     /// Its noise without jumps if that has been measured; otherwise 0.
-    double measured(std::size_t claim) const { return known_[claim].without_jumps; }
+    double measured(std::size_t claim) const { return std::max(known_[claim].alone, 0.0); }
 
 private:
     struct Known {
-        double without_jumps = 0;
-        double noise = -1;  // f moves nowhere
+        double alone = -1, noise = -1;  // without jumps and with them; f moves nowhere
         bool has_noise = false;
         Jumps jumps = Jumps::none;  // those that were looked for
     };

@@ -276,10 +276,11 @@ double Quotients::constant_step() {
 // A part of f that is more than it rounds.
 constexpr double kMoreThanRounding = 64 * kEps;
 
-bool Quotients::is_fine_grained(double noise, double seen) {
-    constexpr double kMuchLess = 0.125, kMore = 4;
+bool Quotients::is_fine_grained(double noise, double claimed, double seen) {
+    constexpr double kMuchLess = 0.125, kMore = 4, kClose = 1e-4;
     const double least = kMoreThanRounding * size_of(w_, around_.base.values);
-    if (least >= kMuchLess * noise) return false;
+    if (least >= kMuchLess * noise || std::abs(claimed - seen) <= kClose * std::abs(seen))
+        return false;
     double most = 0;
     for (const double t : {kEps, 2 * kEps, -kEps, -2 * kEps}) {
         const Sample& there = line_.at(t * line_.scale());

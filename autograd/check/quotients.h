@@ -196,9 +196,9 @@ public:
     double constant_step();
 
     /// Whether f moves between neighbouring numbers, by much less than `noise` and by much more
-    /// than the slope `seen` from afar would: then what looks like noise is a fast oscillation (a
-    /// sine of 1e13), and averages to any slope.
-    bool is_fine_grained(double noise, double seen);
+    /// than the slope `seen` from afar would, which is not close to the claim: then what looks like
+    /// noise is a fast oscillation (a sine of 1e13), and averages to any slope.
+    bool is_fine_grained(double noise, double claimed, double seen);
 
     /// Whether f(x) itself is off the values at the attempt's steps, which are alike: f runs off
     /// at x, as next to a pole, and the slope between those values is another one. A bend

@@ -264,9 +264,12 @@ Judgement judged_slope(Line& line, const std::vector<double>& weights, const Nei
     SlopeEstimator informed(line, weights, around, claim, limits, one_number,
                             std::max(noise, claim.noise));
     const Judgement known = informed.run(), again = informed.settled_for_less(known);
-    // Noise may hide the steps that spoke for the claim. If none did, it explains what looked like
-    // a contradiction between those against it.
-    const bool refuted = known.verdict == Verdict::fail && !estimator.supports_claim();
+    // Noise may hide the steps that spoke for the claim. If none did, and it is no jump, it
+    // explains what looked like a contradiction between those against it.
+    constexpr double kFew = 8, kClear = 1e-4;
+    const bool refuted = known.verdict == Verdict::fail && !estimator.supports_claim() &&
+                         std::abs(claim.slope - known.numeric) > kClear * larger &&
+                         noise <= kFew * hidden(Jumps::none);
     const bool counts = passed || refuted || again.verdict <= first.verdict;
     return informed.doubted_where_constant(counts ? again : first, noise);
 }
@@ -280,7 +283,8 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
     if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
     Quotients closer(line, weights, around, claim.here);
-    if (closer.is_fine_grained(j.noise, j.numeric) || closer.has_ripples(claim.slope, j.numeric) ||
+    if (closer.is_fine_grained(j.noise, claim.slope, j.numeric) ||
+        closer.has_ripples(claim.slope, j.numeric) ||
         closer.follows_neighbours(claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;
