@@ -175,14 +175,14 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
 
 double jump_on_both_sides(Line& line, const std::vector<double>& weights, double noise,
                           double far) {
-    constexpr double kFarther = 4;
+    constexpr double kWider = 4;
     const double near = before_poles(line, weights, noise, far);
     const double any = jump_up_to(line, weights, noise, near).size;
     if (any == 0 || near > line.reach()) return any;
     // They may lie closer together on one side, as those of a rounded x^2.
     const double farthest = near < far ? near : std::min(line.reach(), line.scale());
     double above = 0, below = 0;
-    for (double to = near;; to = std::min(kFarther * to, farthest)) {
+    for (double to = near;; to = std::min(kWider * to, farthest)) {
         if (above == 0) above = jump_between(line, weights, noise, 0, to).size;
         if (below == 0) below = jump_between(line, weights, noise, -to, 0).size;
         if (above > 0 && below > 0) return std::max(above, below);
