@@ -224,9 +224,9 @@ void leave_open_if_between_jumps(Line& line, double x, const std::vector<double>
         const bool are_few = apart * 2 * far <= kFew * jump;
         const bool leads_to_claim = std::abs(there - claimed) < 0.5 * apart;
         if (!are_few && !leads_to_claim) continue;
-        const bool is_excuse = (are_few && leads_to_claim) ||
-                               (are_few && is_of_denominator(judgement.numeric, there, jump, x)) ||
-                               jump_on_both_sides(line, weights, judgement.noise, far) > 0;
+        const bool is_excuse =
+            (are_few && (leads_to_claim || is_of_denominator(judgement.numeric, there, jump, x))) ||
+            jump_on_both_sides(line, weights, judgement.noise, far) > 0;
         if (!is_excuse) continue;
         judgement.verdict = Verdict::inconclusive;
         judgement.reason = Reason::roundoff;

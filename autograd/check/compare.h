@@ -60,8 +60,9 @@ Judgement examine(Line& line, const std::vector<double>& weights, const Neighbou
                   const Claim& claim, const Examination& examination, bool one_number = true,
                   const HiddenNoise& hidden = {});
 
-/// A failure of a plain function becomes INCONCLUSIVE if the claim is the slope over a few jumps of
-/// f, and the differences found that between two of them: a denominator of rounded steps.
+/// A failure of a plain function at x becomes INCONCLUSIVE if the differences found the slope
+/// between two of f's jumps, as of a denominator under a rounded numerator: the slope over a few of
+/// them leads to the claim, f falls between them by what they raise it, or they are on both sides.
 void leave_open_if_between_jumps(Line& line, double x, const std::vector<double>& weights,
                                  double claimed, const Examination& examination,
                                  Judgement& judgement);

@@ -160,24 +160,28 @@ Jump jump_up_to(Line& line, const Values& weights, double noise, double far) {
                         std::min(far, line.reach(1)));
 }
 
-// Half of the way to the pole that hides smaller jumps, if one does; otherwise `far`.
-double before_poles(Line& line, const Values& weights, double noise, double far) {
+// The largest jump up to `far`; if a pole hides smaller ones, up to half of the way to it.
+struct Nearby {
+    double far = 0, jump = 0;
+};
+
+Nearby jump_before_poles(Line& line, const Values& weights, double noise, double far) {
     const Jump found = jump_up_to(line, weights, noise, far);
-    return found.pole ? std::min(far, std::abs(*found.pole) / 2) : far;
+    if (!found.pole) return {far, found.size};
+    const double near = std::min(far, std::abs(*found.pole) / 2);
+    return {near, jump_up_to(line, weights, noise, near).size};
 }
 
 }  // namespace
 
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double far) {
-    const double near = before_poles(line, weights, noise, far);
-    return jump_up_to(line, weights, noise, near).size;
+    return jump_before_poles(line, weights, noise, far).jump;
 }
 
 double jump_on_both_sides(Line& line, const std::vector<double>& weights, double noise,
                           double far) {
     constexpr double kWider = 4;
-    const double near = before_poles(line, weights, noise, far);
-    const double any = jump_up_to(line, weights, noise, near).size;
+    const auto [near, any] = jump_before_poles(line, weights, noise, far);
     if (any == 0 || near > line.reach()) return any;
     // They may lie closer together on one side, as those of a rounded x^2.
     const double farthest = near < far ? near : std::min(line.reach(), line.scale());
