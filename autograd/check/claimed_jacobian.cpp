@@ -117,7 +117,7 @@ std::optional<Values> ClaimedJacobian::multiples(std::size_t lines, std::size_t 
         for (std::size_t k = 0; k < length; ++k) {
             const double model = is_zero(line, k) ? 0 : both / squares * right(line, k);
             if (!same(line, k, model, both / squares)) return {};
-            // Of the line's own size: the rounding of a large output is more than a small one.
+            // Relative to the line: a large output rounds by more than all of a small one.
             rest += std::pow(claimed(line, k) - model, 2) / squares;
             off += std::pow(claimed(line, k) - right(line, k), 2) / squares;
             telling += std::abs(right(line, k)) > 1e-3 * most && !is_zero(line, k) ? 1 : 0;

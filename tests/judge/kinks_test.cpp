@@ -242,7 +242,7 @@ TEST_CASE("kinks: a jump that no op admits is not believed to be smooth") {
     CHECK_FALSE(static_cast<bool>(gradcheck(floored, {tensor<double>({2, 0.5})})));
 }
 
-TEST_CASE("kinks: a pole or a threshold beside x excuses no wrong claim") {
+TEST_CASE("kinks: a pole or a threshold next to x excuses no wrong claim") {
     using OfOne = double (*)(double);
     struct Beside {
         const char* name;
@@ -359,7 +359,7 @@ TEST_CASE("kinks: beside many of them a wrong gradient fails") {
     }
 }
 
-TEST_CASE("kinks: jumps beside a pole or within narrow bounds are found, and f's oscillation") {
+TEST_CASE("kinks: jumps next to a pole or within narrow bounds are found, and f's oscillation") {
     using OfOne = std::function<double(double)>;
     const auto fails = [](const OfOne& f, double at, double claim,
                           std::vector<Bounds> bounds = {}) {
@@ -381,7 +381,7 @@ TEST_CASE("kinks: jumps beside a pole or within narrow bounds are found, and f's
     // Right up to a jump: 34 numbers below an integer.
     const auto fraction = [](double x) { return x - std::floor(x); };
     CHECK_FALSE(fails(fraction, 99999.999999999505, 1));
-    // A fast oscillation beside a smooth part.
+    // A fast oscillation added to a smooth part.
     const auto ripples = [](double x) { return x * x + 1e-10 * std::sin(1e14 * x); };
     CHECK_FALSE(fails(ripples, 1.3, 2.6 + 1e4 * std::cos(1e14 * 1.3)));
     // In f32, with one jump within half of x.

@@ -1,6 +1,6 @@
 // Steep functions: a small relative step of x moves f by a large part of itself, |x f'(x) / f(x)|
 // from 30 to 1e7. A slope claimed a hundredth too large is then followed from one number to the
-// next to a few percent of f, and is wrong all the same.
+// next to a few percent of f, and is still wrong.
 #include <tapestry/tests/mutations/templates/template.h>
 
 #include <fmt/format.h>
