@@ -46,11 +46,13 @@ TEST_CASE("verdicts of two runs: what reversed, what moved, and how many") {
           "5 claims, seeds 1 to 10 and seeds 11 to 20\n"
           "  corrected for all claims: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 "
           "%)\n"
-          "  each by itself: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 %)\n"
+          "  each by itself: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 %); 0.0 "
+          "expected by chance\n"
           "2 of them depend on seeds\n"
           "  corrected for all claims: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 "
           "%)\n"
-          "  each by itself: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 %)\n");
+          "  each by itself: 0 reversed (0.0 %), 0 moved to or from \"not shown\" (0.0 %); 0.0 "
+          "expected by chance\n");
     const std::string moved = compare_verdicts(first, results_with(11, -8, 1));
     CHECK(has(moved, "word_order: learned_tell    holds"));
     CHECK(has(moved, "corrected for all claims: 1 reversed (20.0 %), 1 moved"));
@@ -66,6 +68,7 @@ TEST_CASE("verdicts of two runs: what reversed, what moved, and how many") {
     CHECK(has(both, "not shown (alone: holds)"));
     CHECK(has(both, "corrected for all claims: 0 reversed (0.0 %), 2 moved"));
     CHECK(has(both, "each by itself: 0 reversed (0.0 %), 0 moved"));
+    CHECK(has(both, "; 0.9 expected by chance"));  // 2.5 errors: either is on the edge
 }
 
 TEST_CASE("verdicts of two runs: what cannot be compared") {

@@ -1,5 +1,6 @@
 // Intervals over seeds, and the verdicts that follow from them.
 #include <tapestry/core/error.h>
+#include <tapestry/core/random.h>
 #include <tapestry/examples/school/experiments/claim.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 
@@ -94,6 +95,37 @@ TEST_CASE("p-values: tables of Student's distribution, and shares") {
     // Inside two bounds, the nearer decides; outside, the one that it breaks.
     CHECK_EQ(p_value(between(0, 100), ten_values(3)), p_value(above(0), ten_values(3)));
     CHECK_EQ(p_value(between(1, 2), ten_values(5)), p_value(below(2), ten_values(5)));
+}
+
+TEST_CASE("the chance of the same verdict: as often as draws give it") {
+    CHECK_EQ(p_of_same_verdict(above(1), exactly(2)), 1);
+    CHECK_EQ(p_of_same_verdict(above(1), student({7})), 1);  // one value never shows anything
+    const doctest::Approx half = doctest::Approx(0.5).epsilon(0.01);  // on the edge
+    CHECK_EQ(p_of_same_verdict(above(0), ten_values(2.263)), half);
+    CHECK_EQ(p_of_same_verdict(below(0), ten_values(2.263)), half);
+    CHECK(p_of_same_verdict(above(0), ten_values(12)) > 0.999);
+    CHECK_EQ(p_of_same_verdict(above(0.5), share(50, 100)), doctest::Approx(0.83).epsilon(0.02));
+    CHECK_EQ(Judged{above(0), ten_values(2.3), true}.again(), 1);
+
+    // Any true mean before the first ten values, ten others after them, of the same spread.
+    const Rule rule = between(0, 1);
+    constexpr int kPairs = 4000;
+    tapestry::Generator generator(3);
+    double expected = 0, again = 0;
+    for (int i = 0; i < kPairs; ++i) {
+        const double mean = 3 * generator.uniform() - 1;
+        const auto ten = [&] {
+            std::vector<double> values(10, mean);
+            for (double& value : values) {
+                for (int k = 0; k < 12; ++k) value += (generator.uniform() - 0.5) / 2;
+            }
+            return student(values);
+        };
+        const Interval first = ten(), other = ten();
+        expected += p_of_same_verdict(rule, first);
+        again += judge(rule, first) == judge(rule, other) ? 1 : 0;
+    }
+    CHECK_EQ(again / kPairs, doctest::Approx(expected / kPairs).epsilon(0.03));
 }
 
 TEST_CASE("verdicts on many claims: corrected by Holm's method") {

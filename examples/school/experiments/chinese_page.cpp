@@ -226,6 +226,7 @@ std::string to_chinese_page(const Results& results, const std::string& folder, C
         "先在一个实验的说法之间，最后在全部说法之间；claims.zh.md 引用后者。*都相同*的数值没有"
         "离散程度可供判断：\n"
         "判定只说这些运行得出了什么（十个数值时符号检验给出 p = 0.002），校正不计入它们。"
+        "“再现”是同样多的别的种子给出同一判定的概率，从这些数值估计。\n"
         "*未证实*的地方，“所需"
         "数值”是均值和离散程度不变时能够判定的\n"
         "数值个数。每个表下面是各条说法的设计：一个数值是什么，比较的模型有什么相同，学习率怎么选，"
@@ -246,8 +247,13 @@ std::string to_chinese_page(const Results& results, const std::string& folder, C
             "{}`。\n\n",
             seeds, results.isa, found.name, results.seed, seeds);
     }
+    const ExpectedMoves expected = expected_moves(judged(results.found));
     return page + "## 全部说法\n\n" +
-           to_markdown(translated(table_of_claims(results.found), chinese, true));
+           to_markdown(translated(table_of_claims(results.found), chinese, true)) +
+           fmt::format(
+               "\n取决于种子的说法有 {} 条，各自单独判定；换同样多的种子，预计 {:.1f} "
+               "条的判定会变。\n",
+               expected.of, expected.moves);
 }
 
 }  // namespace tapestry::experiments

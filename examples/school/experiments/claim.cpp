@@ -14,6 +14,8 @@
 namespace tapestry::experiments {
 namespace {
 
+constexpr double kNormal = 1.959963984540054;  // 95% of a standard normal is within +- this
+
 // P(|T| >= t) of Student's distribution with `freedom` degrees of freedom, t >= 0: the finite sums
 // of Abramowitz and Stegun 26.7.3 and 26.7.4, with tan(theta) = t / sqrt(freedom).
 double student_tails(double t, std::int64_t freedom) {
@@ -114,6 +116,30 @@ std::int64_t values_needed(const Rule& rule, const Interval& measured, double le
         (decides(middle) ? enough : too_few) = middle;
     }
     return enough;
+}
+
+double p_of_same_verdict(const Rule& rule, const Interval& measured) {
+    const double half = measured.half_width();
+    if (measured.count < 2 || !std::isfinite(half) || is_same_in_all(measured)) return 1;
+    const std::int64_t freedom = measured.count - 1;
+    const double quantile =
+        measured.is_share ? kNormal : student_quantile(static_cast<std::size_t>(freedom));
+    const double apart = std::numbers::sqrt2 * half / quantile;
+    const auto is_below = [&](double bound) {  // the probability that the other mean is
+        if (std::isinf(bound)) return bound > 0 ? 1.0 : 0.0;
+        const double t = std::abs(bound - measured.mean) / apart;
+        const double beyond =
+            measured.is_share ? std::erfc(t / std::numbers::sqrt2) : student_tails(t, freedom);
+        return bound < measured.mean ? beyond / 2 : 1 - beyond / 2;
+    };
+    const double holds = std::max(0.0, is_below(rule.high - half) - is_below(rule.low + half));
+    const double does_not = is_below(rule.low - half) + 1 - is_below(rule.high + half);
+    switch (judge(rule, measured)) {
+        case Verdict::holds: return holds;
+        case Verdict::does_not_hold: return does_not;
+        case Verdict::not_shown: return 1 - holds - does_not;
+    }
+    return 1;
 }
 
 std::vector<Claim> designed(const Design& design, std::vector<Claim> claims) {

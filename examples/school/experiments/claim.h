@@ -67,6 +67,12 @@ double p_value(const Rule& rule, const Interval& measured);
 /// known or more than a million are needed.
 std::int64_t values_needed(const Rule& rule, const Interval& measured, double level = 0.05);
 
+/// The probability that as many values of other seeds give the same verdict, as far as `measured`
+/// shows: their mean differs from this one by Student's t times sqrt(2) standard errors, and their
+/// interval is as wide. 1 for a number that does not depend on seeds or is the same in all. Source:
+/// Goodman 1992, "A comment on replication, p-values and evidence".
+double p_of_same_verdict(const Rule& rule, const Interval& measured);
+
 /// A rule and the number to judge by it.
 struct Judged {
     Rule rule;
@@ -74,6 +80,8 @@ struct Judged {
     bool undecided = false;  ///< whether the design leaves it undecided (Report::undecided)
 
     Verdict verdict() const { return undecided ? Verdict::not_shown : judge(rule, measured); }
+    /// p_of_same_verdict(); 1 for what the design leaves undecided.
+    double again() const { return undecided ? 1 : p_of_same_verdict(rule, measured); }
     /// Whether Holm's correction counts it: its number depends on seeds, and differs between them.
     /// The verdict on values that are all the same only says what these seeds gave.
     bool is_counted() const {

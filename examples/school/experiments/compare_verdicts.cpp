@@ -17,6 +17,7 @@ struct Decided {
     Interval measured;
     Verdict alone, corrected;
     bool is_drawn;  ///< depends on seeds
+    double again;   ///< Judged::again()
 };
 
 std::map<std::string, Decided> decided_in(const Results& results) {
@@ -29,7 +30,7 @@ std::map<std::string, Decided> decided_in(const Results& results) {
             const std::string& claim = experiment.claims[i].name;
             all[found.name + ": " + claim] = {claims[i].measured, claims[i].verdict(),
                                               corrected.at({found.name, claim}),
-                                              claims[i].measured.count > 0};
+                                              claims[i].measured.count > 0, claims[i].again()};
         }
     }
     return all;
@@ -57,15 +58,18 @@ struct Moves {
 struct Compared {
     std::size_t claims = 0;
     Moves alone, corrected;
+    double expected = 0;  // of `alone`, by the intervals of the first
 
     void add(const Decided& first, const Decided& other) {
         ++claims;
+        expected += 1 - first.again;
         alone.add(first.alone, other.alone);
         corrected.add(first.corrected, other.corrected);
     }
     std::string text() const {
-        return fmt::format("  corrected for all claims: {}\n  each by itself: {}\n",
-                           corrected.text(claims), alone.text(claims));
+        return fmt::format(
+            "  corrected for all claims: {}\n  each by itself: {}; {:.1f} expected by chance\n",
+            corrected.text(claims), alone.text(claims), expected);
     }
 };
 
@@ -85,7 +89,8 @@ std::string compare_verdicts(const Results& first, const Results& other) {
     require<ValueError>(first.quick == other.quick,
                         "verdicts of quick runs are not compared with those of whole ones");
     const auto ours = decided_in(first), theirs = decided_in(other);
-    Table table{"", {"claim", seeds_of(first), seeds_of(other), "measured", "measured"}, {}};
+    Table table{
+        "", {"claim", seeds_of(first), seeds_of(other), "again", "measured", "measured"}, {}};
     Compared all, drawn;
     for (const auto& [name, a] : ours) {
         const auto found = theirs.find(name);
@@ -98,7 +103,8 @@ std::string compare_verdicts(const Results& first, const Results& other) {
             return fmt::format("{} {}", mean_of(i).text, width_of(i));
         };
         table.rows.push_back({name, both(a.alone, a.corrected), both(b.alone, b.corrected),
-                              measured(a.measured), measured(b.measured)});
+                              fmt::format("{:.0f} %", 100 * a.again), measured(a.measured),
+                              measured(b.measured)});
     }
     require<ValueError>(all.claims > 0, "the two have no claim in common");
     const std::string only = all.claims == ours.size() && all.claims == theirs.size()

@@ -110,7 +110,7 @@ std::int64_t seeds_of(const Found& found) {
 
 Table claims_table(const Experiment& experiment, const Report& report) {
     Table table{"",
-                {"claim", "what decides", "rule", "measured", "95 %", "values", "verdict",
+                {"claim", "what decides", "rule", "measured", "95 %", "values", "verdict", "again",
                  "corrected", "values needed"},
                 {}};
     const std::vector<Judged> claims = judged(experiment, report);
@@ -119,11 +119,11 @@ Table claims_table(const Experiment& experiment, const Report& report) {
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const Claim& claim = experiment.claims[i];
         const Interval& decided = claims[i].measured;
-        table.rows.push_back({claim.sentence, claim.number, text_of(claim.rule), mean_of(decided),
-                              width_of(decided),
-                              decided.count == 0 ? Cell("-") : Cell(decided.count),
-                              fmt::format("**{}**", text_of(claims[i].verdict())),
-                              text_of(corrected[i]), needed_by(claims[i], corrected[i], counted)});
+        table.rows.push_back(
+            {claim.sentence, claim.number, text_of(claim.rule), mean_of(decided), width_of(decided),
+             decided.count == 0 ? Cell("-") : Cell(decided.count),
+             fmt::format("**{}**", text_of(claims[i].verdict())), again_of(claims[i]),
+             text_of(corrected[i]), needed_by(claims[i], corrected[i], counted)});
     }
     return table;
 }
@@ -157,6 +157,12 @@ Cell needed_by(const Judged& claim, Verdict corrected, std::int64_t counted) {
             : values_needed(claim.rule, claim.measured,
                             0.05 / static_cast<double>(std::max<std::int64_t>(counted, 1)));
     return needed == 0 ? Cell("?") : Cell(needed);
+}
+
+Cell again_of(const Judged& claim) {
+    if (!claim.is_counted()) return "-";
+    const double percent = 100 * claim.again();
+    return percent > 99 ? "> 99 %" : fmt::format("{:.0f} %", percent);
 }
 
 std::string width_of(const Interval& interval) {
@@ -194,6 +200,15 @@ std::string to_markdown(const Experiment& experiment, const Report& report,
     return result + (remark.empty() ? "" : "\n" + wrapped(remark));
 }
 
+ExpectedMoves expected_moves(const std::vector<Judged>& claims) {
+    ExpectedMoves expected;
+    for (const Judged& claim : claims) {
+        expected.of += claim.measured.count > 0 ? 1 : 0;
+        expected.moves += 1 - claim.again();
+    }
+    return expected;
+}
+
 std::string to_page(const Results& results, const std::string& folder) {
     std::string page = fmt::format(
         "# Experiments\n\n"
@@ -211,8 +226,9 @@ std::string to_page(const Results& results, const std::string& folder) {
         "same in all*\n"
         "runs have no spread to judge by: the verdict says what these runs gave, and the "
         "correction leaves it\n"
-        "out (for ten the sign test gives p = 0.002). Where it is *not "
-        "shown*, *values\n"
+        "out (for ten the sign test gives p = 0.002). *Again* is the chance that as many other "
+        "seeds give the\n"
+        "same verdict, as far as these show. Where it is *not shown*, *values\n"
         "needed* is the number of values that would show it if mean and spread stayed the same. "
         "Under each table\n"
         "is the design of its claims: what one value is, what compared models had the same of, "
@@ -238,7 +254,12 @@ std::string to_page(const Results& results, const std::string& folder) {
             "--seeds {}`.\n\n",
             seeds, results.isa, found.name, results.seed, seeds);
     }
-    return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found));
+    const ExpectedMoves expected = expected_moves(judged(results.found));
+    return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found)) +
+           fmt::format(
+               "\nOf the {} claims that depend on seeds, as many other seeds are expected "
+               "to move {:.1f} to another\nverdict, each judged by itself.\n",
+               expected.of, expected.moves);
 }
 
 }  // namespace tapestry::experiments

@@ -28,11 +28,16 @@ Cell mean_of(const Interval& interval);
 /// the same (values_needed() at 0.05 / counted): "-" if it is decided, "?" if unknown.
 Cell needed_by(const Judged& claim, Verdict corrected, std::int64_t counted);
 
+/// Judged::again() as "58 %", "> 99 %"; "-" if the number does not depend on seeds or is the same
+/// in all.
+Cell again_of(const Judged& claim);
+
 /// Question, theory, tables, verdicts and remark in lines of at most 90 columns (tables may be
 /// wider).
 std::string to_text(const Experiment& experiment, const Report& report);
 
-/// The claims: rule, number, verdict by itself and corrected, values that would decide it.
+/// The claims: rule, number, verdict by itself and corrected, the chance that other seeds give it
+/// again, values that would decide it.
 Table claims_table(const Experiment& experiment, const Report& report);
 
 /// The designs of the claims as text, each with the names of the claims that have it.
@@ -45,6 +50,14 @@ std::int64_t seeds_of(const Found& found);
 /// The same as a Markdown section with figures; `folder` is the path to use in links.
 std::string to_markdown(const Experiment& experiment, const Report& report,
                         const std::string& folder);
+
+/// Of the claims that depend on seeds: how many there are, and how many are expected to have
+/// another verdict with other seeds (Judged::again()).
+struct ExpectedMoves {
+    std::int64_t of = 0;
+    double moves = 0;
+};
+ExpectedMoves expected_moves(const std::vector<Judged>& claims);
 
 /// The whole page: the command that made it, a section per experiment, the table of all claims.
 std::string to_page(const Results& results, const std::string& folder);

@@ -278,7 +278,7 @@ std::map<std::pair<std::string, std::string>, Verdict> corrected_verdicts(
 Table table_of_claims(const std::vector<Found>& found) {
     Table table{"",
                 {"experiment", "claim", "verdict", "in its experiment", "on the page", "rule",
-                 "measured", "95 %", "values", "values needed"},
+                 "measured", "95 %", "values", "again", "values needed"},
                 {}};
     const std::vector<Judged> all = judged(found);
     const std::vector<Verdict> on_page = judge_together(all);
@@ -294,7 +294,7 @@ Table table_of_claims(const std::vector<Found>& found) {
                                   text_of(on_page[row]), text_of(all[row].rule), mean_of(decided),
                                   width_of(decided),
                                   decided.count == 0 ? Cell("-") : Cell(decided.count),
-                                  needed_by(all[row], on_page[row], counted)});
+                                  again_of(all[row]), needed_by(all[row], on_page[row], counted)});
         }
     }
     return table;
