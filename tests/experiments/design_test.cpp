@@ -6,6 +6,7 @@
 #include <tapestry/examples/school/experiments/tuning.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/skip.h>
 
 #include <doctest/doctest.h>
 
@@ -208,13 +209,19 @@ TEST_CASE("designs: every claim of every experiment has a whole one, and its tex
     // What is compared exists, and is tuned unless the design says why it is not.
     for (const Experiment& e : all_experiments()) {
         if (e.trials == nullptr) continue;
-        const std::vector<Trial> trials = e.trials({});
+        // Steps are measured before trials of equal time are made: few of them in a quick run,
+        // which tunes nothing.
+        const bool is_quick =
+            !tapestry::test::is_long() && std::ranges::any_of(e.claims, [](const Claim& claim) {
+                return claim.design.equal == Equal::time;
+            });
+        const std::vector<Trial> trials = e.trials({.quick = is_quick});
         for (const Claim& claim : e.claims) {
             for (const std::string& arm : claim.design.arms) {
                 INFO(e.name << ": " << claim.name << ": " << arm);
                 const auto trial = std::ranges::find(trials, arm, &Trial::name);
                 REQUIRE((trial != trials.end()));
-                CHECK_EQ(trial->tuning.has_value(), claim.design.untuned.empty());
+                if (!is_quick) CHECK_EQ(trial->tuning.has_value(), claim.design.untuned.empty());
             }
         }
     }
