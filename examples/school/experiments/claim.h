@@ -80,10 +80,10 @@ struct Judged {
     bool undecided = false;  ///< whether the design leaves it undecided (Report::undecided)
 
     Verdict verdict() const { return undecided ? Verdict::not_shown : judge(rule, measured); }
-    /// p_of_same_verdict(); 1 for what the design leaves undecided.
+    /// p_of_same_verdict(); 1 if the design leaves it undecided.
     double again() const { return undecided ? 1 : p_of_same_verdict(rule, measured); }
     /// Whether Holm's correction counts it: its number depends on seeds, and differs between them.
-    /// The verdict on values that are all the same only says what these seeds gave.
+    /// Values that are equal for these seeds say nothing of others.
     bool is_counted() const {
         return measured.count > 0 && !undecided && !is_same_in_all(measured);
     }

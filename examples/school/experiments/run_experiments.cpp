@@ -138,7 +138,7 @@ std::string told_of(const Experiment& experiment, const Found& found, const fs::
     return text + fmt::format("{:.1f} s\n\n", found.seconds);
 }
 
-// Whether the folder has all figures of what was found: results do not include them.
+// Whether the folder has all figures of a result, which does not include them.
 bool has_figures(const Found& found, const fs::path& folder) {
     return std::ranges::all_of(found.report.figures, [&](const Figure& figure) {
         return fs::exists(folder / file_name(find_experiment(found.name), figure));
@@ -171,7 +171,7 @@ public:
         folder_ = folder;
     }
 
-    /// The results of an earlier run of this kind by this very program, but for those whose figures
+    /// The results of an earlier run of this kind by this very program, except those whose figures
     /// are missing. Those of another are renamed.
     std::vector<Found> read(const std::function<void(const std::string&)>& told) const {
         if (file_.empty() || !fs::exists(file_)) return {};

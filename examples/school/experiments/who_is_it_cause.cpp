@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kCauseLayers = 2;  // one does not find the antecedent
 
-// Asks at the last word for the verb of what it explains.
+// Asks at the last word for the verb that it explains.
 Questions pack_effects(const std::vector<Riddle>& riddles, const examples::WordTable& table) {
     Questions q = pack(riddles, table);
     q.targets.fill_(-100);

@@ -1,7 +1,7 @@
 // The bottleneck: what an encoder-decoder cannot pass through a single vector. Two models are
-// trained to reverse rows of letters of all lengths. Both read with the same LSTM; one writes from
-// the encoder's last state only, the other can also look back with Bahdanau's attention. Both learn
-// short rows. The longer the row, the more a single vector would have to hold.
+// trained to reverse rows of letters of all lengths. Both read with the same LSTM; the first writes
+// from the encoder's last state only, the second can also look back with Bahdanau's attention.
+// Both learn short rows. The longer the row, the more a single vector would have to hold.
 // Read next: translate.h, which trains them; nn/models/seq2seq.h, the models.
 #pragma once
 
