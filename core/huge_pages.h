@@ -27,4 +27,19 @@ inline void ask_for_huge_pages([[maybe_unused]] std::byte* block,
 #endif
 }
 
+/// Returns to the system the whole pages in a block whose contents are no longer needed; they take
+/// memory again when they are written. Only for large blocks, and only on Linux.
+inline void return_pages([[maybe_unused]] std::byte* block,
+                         [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__linux__)
+    constexpr std::uintptr_t kPage = std::uintptr_t{1} << 16;  // the largest that systems have
+    constexpr std::size_t kLeast = std::size_t{1} << 20;
+    if (bytes < kLeast) return;
+    const auto from = reinterpret_cast<std::uintptr_t>(block);
+    const std::uintptr_t first = (from + kPage - 1) / kPage * kPage;
+    const std::uintptr_t end = (from + bytes) / kPage * kPage;
+    ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+#endif
+}
+
 }  // namespace tapestry::detail

@@ -123,9 +123,12 @@ public:
         to_system(block, had.bytes);
     }
 
-    void release_cached() noexcept {
+    // `arenas`: also the pages of empty places in plans.
+    void release_cached(bool arenas) noexcept {
         const std::lock_guard lock(mutex_);
         release_locked();
+        if (!arenas) return;
+        for (const auto& arena : arenas_) arena->return_empty_places();
     }
 
     MemoryStatistics statistics() {
@@ -269,10 +272,11 @@ void unwatch_blocks(TurnMemory& memory) {
 }
 void keep_arena(std::shared_ptr<Arena> arena) { allocator().add(std::move(arena)); }
 void let_go_arenas() { allocator().let_go_empty_arenas(); }
+void release_cached_blocks() { allocator().release_cached(false); }
 }  // namespace detail
 
 MemoryStatistics memory_statistics() { return allocator().statistics(); }
 void reset_peak_memory() { allocator().reset_peak(); }
-void release_cached_memory() { allocator().release_cached(); }
+void release_cached_memory() { allocator().release_cached(true); }
 
 }  // namespace tapestry

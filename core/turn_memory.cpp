@@ -5,6 +5,7 @@
 #include <tapestry/core/storage.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <utility>
 
@@ -28,12 +29,12 @@ MemoryPlan plan_of(const TurnBlocks& blocks) {
     return plan;
 }
 
+constexpr std::size_t kWord = 64;  // bits
+
 }  // namespace
 
-Arena::Arena(const TurnBlocks& blocks)
-    : blocks_(blocks), plan_(plan_of(blocks)), is_taken_(blocks.size(), false) {
+Arena::Arena(const TurnBlocks& blocks) : blocks_(blocks), plan_(plan_of(blocks)) {
     find_starts();
-    find_neighbours();
     memory_ = static_cast<std::byte*>(::operator new(plan_.bytes, kArenaAlignment));
     ask_for_huge_pages(memory_, plan_.bytes);
 }
@@ -48,43 +49,53 @@ void Arena::find_starts() {
     }
     std::sort(starts_.begin(), starts_.end());
     starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
-    who_.resize(starts_.size(), 0);
+    taken_starts_.resize(starts_.size() / kWord + 1, 0);
+    ends_.resize(starts_.size(), 0);
 }
 
-void Arena::find_neighbours() {
-    overlaps_.resize(blocks_.size());
-    const auto end = [this](std::size_t i) {
-        return plan_.offsets[i] + planned_bytes(blocks_[i].bytes);
-    };
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-        for (std::size_t j = 0; j < blocks_.size(); ++j) {
-            if (blocks_[i].length == 0 || blocks_[j].length == 0) continue;
-            if (plan_.offsets[i] < end(j) && plan_.offsets[j] < end(i)) {
-                overlaps_[i].push_back(static_cast<std::uint32_t>(j));  // also i itself
-            }
-        }
-    }
+std::size_t Arena::start_at(std::size_t offset) const {
+    const auto found = std::lower_bound(starts_.begin(), starts_.end(), offset);
+    return static_cast<std::size_t>(found - starts_.begin());
+}
+
+// Whether no block that is taken overlaps [offset, end): of those that start before `end`, the last
+// one ends last.
+bool Arena::is_free(std::size_t offset, std::size_t end) const {
+    const std::size_t behind = start_at(end);
+    std::size_t word = behind / kWord;
+    std::uint64_t bits = taken_starts_[word] & ((std::uint64_t{1} << behind % kWord) - 1);
+    while (bits == 0 && word > 0) bits = taken_starts_[--word];
+    if (bits == 0) return true;
+    const auto last = word * kWord + static_cast<std::size_t>(std::bit_width(bits)) - 1;
+    return ends_[last] <= offset;
 }
 
 std::byte* Arena::take(std::size_t number) {
     if (blocks_[number].length == 0) return nullptr;
-    const auto& others = overlaps_[number];
-    if (std::any_of(others.begin(), others.end(), [this](auto i) { return is_taken_[i]; })) {
-        return nullptr;
-    }
     const std::size_t offset = plan_.offsets[number];
-    const auto start = std::lower_bound(starts_.begin(), starts_.end(), offset);
-    who_[static_cast<std::size_t>(start - starts_.begin())] = number;
-    is_taken_[number] = true;
+    const std::size_t end = offset + planned_bytes(blocks_[number].bytes);
+    if (!is_free(offset, end)) return nullptr;
+    const std::size_t start = start_at(offset);
+    taken_starts_[start / kWord] |= std::uint64_t{1} << start % kWord;
+    ends_[start] = end;
     ++taken_;
     return memory_ + offset;
 }
 
 void Arena::give_back(const std::byte* block) {
-    const auto offset = static_cast<std::size_t>(block - memory_);
-    const auto start = std::lower_bound(starts_.begin(), starts_.end(), offset);
-    is_taken_[who_[static_cast<std::size_t>(start - starts_.begin())]] = false;
+    const std::size_t start = start_at(static_cast<std::size_t>(block - memory_));
+    taken_starts_[start / kWord] &= ~(std::uint64_t{1} << start % kWord);
     --taken_;
+}
+
+void Arena::return_empty_places() noexcept {
+    std::size_t end = 0;  // of the blocks so far
+    for (std::size_t start = 0; start < starts_.size(); ++start) {
+        if ((taken_starts_[start / kWord] >> start % kWord & 1) == 0) continue;
+        return_pages(memory_ + end, starts_[start] - end);
+        end = ends_[start];
+    }
+    return_pages(memory_ + end, plan_.bytes - end);
 }
 
 void TurnRecord::asked(std::size_t bytes, const std::byte* block) {
@@ -189,7 +200,7 @@ void TurnMemory::begin_turn() {
     }
     // Releases the cached blocks of the turns before the plan, and after its first turn what is
     // left.
-    if (blocks || settled) release_cached_memory();
+    if (blocks || settled) release_cached_blocks();
     if (!blocks) return;
     std::shared_ptr<Arena> arena = arena_of(*blocks);
     const auto lock = lock_blocks();

@@ -49,6 +49,9 @@ public:
     /// Marks the place at `block` as empty.
     void give_back(const std::byte* block);
 
+    /// Returns the memory of empty places to the system until they are taken again.
+    void return_empty_places() noexcept;
+
     const MemoryPlan& plan() const { return plan_; }
     std::size_t blocks() const { return blocks_.size(); }  ///< per turn, with or without a place
     std::size_t places() const { return places_; }
@@ -56,17 +59,19 @@ public:
 
 private:
     void find_starts();
-    void find_neighbours();
+    std::size_t start_at(std::size_t offset) const;  ///< the first start from `offset` on
+    bool is_free(std::size_t offset, std::size_t end) const;
 
     TurnBlocks blocks_;
     MemoryPlan plan_;  // by number; empty for blocks without a place
     std::size_t places_ = 0;
     std::size_t taken_ = 0;
     std::byte* memory_ = nullptr;
-    std::vector<std::size_t> starts_;                   // all offsets, sorted
-    std::vector<std::size_t> who_;                      // latest block there, by start
-    std::vector<bool> is_taken_;                        // by number
-    std::vector<std::vector<std::uint32_t>> overlaps_;  // numbers of the blocks that overlap
+    std::vector<std::size_t> starts_;  // all offsets, sorted
+    // Blocks that are taken never overlap, so a start and an end say all about one. A list of the
+    // blocks that overlap each block took 27 MB for a step of 3,500 blocks.
+    std::vector<std::uint64_t> taken_starts_;  // bits, by start
+    std::vector<std::size_t> ends_;            // of the block taken last, by start
 };
 
 /// Records the allocations of this turn and of the one before, and how long the blocks lived. Time
@@ -148,5 +153,7 @@ void unwatch_blocks(TurnMemory& memory);
 void keep_arena(std::shared_ptr<Arena> arena);
 /// Releases the arenas that are empty and no longer referenced.
 void let_go_arenas();
+/// release_cached_memory() but for arenas, which the next turn uses.
+void release_cached_blocks();
 
 }  // namespace tapestry::detail

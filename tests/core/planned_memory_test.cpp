@@ -6,8 +6,11 @@
 #include <tapestry/tests/core/child.h>
 #include <tapestry/tests/core/support.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 using namespace tapestry;
@@ -108,6 +111,36 @@ TEST_CASE("planned memory: turns that are alike lie in the least that they need"
     CHECK(memory_statistics().current == before.current);
     CHECK(memory.report().followed == 11);  // the last turn may not be over yet
     CHECK(memory.report().left == 0);
+}
+
+TEST_CASE("planned memory: between turns, places that are empty can be returned to the system") {
+    constexpr std::size_t kLarge = std::size_t{64} << 20;
+    PlannedMemory memory;
+    Block gradient;
+    const auto large_step = [&] {
+        const PlannedMemory::Turn turn(memory);
+        gradient = nullptr;
+        const Block activations = block(kLarge);
+        std::memset(activations->data(), 1, kLarge);
+        gradient = block(kLarge / 64);
+        std::memset(gradient->data(), 7, kLarge / 64);
+    };
+    for (int i = 0; i < 5; ++i) large_step();
+    const auto resident = [] {
+        std::ifstream status("/proc/self/statm");
+        std::size_t all = 0, pages = 0;
+        status >> all >> pages;
+        return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    };
+    const std::size_t before = resident();
+    release_cached_memory();
+    const std::size_t after = resident();
+    if (before > 0 && !kAddressSanitizer) CHECK(before - after > kLarge / 8 * 7);
+    const std::byte* const data = gradient->data();
+    CHECK(std::all_of(data, data + kLarge / 64, [](std::byte x) { return x == std::byte{7}; }));
+    large_step();
+    CHECK(memory.report().left == 0);
+    CHECK(memory.report().followed > 0);
 }
 
 TEST_CASE("planned memory: a turn that asks for something else, and one that ends too early") {
