@@ -93,7 +93,11 @@ struct MulOp final : BinaryOp {
 Tensor mul(const Tensor& a, const Tensor& b) {
     if (!is_floating(a.dtype())) return integer::mul(a, b);
     Tensor y = map_binary<kernels::Mul>("mul", a, b);
-    return record<MulOp>({a, b}, y, a, b);
+    // A constant has no gradient, which is all that the other operand would be kept for.
+    const Tape* const tape = Tape::current();
+    const bool keeps_a = tape != nullptr && tape->follows(b);
+    const bool keeps_b = tape != nullptr && tape->follows(a);
+    return record<MulOp>({a, b}, y, keeps_a ? a : Tensor(), keeps_b ? b : Tensor());
 }
 
 Tensor mul(const Tensor& a, double b) { return mul(a, number_like("mul", a, b)); }

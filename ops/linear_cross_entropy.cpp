@@ -34,12 +34,22 @@ constexpr std::int64_t kSliceBytes = std::int64_t{64} << 20;
 // A multiple of the rows that the kernels of products take at a time.
 constexpr std::int64_t kSliceRows = 64;
 
-// Depends only on the sizes: the sums over slices are the same for any number of threads.
-std::int64_t rows_per_slice(std::int64_t rows, std::int64_t classes, DType dtype) {
+// Slices of a frozen weight: no sum is over several slices, so fewer rows give the same bits, and
+// as each slice has one chunk of rows (kernels/gemm.h), the weight is read about as often.
+constexpr std::int64_t kFrozenSliceRows = 128;
+// Kernels for a few rows add in another order: a last slice of so few rows must not begin elsewhere
+// because the weight is frozen.
+constexpr std::int64_t kFewRows = 16;
+
+// Depends only on the sizes and on whether the weight is frozen: the sums over slices are the same
+// for any number of threads.
+std::int64_t rows_per_slice(std::int64_t rows, std::int64_t classes, DType dtype, bool frozen) {
     const auto size = static_cast<std::int64_t>(size_of(dtype));
     const std::int64_t most = kSliceBytes / std::max<std::int64_t>(1, classes * size);
     const std::int64_t whole = std::max(kSliceRows, most / kSliceRows * kSliceRows);
-    return std::min(rows, whole);
+    const std::int64_t rest = rows % kSliceRows;
+    const bool may_be_cut = frozen && (rest == 0 || rest > kFewRows);
+    return std::min({rows, whole, may_be_cut ? kFrozenSliceRows : whole});
 }
 
 CrossEntropyOptions for_rows(const Options& o) {
@@ -61,14 +71,14 @@ struct Computed {
 class Slices {
 public:
     Slices(const Tensor& x, const Tensor& weight, const Tensor& targets, const Options& options,
-           std::int64_t counted)
+           std::int64_t counted, bool frozen)
         : x_(x),
           weight_(to(weight, x.dtype())),
           targets_(targets),
           options_(options),
           share_(share_of_rows(options.reduction, counted)),
           wide_(compute_dtype(x.dtype())),
-          rows_(rows_per_slice(x.size(0), weight.size(0), x.dtype())),
+          rows_(rows_per_slice(x.size(0), weight.size(0), x.dtype(), frozen)),
           losses_({x.size(0)}, wide_),
           lse_({x.size(0)}, wide_),
           logits_({rows_, weight.size(0)}, x.dtype()) {}
@@ -276,7 +286,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
         const auto kept = [is_half](const Tensor& t) { return is_half ? to(t, DType::f32) : t; };
         const Tensor rows = views::reshape(dense(kept(x)), {classes.numel(), weight.size(1)});
         Slices slices(rows, dense(kept(weight)), views::reshape(classes, {classes.numel()}),
-                      options, counted);
+                      options, counted, !wants_weight);
         computed = slices.run(wants_x, wants_weight, kept(weight).dtype());
         y = reduced(computed.losses, options.reduction, counted);
     }

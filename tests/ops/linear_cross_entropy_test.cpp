@@ -140,19 +140,29 @@ TEST_CASE("linear_cross_entropy: logits of several slices take one slice's memor
     };
     CHECK(peak_of(sliced) < std::size_t{80'000'000});
     CHECK(peak_of(plain) > std::size_t{400'000'000});
+    const auto of_frozen = [](const Problem& one, const LinearCrossEntropyOptions&, double) {
+        Tensor x = one.x.clone();
+        x.set_requires_grad();
+        Tape tape;
+        tape.backward(linear_cross_entropy(x, one.weight, one.targets));
+    };
+    CHECK(peak_of(of_frozen) < std::size_t{30'000'000});
 }
 
 TEST_CASE("linear_cross_entropy: the same bits whatever else is on the tape") {
-    const Problem problem = large_problem(DType::f32, DType::f32, 700);
-    const Result whole = sliced(problem, {});
-    Tensor x = problem.x.clone();
-    x.set_requires_grad();
-    Tape tape;  // with a frozen weight
-    tape.backward(linear_cross_entropy(x, problem.weight, problem.targets));
-    CHECK(x.grad().to_vector<float>() == whole.to_x.to_vector<float>());
-    const double unrecorded =
-        linear_cross_entropy(problem.x, problem.weight, problem.targets).item();
-    CHECK(unrecorded == whole.loss);
+    for (const std::int64_t rows : {700, 643, 387}) {  // the last slice of 643 has three rows
+        CAPTURE(rows);
+        const Problem problem = large_problem(DType::f32, DType::f32, rows);
+        const Result whole = sliced(problem, {});
+        Tensor x = problem.x.clone();
+        x.set_requires_grad();
+        Tape tape;  // with a frozen weight
+        tape.backward(linear_cross_entropy(x, problem.weight, problem.targets));
+        CHECK(x.grad().to_vector<float>() == whole.to_x.to_vector<float>());
+        const double unrecorded =
+            linear_cross_entropy(problem.x, problem.weight, problem.targets).item();
+        CHECK(unrecorded == whole.loss);
+    }
 }
 
 TEST_CASE("linear_cross_entropy: a mean over nothing is NaN, its gradients are 0") {
