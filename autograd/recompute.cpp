@@ -234,17 +234,20 @@ std::uint64_t version_of(const Tensor& x) { return x.defined() ? x.storage()->ve
 }  // namespace
 
 RecomputedOutput::RecomputedOutput(std::shared_ptr<const Op> op, Tensors inputs,
-                                   std::vector<Recomputed> recomputed, const TapeRef& place)
+                                   std::vector<Recomputed> recomputed, const TapeRef& place,
+                                   bool is_view)
     : op_(std::move(op)),
       inputs_(std::move(inputs)),
       recomputed_(std::move(recomputed)),
-      place_(place) {
+      place_(place),
+      is_view_(is_view) {
     for (const Tensor& x : inputs_) versions_.push_back(version_of(x));
 }
 
 bool RecomputedOutput::recomputes_inputs() const {
-    return std::any_of(recomputed_.begin(), recomputed_.end(),
-                       [](const Recomputed& x) { return x != nullptr; });
+    return std::any_of(recomputed_.begin(), recomputed_.end(), [this](const Recomputed& x) {
+        return x != nullptr && (!is_view_ || x->recomputes_inputs());
+    });
 }
 
 Tensor RecomputedOutput::compute() const {
@@ -279,19 +282,25 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inpu
         const std::size_t size = size_of(compute_dtype(y.dtype()));
         return static_cast<std::size_t>(y.numel()) * size >= RecomputedOutput::kLarge;
     };
-    if (outputs.size() != 1 || !is_large(outputs[0]) || !op->is_cheap()) return;
+    const auto recomputed_of = [this](const Tensor& x) {
+        const bool is_here = x.defined() && x.tape_ref().tape == number_;
+        return is_here ? slots_[static_cast<std::size_t>(x.tape_ref().slot)].recomputed : nullptr;
+    };
+    if (outputs.size() != 1 || !is_large(outputs[0])) return;
+    const bool is_view = inputs.size() == 1 && recomputed_of(inputs[0]) != nullptr &&
+                         inputs[0].storage() == outputs[0].storage();
+    if (!is_view && !op->is_cheap()) return;
     Tensors kept = inputs.copied();
     std::vector<RecomputedOutput::Recomputed> recomputed(kept.size());
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        if (!kept[i].defined() || kept[i].tape_ref().tape != number_) continue;
-        recomputed[i] = slots_[static_cast<std::size_t>(kept[i].tape_ref().slot)].recomputed;
+        recomputed[i] = recomputed_of(kept[i]);
         if (recomputed[i] == nullptr) continue;
-        if (recomputed[i]->recomputes_inputs()) return;
+        if (!is_view && recomputed[i]->recomputes_inputs()) return;
         kept[i] = Tensor();
     }
     const TapeRef& place = outputs[0].tape_ref();
-    slots_[static_cast<std::size_t>(place.slot)].recomputed =
-        std::make_shared<RecomputedOutput>(op, std::move(kept), std::move(recomputed), place);
+    slots_[static_cast<std::size_t>(place.slot)].recomputed = std::make_shared<RecomputedOutput>(
+        op, std::move(kept), std::move(recomputed), place, is_view);
 }
 
 }  // namespace tapestry

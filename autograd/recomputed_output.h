@@ -4,7 +4,8 @@
 // large output again takes less time than fetching it from memory. So ops that save such an output
 // save how to compute it, and get the same bits when they request it; an input of this that is
 // itself not kept is computed first, if that reads what is kept: longer chains, whose links would
-// all be computed again, end there. Small outputs, which a cache still holds, are kept.
+// all be computed again, end there. Small outputs, which a cache still holds, are kept. A view
+// costs nothing: it is computed again if what it shows is.
 // Internal to autograd.
 #pragma once
 
@@ -23,13 +24,14 @@ public:
 
     /// Recomputes the only output of `op`, which is on a tape as `place`. Inputs that are undefined
     /// here are those of `recomputed`, null for the others.
+    /// `is_view`: the output shows its input's elements.
     RecomputedOutput(std::shared_ptr<const Op> op, Tensors inputs,
-                     std::vector<Recomputed> recomputed, const TapeRef& place);
+                     std::vector<Recomputed> recomputed, const TapeRef& place, bool is_view);
 
     /// The output. Throws AutogradError if an input has been changed in place since.
     Tensor compute() const;
 
-    /// Whether an input is not kept.
+    /// Whether an input is not kept; for a view, an input of what it shows.
     bool recomputes_inputs() const;
 
     /// The size in bytes from which the output of a cheap op is not kept; halves count as f32.
@@ -41,6 +43,7 @@ private:
     std::vector<Recomputed> recomputed_;
     std::vector<std::uint64_t> versions_;
     TapeRef place_;
+    bool is_view_;
 };
 
 }  // namespace tapestry

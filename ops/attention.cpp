@@ -128,6 +128,8 @@ struct AttentionOp final : Op {
         return 2 * pairs * static_cast<double>(a_.d + a_.e) * static_cast<double>(a_.heads());
     }
 
+    bool is_cheap() const override { return a_.recompute; }
+
     AttentionOptions options() const {
         return {.causal = a_.causal,
                 .scale = a_.scale,
@@ -283,7 +285,8 @@ Attend planned(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
             .e = v.size(-1),
             .scale = o.scale.value_or(usual),
             .causal = o.causal,
-            .dropout = o.dropout};
+            .dropout = o.dropout,
+            .recompute = o.recompute};
 }
 
 // x expanded to these leading axes; x itself if it has them.

@@ -28,6 +28,8 @@ struct AttentionOptions {
     /// of the heads. PyTorch's enable_gqa. G = 1 is multi-query attention (Shazeer 2019, "Fast
     /// Transformer Decoding"), other G grouped-query attention (Ainslie et al. 2023, "GQA").
     bool grouped = false;
+    /// Ops that save the result compute it again on the way back: its memory for a forward pass.
+    bool recompute = false;
     /// If not null, receives the weights P [..., T, S] before dropout, as a constant; the result
     /// has the same bits either way. attention_weights() returns them with a gradient.
     Tensor* weights = nullptr;

@@ -15,6 +15,7 @@ struct Attend {
     double scale;
     bool causal;
     double dropout;
+    bool recompute = false;  ///< y, for ops that save it
 
     std::int64_t heads() const { return numel(leading); }
     /// Number of (consecutive) heads of q that share one of k and v.

@@ -209,6 +209,7 @@ Tensor MultiHeadAttention::mask_with_positions(const Tensor& given, std::int64_t
 // [B, H, T, D]
 Tensor MultiHeadAttention::attend(const Projected& p, const AttentionInputs& inputs) const {
     const bool shared = config_.kv_heads < config_.heads, own = shared && config_.form;
+    const bool learns = output.weight.defined() && output.weight.requires_grad();
     return (*form_)(
         p.q, own ? for_each_head(p.k, config_.heads) : p.k,
         own ? for_each_head(p.v, config_.heads) : p.v,
@@ -218,6 +219,7 @@ Tensor MultiHeadAttention::attend(const Projected& p, const AttentionInputs& inp
          .dropout = is_training() ? config_.dropout : 0,
          .generator = &generator_,
          .grouped = shared && !own,
+         .recompute = !output.updates().empty() && !learns,
          .weights = inputs.record != nullptr ? &inputs.record->weights : nullptr});
 }
 

@@ -13,6 +13,7 @@
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
 #include <tapestry/tests/core/support.h>
 
 #include <algorithm>
@@ -92,6 +93,33 @@ TEST_CASE("recomputed output: a gate's product is not kept either, nor what it m
         CHECK(
             std::equal(half[i].begin(), half[i].end(), whole[i].begin(), whole[i].begin() + size));
     }
+}
+
+TEST_CASE("recomputed output: a view of one is not kept either") {
+    const Layer layer(kRows);
+    const auto gradients = [&](bool viewed, std::size_t& kept) {
+        Tape tape;
+        Tensor y = layer_norm(layer.x, layer.scale, layer.shift);
+        if (viewed) y = transpose(reshape(y, {kRows / 2, 2, kColumns}), 0, 1);
+        const Tensor z = linear(y, layer.second, Tensor());
+        kept = tape.entries().back()->saved_bytes() - layer.second.bytes();
+        return values_of(tape.gradient(sum(square(z)), {layer.x, layer.scale}));
+    };
+    std::size_t of_views = 1, plain = 1;
+    CHECK(gradients(true, of_views) == gradients(false, plain));
+    CHECK(of_views == 0);
+    CHECK(plain == 0);
+}
+
+TEST_CASE("mul: what a constant multiplies is not kept") {
+    Generator generator(1);
+    const Tensor x = randn({16, kColumns}, generator).set_requires_grad();
+    const Tensor factor = randn({kColumns}, generator);
+    Tape tape;
+    const Tensor y = factor * x * 3.0;
+    CHECK(tape.saved_bytes() == factor.bytes() + sizeof(float));
+    const auto gradient = tape.gradient(sum(y), {x})[0].to_vector<float>();
+    CHECK(gradient.front() == 3 * factor.to_vector<float>().front());
 }
 
 TEST_CASE("linear: x is not kept for a frozen weight, and its gradient is the same") {

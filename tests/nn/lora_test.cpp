@@ -239,6 +239,38 @@ TEST_CASE("LoRA: a step at the beginning changes nothing but the updates") {
     }
 }
 
+TEST_CASE("LoRA: on all seven matrices the tape keeps little more than on three") {
+    const auto kept = [](const std::vector<std::string>& targets, std::vector<float>& gradient) {
+        Generator generator(1);
+        Llama model({.vocab = 20,
+                     .context = 256,
+                     .layers = 1,
+                     .heads = 2,
+                     .kv_heads = 1,
+                     .dim = 64,
+                     .hidden = 96},
+                    generator);
+        add_lora(model, {.update = {.rank = 2}, .targets = targets}, generator);
+        for (const auto& one : lora_updates(model)) {
+            Tensor(one.second->b).copy_(randn(one.second->b.shape(), generator));
+        }
+        const Tensor ids = randint(0, 20, {32, 256}, generator);  // activations of 2 MB each
+        Tape tape;
+        const Tensor loss = model.loss(ids, ids);
+        const std::size_t bytes = tape.saved_bytes();
+        tape.backward(loss);
+        gradient = lora_updates(model).front().second->a.grad().to_vector<float>();
+        return static_cast<double>(bytes);
+    };
+    std::vector<float> of_three, of_seven;
+    const double three = kept({"query", "key", "value"}, of_three);
+    const double seven = kept({"query", "key", "value", "output", "gate", "up", "down"}, of_seven);
+    MESSAGE("kept: " << three << " bytes for three matrices, " << seven << " for seven");
+    // Each update keeps [tokens, r]; the attention's output, 2 MB, is computed again.
+    CHECK(seven - three < 0.3 * (32 * 256 * 64 * sizeof(float)));
+    CHECK(std::any_of(of_seven.begin(), of_seven.end(), [](float x) { return x != 0; }));
+}
+
 // ---- runs ---------------------------------------------------------------------------------------
 
 namespace {

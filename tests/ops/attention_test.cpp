@@ -7,7 +7,9 @@
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/join.h>
+#include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
@@ -115,6 +117,32 @@ TEST_CASE("attention: of heads that share keys the gradients lie in one block, t
     Tensors gradients = tape.gradient(y, heads, {.cotangent = y});
     for (Tensor& g : gradients) g = views::transpose(g, 1, 2);  // [B, T, heads, D]
     CHECK(views::try_join(gradients, 2).has_value());
+}
+
+TEST_CASE("attention: what saves the result computes it again, with the same bits") {
+    const std::int64_t rows = 2048, columns = 256;  // 2 MB: smaller ones are kept
+    Generator generator(1);
+    Tensors leaves;
+    for (int i = 0; i < 3; ++i) {
+        leaves.push_back(randn({4, rows / 4, columns}, generator).set_requires_grad());
+    }
+    leaves.push_back(randn({8, columns}, generator).set_requires_grad());
+    const auto gradients = [&](bool recompute, std::size_t& kept) {
+        Tape tape;
+        const Tensor y = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2],
+                                                      {.causal = true, .recompute = recompute});
+        const Tensor z = linear(y, leaves[3]);
+        kept = tape.entries().back()->saved_bytes() - leaves[3].bytes();
+        std::vector<std::vector<float>> values;
+        for (const Tensor& g : tape.gradient(sum(square(z)), leaves)) {
+            values.push_back(g.to_vector<float>());
+        }
+        return values;
+    };
+    std::size_t again = 1, once = 1;
+    CHECK(gradients(true, again) == gradients(false, once));
+    CHECK(again == 0);
+    CHECK(once == leaves[0].bytes());
 }
 
 TEST_CASE("attention: rows that run backwards through one block of memory") {
