@@ -229,7 +229,8 @@ struct AddedRows {
     double scale = 1;
 };
 
-// So that intermediate results are small.
+// So that intermediate results are small. The last rows join those before them, because products of
+// a few rows may be added in another order.
 constexpr std::int64_t kRowsAtOnce = 128;
 
 // In place if the matrix is only used here.
@@ -237,12 +238,11 @@ Tensor with_updates(const Tensor& matrix, bool is_own, const std::vector<AddedRo
     const NoGradGuard unrecorded;
     const Tensor w = is_own ? matrix : matrix.clone();
     for (const AddedRows& one : updates) {
-        const Tensor product = matmul(one.b, one.a);
-        const std::int64_t all = product.size(0);
-        for (std::int64_t i = 0; i < all; i += kRowsAtOnce) {
-            const std::int64_t end = std::min(all, i + kRowsAtOnce);
+        const std::int64_t all = one.b.size(0);
+        for (std::int64_t i = 0, end = 0; i < all; i = end) {
+            end = all - i < 2 * kRowsAtOnce ? all : i + kRowsAtOnce;
             Tensor rows = views::slice(w, 0, one.first + i, one.first + end);
-            const Tensor added = views::slice(product, 0, i, end) * one.scale;
+            const Tensor added = matmul(views::slice(one.b, 0, i, end), one.a) * one.scale;
             rows.copy_(tapestry::to(tapestry::to(rows, added.dtype()) + added, rows.dtype()));
         }
     }
