@@ -188,9 +188,23 @@ bool Evidence::is_upheld(const Attempt& fit, const std::vector<Attempt>& fits) c
     return others > 0;
 }
 
+// The sharpest of the fits that f does not follow, if it agrees with the claim and so do, as far as
+// they see, those that f follows: those of smaller steps. A sum of rounded terms rounds more than
+// its result shows. What such a fit leaves over refutes nothing, but is part of its error.
+const Attempt* Evidence::rough_agreement(const std::vector<Attempt>& fits) const {
+    for (const Attempt& fit : fits) {
+        if (fit.is_rough) return agrees(fit, false) ? &fit : nullptr;
+        if (std::abs(fit.value - claim_.slope) > tolerance(fit)) return nullptr;
+    }
+    return nullptr;
+}
+
 Judgement Evidence::by_fit(const std::vector<Attempt>& fits) const {
     const Attempt& fit = fits.front();
     if (agrees(fit, false)) return judgement(fit, Verdict::pass, Reason::none);
+    if (const Attempt* rough = rough_agreement(fits)) {
+        return judgement(*rough, Verdict::pass, Reason::none);
+    }
     constexpr double kBand = 8, kPlainRounding = 64 * kEps;
     const double plain =
         kPlainRounding * size_of(quotients_.weights(), quotients_.around().base.values);

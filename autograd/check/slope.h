@@ -138,6 +138,7 @@ private:
     bool is_lost(const Attempt& attempt) const;
     bool counts(const Attempt& attempt) const;
     bool is_upheld(const Attempt& fit, const std::vector<Attempt>& fits) const;
+    const Attempt* rough_agreement(const std::vector<Attempt>& fits) const;
     bool contradicted(const Attempt& attempt) const;
     bool confirms(const Attempt& other, const Attempt& attempt) const;
     bool confirmed(const Attempt& attempt);

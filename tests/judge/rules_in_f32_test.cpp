@@ -1,11 +1,13 @@
 // Backward rules in f32 under functions in f64: mixed precision, as in a hand-written kernel. Their
 // rounding grows where a rule cancels (1 - y^2 of a y near 1), by as much as its condition; such a
-// rule is right to that, and mistakes beyond it are still found.
+// rule is right to that, and mistakes beyond it are still found. And the reverse: f in f32.
 #include <tapestry/tests/judge/plain_cases.h>
 #include <tapestry/tests/skip.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numeric>
 
 using namespace tapestry;
 using namespace tapestry::test;
@@ -300,4 +302,37 @@ TEST_CASE("rules in f32: a mistake of 3e-4 fails where f32 shows it, and never p
         }
     }
     if (!is_short()) CHECK_GE(10 * failed, 9 * all);
+}
+
+TEST_CASE("f in f32: a long sum rounds more than its result, and passes") {
+    const double w[5][3] = {{1.5390625, -0.29296875, -2.171875},
+                            {0.5703125, -1.0859375, -1.3984375},
+                            {0.404296875, 0.83984375, -0.71875},
+                            {-0.404296875, -0.59765625, 0.181640625},
+                            {-0.85546875, 1.1015625, -1.0703125}};
+    const double b[] = {0.12255859375, -0.56640625, 0.373046875, -0.890625, -1.5078125};
+    const auto term = [&](const Plain& x, std::size_t k) {
+        return std::tanh(std::inner_product(w[k % 5], w[k % 5] + 3, &x[k / 5 * 3], b[k % 5]));
+    };
+    const auto f = [&](const Plain& x) {
+        float sum = 0;  // PyTorch's order
+        for (std::size_t k = 0; k < 10; ++k) sum += static_cast<float>(term(x, (k + 8) % 10));
+        return static_cast<double>(sum);
+    };
+    const auto gradient = [&](const Plain& x) {
+        Plain dx(6);
+        for (std::size_t k = 0; k < 10; ++k) {
+            const double y = term(x, k);
+            for (std::size_t i = 0; i < 3; ++i) dx[k / 5 * 3 + i] += (1 - y * y) * w[k % 5][i];
+        }
+        return dx;
+    };
+    const Plain x{0.5, -1.203125, 2.0, 1.5, 0.69921875, -0.30078125};
+    CHECK(check_gradient(f, gradient, x, {.format = Format::f32}));
+    const auto wrong = [&](const Plain& at) {
+        Plain dx = gradient(at);
+        dx[2] *= 1.05;
+        return dx;
+    };
+    CHECK_FALSE(check_gradient(f, wrong, x, {.format = Format::f32}));
 }
