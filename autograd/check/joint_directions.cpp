@@ -87,10 +87,8 @@ bool JointDirections::run() {
             if (groups_[g].count == 0) continue;
             auto within = u;
             if (!group_of_.empty()) {
-                within = std::make_shared<Values>(*u);
-                for (std::size_t i = 0; i < u->size(); ++i) {
-                    (*within)[i] = group_of_[i] == g ? (*within)[i] : 0.0;
-                }
+                within = std::make_shared<Values>(
+                    where_group_is(static_cast<std::uint8_t>(g), group_of_, *u));
             }
             Line line = in_.subject.along(in_.which, within, 1);
             if (!look_along(line, *within, g)) return false;

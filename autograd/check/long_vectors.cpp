@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace tapestry::checker {
@@ -55,6 +56,17 @@ void multiply(Values& a, const Values& b) {
     const double* const by = b.data();
     const std::size_t n = a.size();
     for (std::size_t i = 0; i < n; ++i) to[i] *= by[i];
+}
+
+Values where_group_is(std::uint8_t group, const std::vector<std::uint8_t>& groups,
+                      const Values& u) {
+    Values part(u.size());
+    double* const to = part.data();
+    const double* const from = u.data();
+    const std::uint8_t* const of = groups.data();
+    const std::size_t n = u.size();
+    for (std::size_t i = 0; i < n; ++i) to[i] = of[i] == group ? from[i] : 0.0;
+    return part;
 }
 
 Values drawn_signs(std::size_t n, Generator& generator) {
@@ -125,43 +137,107 @@ bool all_finite(const Values& w, const Values& y) {
            })[0] == 0;
 }
 
-Difference difference_of(const Values& w, const Values& above, const Values& below,
-                         const Values& base, const std::vector<std::size_t>& of) {
-    const double *weight = w.data(), *a = above.data(), *b = below.data(), *here = base.data();
-    const auto at = [=](std::size_t i, const auto& add) {
-        const double apart = a[i] - b[i], slope = weight[i] * apart, size = weight[i] * a[i];
-        const bool counts = weight[i] != 0;
-        const double moved = a[i] != b[i] ? 1.0 : 0.0;
-        // inf - inf and NaN - NaN are NaN; what is too large for a double counts as well
-        const double bad = std::abs(a[i]) <= kLargest && std::abs(b[i]) <= kLargest ? 0.0 : 1.0;
-        add(0, counts ? slope : 0.0);
-        add(1, counts ? size * size : 0.0);
-        const bool changed = (a[i] != here[i]) | (b[i] != here[i]);
-        add(2, changed ? 1.0 : 0.0);
-        add(3, counts ? moved : 0.0);
-        add(4, counts ? bad : 0.0);
-    };
-    const std::size_t* const few = of.data();
-    const auto found =
-        of.empty() ? sums<5>(w.size(), at)
-                   : sums<5>(of.size(), [=](std::size_t i, const auto& add) { at(few[i], add); });
-    return {.is_finite = found[4] == 0,
-            .moved = found[3] > 0,
-            .slope = found[0],
-            .squares = found[1],
-            .changed = static_cast<std::size_t>(found[2])};
+namespace {
+
+// Two numbers of a vector unit, and a comparison of two: compilers do not vectorise this much in
+// one loop by themselves.
+using Pair __attribute__((vector_size(16))) = double;
+using Mask = decltype(Pair{} != Pair{});
+using Words __attribute__((vector_size(16))) = std::uint64_t;
+
+Pair pair_at(const double* from) {
+    Pair two;
+    std::memcpy(&two, from, sizeof two);
+    return two;
 }
 
-std::uint64_t which_changed(const Values& above, const Values& below, const Values& base) {
-    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
-    const double *a = above.data(), *b = below.data(), *here = base.data();
-    std::uint64_t hash = 0, place = 0;
-    for (std::size_t i = 0, n = base.size(); i < n; ++i) {
-        place += kGolden;
-        const bool changed = (a[i] != here[i]) | (b[i] != here[i]);
-        hash += changed ? place ^ (place >> 29U) : 0;
+// x; 0 where the mask is.
+Pair where(Mask mask, Pair x) { return std::bit_cast<Pair>(mask & std::bit_cast<Mask>(x)); }
+
+Mask are_finite(Pair x) { return (x <= kLargest) & (x >= -kLargest); }
+
+// The summand of the hash for output i, i + 1 times this:
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
+
+template <class Integers>
+Integers hashed(Integers place) {
+    return place ^ (place >> 29U);
+}
+
+// The vectors that a difference is made of, and what it adds for one output.
+struct Terms {
+    const double *weight, *above, *below, *base;
+
+    void add_to(Difference& found, std::size_t i) const {
+        const double a = above[i], b = below[i], apart = a - b, size = weight[i] * a;
+        const bool counts = weight[i] != 0, changed = (a != base[i]) | (b != base[i]);
+        // inf - inf and NaN - NaN are NaN; what is too large for a double counts as well
+        const bool is_finite = std::abs(a) <= kLargest && std::abs(b) <= kLargest;
+        found.is_finite = found.is_finite && (is_finite || !counts);
+        found.moved = found.moved || (counts && a != b);
+        found.slope += counts ? weight[i] * apart : 0.0;
+        found.squares += counts ? size * size : 0.0;
+        found.changed += changed ? 1 : 0;
+        found.which += changed ? hashed((i + 1) * kGolden) : 0;
     }
-    return hash;
+};
+
+// Of some outputs, with the same four running totals.
+Difference difference_of_few(const Terms& terms, const std::vector<std::size_t>& of) {
+    constexpr std::size_t kTotals = 4;
+    std::array<Difference, kTotals> all{};
+    std::size_t k = 0;
+    for (; k + kTotals <= of.size(); k += kTotals) {
+        for (std::size_t j = 0; j < kTotals; ++j) terms.add_to(all[j], of[k + j]);
+    }
+    Difference found{
+        .slope = (all[0].slope + all[1].slope) + (all[2].slope + all[3].slope),
+        .squares = (all[0].squares + all[1].squares) + (all[2].squares + all[3].squares)};
+    for (const Difference& one : all) {
+        found.is_finite = found.is_finite && one.is_finite;
+        found.moved = found.moved || one.moved;
+        found.changed += one.changed;
+        found.which += one.which;
+    }
+    for (; k < of.size(); ++k) terms.add_to(found, of[k]);
+    return found;
+}
+
+}  // namespace
+
+Difference difference_of(const Values& w, const Values& above, const Values& below,
+                         const Values& base, const std::vector<std::size_t>& of) {
+    const Terms terms{w.data(), above.data(), below.data(), base.data()};
+    if (!of.empty()) return difference_of_few(terms, of);
+    constexpr std::size_t kPairs = 2;
+    Pair slope[kPairs]{}, squares[kPairs]{};
+    Mask changed{}, moved{}, bad{};
+    Words which{}, place[kPairs]{{kGolden, 2 * kGolden}, {3 * kGolden, 4 * kGolden}};
+    std::size_t i = 0;
+    for (; i + 2 * kPairs <= w.size(); i += 2 * kPairs) {
+        for (std::size_t k = 0; k < kPairs; ++k) {
+            const std::size_t at = i + 2 * k;
+            const Pair weight = pair_at(terms.weight + at), here = pair_at(terms.base + at);
+            const Pair a = pair_at(terms.above + at), b = pair_at(terms.below + at);
+            const Mask counts = weight != 0.0, differs = (a != here) | (b != here);
+            const Pair size = weight * a;
+            slope[k] += where(counts, weight * (a - b));
+            squares[k] += where(counts, size * size);
+            moved |= counts & (a != b);
+            bad |= counts & ~(are_finite(a) & are_finite(b));
+            changed -= differs;
+            which += std::bit_cast<Words>(differs) & hashed(place[k]);
+            place[k] += 2 * kPairs * kGolden;
+        }
+    }
+    Difference found{.is_finite = (bad[0] | bad[1]) == 0,
+                     .moved = (moved[0] | moved[1]) != 0,
+                     .slope = (slope[0][0] + slope[0][1]) + (slope[1][0] + slope[1][1]),
+                     .squares = (squares[0][0] + squares[0][1]) + (squares[1][0] + squares[1][1]),
+                     .changed = static_cast<std::size_t>(changed[0] + changed[1]),
+                     .which = which[0] + which[1]};
+    for (; i < w.size(); ++i) terms.add_to(found, i);
+    return found;
 }
 
 std::vector<std::size_t> few_weighted(const Values& w) {

@@ -18,6 +18,10 @@ void move_along(const std::vector<double>& x, const std::vector<double>& u, doub
 /// a *= b, element by element.
 void multiply(std::vector<double>& a, const std::vector<double>& b);
 
+/// u, and 0 for numbers of other groups.
+std::vector<double> where_group_is(std::uint8_t group, const std::vector<std::uint8_t>& groups,
+                                   const std::vector<double>& u);
+
 /// -1 or 1 each, one bit of the generator for each.
 std::vector<double> drawn_signs(std::size_t n, Generator& generator);
 
@@ -47,15 +51,12 @@ struct Difference {
     double slope = 0;         ///< <w, above - below>
     double squares = 0;       ///< of w * above
     std::size_t changed = 0;  ///< outputs that differ from `base` in one of the two
+    std::uint64_t which = 0;  ///< a hash of their indices
 };
 /// Of the outputs `of`; of all if these are empty.
 Difference difference_of(const std::vector<double>& w, const std::vector<double>& above,
                          const std::vector<double>& below, const std::vector<double>& base,
                          const std::vector<std::size_t>& of = {});
-
-/// A hash of the indices of those outputs.
-std::uint64_t which_changed(const std::vector<double>& above, const std::vector<double>& below,
-                            const std::vector<double>& base);
 
 /// The outputs with a weight, if they are less than an eighth of them; otherwise none. (A loop over
 /// their indices is not vectorised.)

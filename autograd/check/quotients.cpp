@@ -78,11 +78,10 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
 // How much bits shaken change <w, f>, of the outputs that change between the two and x. Usually
 // these are few, or almost all.
 double Quotients::shake_of_changed(const Sample& above, const Sample& below,
-                                   std::size_t changed) const {
+                                   const Difference& difference) const {
     const auto& base = around_.base.values;
-    const std::uint64_t which = which_changed(above.values, below.values, base);
-    if (changed == changed_ && which == which_changed_) return shake_;
-    const bool most_change = 2 * changed > base.size();
+    if (difference.changed == changed_ && difference.which == which_changed_) return shake_;
+    const bool most_change = 2 * difference.changed > base.size();
     std::vector<std::size_t> few;
     for (std::size_t i = 0; i < base.size(); ++i) {
         if (w_[i] == 0) continue;
@@ -97,8 +96,8 @@ double Quotients::shake_of_changed(const Sample& above, const Sample& below,
         // inf - inf, if one that does not change is infinite when shaken: all of them count.
         most = std::max(most, std::isnan(shake) ? std::abs(here_->shakes[k]) : shake);
     }
-    changed_ = changed;
-    which_changed_ = which;
+    changed_ = difference.changed;
+    which_changed_ = difference.which;
     return shake_ = most;
 }
 
@@ -135,7 +134,7 @@ double Quotients::noise(const Sample& above, const Sample& below,
     const double size = std::max({least_noise_, kLeastBit, kEps * here_->size, kEps * above_size});
     const std::size_t count = weighted_.empty() ? base.size() : weighted_.size();
     const bool all = difference.changed == 0 || difference.changed == count;
-    return std::max(size, all ? here_->shake : shake_of_changed(above, below, difference.changed));
+    return std::max(size, all ? here_->shake : shake_of_changed(above, below, difference));
 }
 
 // Whether any output with a nonzero weight differs.

@@ -228,7 +228,8 @@ private:
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
     double noise(const Sample& above, const Sample& below, const Difference& difference) const;
-    double shake_of_changed(const Sample& above, const Sample& below, std::size_t changed) const;
+    double shake_of_changed(const Sample& above, const Sample& below,
+                            const Difference& difference) const;
     double weighted_change(const std::vector<double>& a, const std::vector<double>& b) const;
     bool moves(const Sample& above, const Sample& below) const;
 

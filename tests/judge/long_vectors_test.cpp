@@ -3,6 +3,7 @@
 #include <tapestry/autograd/check/long_vectors.h>
 #include <tapestry/tests/judge/support.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -64,6 +65,45 @@ TEST_CASE("long vectors: outputs of weight 0 do not count") {
     CHECK_EQ(weighted_difference(w, above, below), 0);
     above[5] += 1;
     CHECK(difference_of(w, above, below, base).moved);
+}
+
+TEST_CASE("long vectors: the hash of a difference tells which outputs change") {
+    for (std::size_t n = 1; n < 12; ++n) {
+        const Values w(n, 1.0), base = numbers(n, 2);
+        std::vector<std::uint64_t> seen;
+        for (std::size_t i = 0; i < n; ++i) {
+            Values above = base, below = base;
+            (i % 2 == 0 ? above : below)[i] += 1;
+            const Difference found = difference_of(w, above, below, base);
+            CHECK_EQ(found.changed, 1);
+            seen.push_back(found.which);
+            below[i] += 2;  // the same output again
+            CHECK_EQ(difference_of(w, above, below, base).which, found.which);
+            CHECK_EQ(difference_of(w, above, below, base, {i}).which, found.which);
+        }
+        std::sort(seen.begin(), seen.end());
+        CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+    }
+}
+
+TEST_CASE("long vectors: some outputs give the bits that they give alone") {
+    const Values w = numbers(40, 1), a = numbers(40, 2), b = numbers(40, 3), base = numbers(40, 4);
+    for (std::size_t count = 1; count < 12; ++count) {
+        std::vector<std::size_t> of;
+        Values few[4];
+        for (std::size_t i = 0; i < count; ++i) {
+            of.push_back(3 * i + 1);
+            few[0].push_back(w[of[i]]);
+            few[1].push_back(a[of[i]]);
+            few[2].push_back(b[of[i]]);
+            few[3].push_back(base[of[i]]);
+        }
+        const Difference all = difference_of(few[0], few[1], few[2], few[3]);
+        const Difference some = difference_of(w, a, b, base, of);
+        CHECK_EQ(some.slope, all.slope);
+        CHECK_EQ(some.squares, all.squares);
+        CHECK_EQ(some.changed, all.changed);
+    }
 }
 
 TEST_CASE("long vectors: entries that are not finite are left out") {
