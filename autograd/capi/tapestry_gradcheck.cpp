@@ -116,7 +116,10 @@ PlainInputs split(const Values& x, const std::vector<Shape>& shapes) {
 }
 
 Values joined(const PlainInputs& inputs) {
+    std::size_t numbers = 0;
+    for (const Values& input : inputs) numbers += input.size();
     Values x;
+    x.reserve(numbers);
     for (const Values& input : inputs) x.insert(x.end(), input.begin(), input.end());
     return x;
 }
