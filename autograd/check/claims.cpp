@@ -87,7 +87,8 @@ void Claims::collect(bool each, bool classes,
         for (std::size_t w = 0; w < all.size(); ++w) {
             const bool is_evened = w > 0 && w < (first_class_ > 0 ? first_class_ : together_);
             const bool in_class = first_class_ > 0 && w >= first_class_ && w < together_;
-            const bool alone = in_class && options_.limits.format != Format::f64;
+            const bool narrow = options_.limits.format != Format::f64;
+            const bool alone = narrow && (in_class || w >= together_);
             claims_[leaf].push_back({all[w], gradients[w][leaf], {}, words_[w], is_evened, alone});
         }
     }

@@ -228,6 +228,32 @@ TEST_CASE("format: a small output next to a large one is judged by its own size"
     }
 }
 
+TEST_CASE("format: exchanged entries of small outputs do not pass next to a huge one") {
+    const auto size = [](std::size_t i) { return i < 2 ? 1.0 : 1e-28; };
+    const auto f = [&](const Plain& x) {
+        Plain y(5);
+        for (std::size_t i = 0; i < x.size(); ++i) y[i / 2] += size(i) * std::exp(x[i]);
+        return y;
+    };
+    const auto right = [&](const Plain& x, const Plain& g) {
+        Plain dx;
+        for (std::size_t i = 0; i < x.size(); ++i)
+            dx.push_back(g[i / 2] * size(i) * std::exp(x[i]));
+        return dx;
+    };
+    const auto wrong = [&](const Plain& x, const Plain& g) {
+        Plain dx = right(x, g);
+        std::swap(dx[5], dx[8]);
+        return dx;
+    };
+    for (int k = 0; k < 20; ++k) {
+        Plain x;
+        for (int i = 0; i < 10; ++i) x.push_back(0.3 + 0.1 * ((7 * i + 3 * k + i * k) % 8));
+        CHECK(check_pullback(f, right, x, {.format = Format::bf16}).verdict != Verdict::fail);
+        CHECK_FALSE(check_pullback(f, wrong, x, {.format = Format::bf16}));
+    }
+}
+
 TEST_CASE("format: a rule that clips is not linear, in f16 as in the others") {
     const auto f = [](Plain x) {
         for (double& a : x) a = std::sin(a);
