@@ -304,7 +304,7 @@ TEST_CASE("rules in f32: a mistake of 3e-4 fails where f32 shows it, and never p
     if (!is_short()) CHECK_GE(10 * failed, 9 * all);
 }
 
-TEST_CASE("f in f32: a long sum rounds more than its result, and passes") {
+TEST_CASE("rules in f32: right ones of a long sum pass, which rounds more than its result") {
     const double w[5][3] = {{1.5390625, -0.29296875, -2.171875},
                             {0.5703125, -1.0859375, -1.3984375},
                             {0.404296875, 0.83984375, -0.71875},
