@@ -257,9 +257,9 @@ std::string to_page(const Results& results, const std::string& folder) {
     const ExpectedMoves expected = expected_moves(judged(results.found));
     return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found)) +
            fmt::format(
-               "\nOf the {} claims that depend on seeds, as many other seeds are expected "
-               "to move {:.1f} to another\nverdict, each judged by itself.\n",
-               expected.of, expected.moves);
+               "\nAs many other seeds are expected to move {:.1f} of the {} claims that depend "
+               "on seeds to another\nverdict, each judged by itself.\n",
+               expected.moves, expected.of);
 }
 
 }  // namespace tapestry::experiments
