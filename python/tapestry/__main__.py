@@ -18,25 +18,19 @@ import traceback
 from ._checks import default_seed
 from ._report import Report
 
-_STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 2}
-_NO_VERDICT = 3
+_STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}  # as those of `tapestry gradcheck`
+_NO_VERDICT = 2  # argparse's own status
 
 
 class WrongUse(Exception):
     """A call that cannot be carried out as written."""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):  # argparse's own status is 2, which is INCONCLUSIVE here
-        self.print_usage(sys.stderr)
-        self.exit(_NO_VERDICT, f"{self.prog}: error: {message}\n")
-
-
 def _parser():
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="python -m tapestry",
-        description="Check a gradient and exit with its verdict: 0 PASS, 1 FAIL, 2 INCONCLUSIVE, "
-        "3 if there is none (wrong use, or an exception).",
+        description="Check a gradient and exit with its verdict: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, "
+        "2 if there is none (wrong use, or an exception).",
     )
     check = parser.add_subparsers(dest="command", required=True).add_parser(
         "check", help="call a function that returns reports, and print them"

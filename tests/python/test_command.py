@@ -98,7 +98,7 @@ class Command(InADirectory):
         for name, status, words in (
             ("passes", 0, "PASS  plain function"),
             ("fails", 1, "FAIL  cubes"),
-            ("undecided", 2, "INCONCLUSIVE (limit reached)"),
+            ("undecided", 3, "INCONCLUSIVE (limit reached)"),
             ("several_of_which_one_fails", 1, "2: FAIL  cubes"),
             ("Inner.check", 0, "PASS"),
         ):
@@ -108,7 +108,7 @@ class Command(InADirectory):
 
     def test_json_and_a_path(self):
         done = self.check("./checks.py:several", "--json", "--seed", "7")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 3)
         found = json.loads(done.stdout)
         self.assertEqual(found["verdict"], "INCONCLUSIVE")
         verdicts = [(r["name"], r["verdict"], r["seed"]) for r in found["results"]]
@@ -126,7 +126,7 @@ class Command(InADirectory):
             ((), "required: module:function"),
         ):
             done = self.check(*arguments)
-            self.assertEqual((done.returncode, done.stdout), (3, ""), arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertIn(words, done.stderr)
 
 
