@@ -52,7 +52,9 @@ struct MemoryStatistics {
 MemoryStatistics memory_statistics();
 /// Sets `peak` to `current`.
 void reset_peak_memory();
-/// Returns cached blocks to the system.
+/// Returns cached blocks to the system. Memory plans (planned_memory.h) stay: on Linux the pages of
+/// places that no tensor uses are returned until the next step writes to them, but count as
+/// `cached` still.
 void release_cached_memory();
 
 /// Calls release_cached_memory() after each `most` bytes that are no longer used, while many
