@@ -2,6 +2,7 @@
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/ops/catalog/bound_case.h>
@@ -202,9 +203,9 @@ std::string to_text(const CheckedGradients& checked, bool in_full) {
                 fmt::format("{:<13} {} {}\n{}\n", to_string(c.verdict), c.what, c.check, c.text);
         }
     }
-    return text + fmt::format("{} gradients checked: {} PASS, {} FAIL, {} INCONCLUSIVE\n",
-                              checked.size(), count_of(checked, Verdict::pass),
-                              count_of(checked, Verdict::fail),
+    return text + fmt::format("{} checked: {} PASS, {} FAIL, {} INCONCLUSIVE\n",
+                              pluralize(std::ssize(checked), "gradient"),
+                              count_of(checked, Verdict::pass), count_of(checked, Verdict::fail),
                               count_of(checked, Verdict::inconclusive));
 }
 

@@ -81,6 +81,8 @@ TEST_CASE("check gradients: the text names what did not pass, the JSON everythin
              "2 gradients checked: 1 PASS, 1 FAIL, 0 INCONCLUSIVE\n");
     CHECK_EQ(catalog::to_text(checked, true),
              "right\nfine\nwrong\nnot so\n2 gradients checked: 1 PASS, 1 FAIL, 0 INCONCLUSIVE\n");
+    CHECK_EQ(catalog::to_text({checked.front()}, false),
+             "1 gradient checked: 1 PASS, 0 FAIL, 0 INCONCLUSIVE\n");
     const auto json = nlohmann::json::parse(catalog::to_json(checked));
     CHECK_EQ(json.at("checked"), 2);
     CHECK_EQ(json.at("failed"), 1);
