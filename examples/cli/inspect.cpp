@@ -43,10 +43,14 @@ void add_inspect(Options& app) {
     o.text("--model", s->model,
            "Directory written by `tapestry train` or `dates --out`, or one from Hugging Face")
         .required();
-    o.text("--prompt", s->prompt, "Text for the step; for an image classifier an image file")
+    o.text(
+         "--prompt", s->prompt,
+         "Text for the step. Task mask: with [MASK] in it; answer: passage, tab, question; image: "
+         "a file with one image; table: a file with one row")
         .required();
     o.text("--target", s->target,
-           "Text that an encoder-decoder should write, or the label for a classifier");
+           "What to predict. Task translate: the text to write; classify, image: the label; mask: "
+           "the text without [MASK]; answer: the answer. A language model and a table take none");
     const Option out = o.text("--out", s->out, "Page to write, one HTML file");
     Option print = o.flag("--print", s->print,
                           "Print the tape and all heads as small maps instead of writing a page");

@@ -5,7 +5,6 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
-#include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/terminal/replay_text.h>
 #include <tapestry/nn/terminal/text_step.h>
@@ -25,15 +24,15 @@ namespace {
 // The run that `rewind` and `bisect` read.
 struct RunOptions {
     std::string directory;
-    TrainingConfig place;  ///< where the data is now, if it was moved
+    std::string text, data;  ///< where they are now, if they were moved
     int threads = num_threads();
     bool no_cache = false;
 };
 
 void add_run_options(Options& o, RunOptions& run) {
     o.text("directory", run.directory, "Run directory (--out of `tapestry train`)").required();
-    add_fields(o, run.place, {"text", "data"});
-    o.option("--text").excludes(o.option("--data"));
+    o.text("--text", run.text, "Where the run's text is now, if it was moved")
+        .excludes(o.text("--data", run.data, "Where the run's --data is now, if it was moved"));
     o.threads(run.threads);
     add_no_cache(o, run.no_cache);
 }
@@ -55,8 +54,8 @@ private:
 RunReader::RunReader(const RunOptions& run)
     : cache_(text_cache(run.no_cache)),
       history_(run.directory),
-      replayer_(history_, {.text = run.place.text,
-                           .data = run.place.data,
+      replayer_(history_, {.text = run.text,
+                           .data = run.data,
                            .cache = cache_.get(),
                            .told = [](const ReplayStart& start) { say(wait_text(start)); }}) {
     set_num_threads(run.threads);
