@@ -154,7 +154,10 @@ PlannedMemory::Turn::Turn(PlannedMemory& memory)
     detail::current_turn_memory() = memory.memory_.get();
 }
 
-PlannedMemory::Turn::~Turn() { detail::current_turn_memory() = outer_; }
+PlannedMemory::Turn::~Turn() {
+    detail::current_turn_memory()->end_allocations();
+    detail::current_turn_memory() = outer_;
+}
 
 namespace {
 

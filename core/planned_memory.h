@@ -94,7 +94,8 @@ public:
         std::int64_t left = 0;      ///< turns that did not
         std::string why_left = {};  ///< reason of the first of these
     };
-    Report report() const;  ///< the state after the turns so far
+    /// The state after the turns so far; a turn counts as soon as its Turn is destroyed.
+    Report report() const;
 
 private:
     std::unique_ptr<detail::TurnMemory> memory_;

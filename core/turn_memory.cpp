@@ -3,6 +3,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/huge_pages.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/core/text/message.h>
 
 #include <algorithm>
 #include <bit>
@@ -148,24 +149,33 @@ TurnMemory::~TurnMemory() {
     unwatch_blocks(*this);
 }
 
+// Adds the last turn to `report`: whether it followed the plan. Call with the lock held.
+bool TurnMemory::count_turn(PlannedMemory::Report& report) const {
+    if (!is_aside_ && next_ == arena_->blocks()) {
+        ++report.followed;
+        return true;
+    }
+    ++report.left;
+    if (report.why_left.empty()) {  // a turn that is aside has noted why
+        report.why_left =
+            fmt::format("step {} ended after {}; {} were planned", turns_,
+                        pluralize(static_cast<std::int64_t>(next_), "block"), arena_->blocks());
+    }
+    return false;
+}
+
 // Call with the lock held. Returns the blocks to plan for, if any.
 std::optional<TurnBlocks> TurnMemory::end_turn() {
-    const std::size_t asked = std::exchange(next_, 0);
-    const bool left = std::exchange(is_aside_, false);
+    const bool has_plan = arena_ != nullptr;
+    const bool followed = has_plan && count_turn(report_);
+    next_ = 0;
+    is_aside_ = false;
     if (turns_++ == 0 || disabled_) return std::nullopt;
-    if (arena_ == nullptr) return record_.end_turn();
+    if (!has_plan) return record_.end_turn();
     settled_ = turns_with_plan_++ == 0;
-    if (!left && asked == arena_->blocks()) {
-        ++report_.followed;
+    if (followed) {
         aside_in_a_row_ = 0;
-        return std::nullopt;
-    }
-    if (!left) {
-        note_left(fmt::format("step {} ended after {} blocks; {} were planned", turns_ - 1, asked,
-                              arena_->blocks()));
-    }
-    ++report_.left;
-    if (++aside_in_a_row_ == kPatience) {
+    } else if (++aside_in_a_row_ == kPatience) {
         arena_ = nullptr;
         let_go_arenas();
         report_.blocks = 0;
@@ -196,6 +206,7 @@ void TurnMemory::begin_turn() {
     {
         const auto lock = lock_blocks();
         blocks = end_turn();
+        under_way_ = true;
         settled = std::exchange(settled_, false);
     }
     // Releases the cached blocks of the turns before the plan, and after its first turn what is
@@ -222,9 +233,17 @@ void TurnMemory::give_up(std::size_t blocks) {
     note_left(fmt::format("no plan was found for a step of {} blocks", blocks));
 }
 
+void TurnMemory::end_allocations() {
+    const auto lock = lock_blocks();
+    under_way_ = false;
+}
+
+// The last turn is in report_ only when the next begins.
 PlannedMemory::Report TurnMemory::report() const {
     const auto lock = lock_blocks();
-    return report_;
+    PlannedMemory::Report report = report_;
+    if (arena_ != nullptr && !under_way_) count_turn(report);
+    return report;
 }
 
 void TurnMemory::note_left(std::string why) {
@@ -236,8 +255,12 @@ std::byte* TurnMemory::take(std::size_t bytes) {
     const std::size_t number = next_++;
     if (number >= arena_->blocks() || arena_->bytes_of(number) != bytes) {
         is_aside_ = true;
-        note_left(fmt::format("step {} allocated {} bytes as block {}; {} were planned", turns_,
-                              bytes, number + 1, arena_->bytes_of(number)));
+        const std::size_t planned = arena_->blocks();
+        note_left(number >= planned
+                      ? fmt::format("step {} allocated more than the {} that were planned", turns_,
+                                    pluralize(static_cast<std::int64_t>(planned), "block"))
+                      : fmt::format("step {} allocated {} bytes as block {}; {} were planned",
+                                    turns_, bytes, number + 1, arena_->bytes_of(number)));
         return nullptr;
     }
     return arena_->take(number);

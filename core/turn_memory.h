@@ -105,6 +105,7 @@ public:
     TurnMemory& operator=(const TurnMemory&) = delete;
 
     void begin_turn();
+    void end_allocations();  ///< of this turn, which blocks freed until the next still belong to
     PlannedMemory::Report report() const;
 
     // With lock_blocks() held:
@@ -115,6 +116,7 @@ public:
 
 private:
     std::optional<TurnBlocks> end_turn();
+    bool count_turn(PlannedMemory::Report& report) const;
     void give_up(std::size_t blocks);
     void note_left(std::string why);
 
@@ -122,6 +124,7 @@ private:
     std::shared_ptr<Arena> arena_;  // shared with the allocator
     std::size_t next_ = 0;          // number of the next block
     bool is_aside_ = false;         // until the end of this turn
+    bool under_way_ = false;        // whether this turn may still allocate
     bool disabled_ = false;
     int aside_in_a_row_ = 0;
     std::int64_t turns_with_plan_ = 0;
