@@ -332,6 +332,28 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
     return true;
 }
 
+bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
+    constexpr int kFarther = 6;  // powers of 2
+    constexpr double kTimes = 4;
+    const auto moved = [&](double h, std::size_t i) {
+        return std::abs(line_.at(h).values[i] - line_.at(-h).values[i]);
+    };
+    std::vector<std::size_t> still;
+    for (std::size_t i = 0; i < w_.size(); ++i) {
+        if (w_[i] != 0 && moved(step, i) == 0) still.push_back(i);
+    }
+    double slope = 0;  // of these outputs, where they begin to move
+    for (int power = 1; power <= kFarther && !still.empty(); ++power) {
+        const double h = std::ldexp(step, power);
+        if (h > line_.reach() || !finite(w_, line_.at(h)) || !finite(w_, line_.at(-h))) break;
+        std::erase_if(still, [&](std::size_t i) {
+            slope += std::abs(w_[i]) * moved(h, i) / (2 * h);
+            return moved(h, i) != 0;
+        });
+    }
+    return std::abs(claimed - seen) < kTimes * slope;
+}
+
 std::vector<CurvePoint> Quotients::curve(double slope) {
     std::vector<CurvePoint> points;
     for (int power = -1; power >= -44; --power) {

@@ -214,6 +214,10 @@ public:
     /// oscillation. False for a claim within 2 % of `seen`.
     bool follows_neighbours(double claimed, double seen);
 
+    /// Whether outputs that do not move within `step`, but within 64 times that, may have the slope
+    /// that is missing: they may round more coarsely than their last bit, and move by jumps.
+    bool hides_in_last_bits(double step, double claimed, double seen);
+
     /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);
 

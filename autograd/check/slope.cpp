@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tapestry::checker {
@@ -282,10 +283,14 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     Judgement j = judged_slope(line, weights, around, claim, limits, one_number, hidden);
     const bool opaque = !limits.lost_may_pass;  // an op's noise is what it is
     if (j.verdict != Verdict::fail || !opaque || limits.format != Format::f64) return j;
+    // Where a slope has fewer digits than numbers have, a rule may just as well give 0.
+    const double larger = std::max(std::abs(claim.slope), std::abs(j.numeric));
     Quotients closer(line, weights, around, claim.here);
-    if (closer.is_fine_grained(j.noise, claim.slope, j.numeric) ||
+    if (larger < std::numeric_limits<double>::min() ||
+        closer.is_fine_grained(j.noise, claim.slope, j.numeric) ||
         closer.has_ripples(claim.slope, j.numeric) ||
-        closer.follows_neighbours(claim.slope, j.numeric)) {
+        closer.follows_neighbours(claim.slope, j.numeric) ||
+        closer.hides_in_last_bits(j.step, claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;
     }

@@ -193,3 +193,46 @@ TEST_CASE("below rounding: a wrong claim fails where f is large, or rounds its e
     CHECK_EQ(verdict(1, c, at, 1), Verdict::pass);
     CHECK_EQ(verdict(1, c, at, 1 - 0.074952), Verdict::fail);
 }
+
+namespace {
+
+// Softmax of rows of 6 logits, as the exponential of its logarithm.
+Plain softmax_by_logarithms(Plain y) {
+    for (auto row = y.begin(); row != y.end(); row += 6) {
+        const double most = *std::max_element(row, row + 6);
+        double sum = 0;
+        for (auto at = row; at != row + 6; ++at) sum += std::exp(*at - most);
+        for (auto at = row; at != row + 6; ++at) *at = std::exp(*at - (most + std::log(sum)));
+    }
+    return y;
+}
+
+Plain softmax_pullback(const Plain& x, Plain g) {
+    const Plain p = softmax_by_logarithms(x);
+    for (std::size_t from = 0; from < p.size(); from += 6) {
+        double sum = 0;
+        for (std::size_t i = from; i < from + 6; ++i) sum += g[i] * p[i];
+        for (std::size_t i = from; i < from + 6; ++i) g[i] = p[i] * (g[i] - sum);
+    }
+    return g;
+}
+
+}  // namespace
+
+// A probability next to 1 moves by jumps, of the last bit of its logit, and the one that it leaves
+// moves smoothly: small steps show only the latter.
+TEST_CASE("below rounding: an output that moves by jumps next to a smooth one does not fail") {
+    const auto halved = [](const Plain& x, const Plain& g) {
+        Plain slopes = softmax_pullback(x, g);
+        for (double& slope : slopes) slope /= 2;
+        return slopes;
+    };
+    for (const std::uint64_t seed : {1303U, 2630U, 2847U, 3581U}) {
+        const Plain x = drawn(seed, 18, -600, 600);
+        const GradcheckOptions options{.explain = false, .seed = seed};
+        const auto report = check_pullback(softmax_by_logarithms, softmax_pullback, x, options);
+        INFO(seed << "\n" << to_string(report));
+        CHECK_NE(report.verdict, Verdict::fail);
+        CHECK_EQ(check_pullback(softmax_by_logarithms, halved, x, options).verdict, Verdict::fail);
+    }
+}

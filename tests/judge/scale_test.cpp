@@ -131,3 +131,14 @@ TEST_CASE("scale: a claim of 0 that rounding explains is open") {
     CHECK_EQ(verdict_of(check(1)), "PASS");
     CHECK_EQ(verdict_of(check(0)), "INCONCLUSIVE (roundoff)");
 }
+
+TEST_CASE("scale: a rule that gives 0 below the smallest normal number does not fail") {
+    const auto f = [](const Plain& x) { return std::log1p(std::exp(-x[0])); };
+    const auto overflows = [](const Plain& x) { return Plain{-1 / (1 + std::exp(x[0]))}; };
+    for (const double x : {709.0, 710.0, 715.0, 730.0, 740.0}) {
+        INFO(x);
+        CHECK_NE(check_gradient(f, overflows, {x}).verdict, Verdict::fail);
+    }
+    const auto zero = [](const Plain&) { return Plain{0}; };
+    CHECK_EQ(check_gradient(f, zero, {700}).verdict, Verdict::fail);
+}

@@ -223,7 +223,10 @@ PlainCase log_sigmoid(Draw& draw) {
         return x;
     };
     one.pullback = [](const Values& x, Values g) {
-        for (std::size_t i = 0; i < g.size(); ++i) g[i] *= -1 / (1 + std::exp(x[i]));
+        for (std::size_t i = 0; i < g.size(); ++i) {
+            const double e = std::exp(-std::abs(x[i]));  // e^x overflows before e^-x is 0
+            g[i] *= -(x[i] > 0 ? e : 1) / (1 + e);
+        }
         return g;
     };
     const double size = draw.pick({20.0, 50.0, 100.0, 300.0});
