@@ -148,6 +148,7 @@ const std::vector<Measurement>& measurements() {
 
 int run_eval(EvalSettings& s, const Options& o) {
     s.has_threshold = o.given("--threshold");
+    s.options.at_most_all = !o.given("--batches");
     set_num_threads(s.threads);
     const ModelKind kind = model_kind(s.config.start);
     const auto& all = measurements();
@@ -207,7 +208,10 @@ void add_eval(Options& app) {
                            "A file of token ids instead of a text, evaluated completely in windows "
                            "of the model's context");
     const Option batches =
-        o.count("--batches", s->options.batches, "Random batches of 12 sequences");
+        o.count("--batches", s->options.batches,
+                "Random batches of 12 sequences; default: 200, or for a language model the whole "
+                "text, each token once, if that is shorter")
+            .without_default();
     const Option split = add_choice(
         o, "--split", s->split,
         "Part of the text: for training, for validation, kept for testing, or all of it");

@@ -64,13 +64,15 @@ void add_profile(Options& app) {
     auto s = std::make_shared<ProfileSettings>();
     Options& o = app.subcommand("profile",
                                 "Where a training step's time goes, per operation and per module");
-    Option model =
-        o.text("--model", s->directory, "Directory written by `tapestry train`, or a GPT-2");
+    Option model = o.text(
+        "--model", s->directory,
+        "Directory written by `tapestry train`, or one from Hugging Face; --context shortens "
+        "its sequences");
     o.text("--text", s->text,
            "Text to run --model on; for another model than a language model its examples");
     add_model_options(o, s->model, s->batch);
     o.count("--vocab", s->model.vocab, "Vocabulary size");
-    for (const char* shape : {"--layers", "--heads", "--dim", "--context", "--vocab"}) {
+    for (const char* shape : {"--layers", "--heads", "--dim", "--vocab"}) {
         model.excludes(o.option(shape));
     }
     o.count("--steps", s->options.steps, "Steps to measure");
@@ -83,7 +85,10 @@ void add_profile(Options& app) {
     o.seed(s->seed, "Seed for weights and batches");
     o.threads(s->threads);
     add_json(o, s->json);
-    o.run([s] { return run_profile(*s); });
+    o.run([s, &o] {
+        if (o.given("--context")) s->options.context = s->model.context;
+        return run_profile(*s);
+    });
 }
 
 }  // namespace tapestry::cli

@@ -222,18 +222,27 @@ ModelProfile profile_on_examples(const std::string& model, const std::string& fi
 ModelProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
                              const ProfileOptions& options, std::uint64_t seed) {
     if (model_kind(model) != ModelKind::language_model) {
+        require(options.context == 0, "profile: --context is for language models");
         return profile_on_examples(model, text, batch, options, seed);
     }
     const ModelWithText loaded = load_model_with_text(model, text);
-    const std::int64_t context = common_settings(loaded.model->model_config()).context;
+    ModelConfig config = loaded.model->model_config();
+    const std::int64_t most = common_settings(config).context;
+    require(options.context <= most, "profile: --context {} is more than the model's context of {}",
+            options.context, most);
+    const std::int64_t context = options.context > 0 ? options.context : most;
+    set_context(config, context);
     loaded.data.check_context(context);
-    check_memory(loaded.model->model_config(), batch);
+    check_memory(config, batch);
     Generator generator(seed);
     const auto next = [&] {
         return loaded.data.random_batch(Split::train, batch / options.micro_batches, context,
                                         generator);
     };
-    return profile_model(model, *loaded.model, batch, next, options);
+    ModelProfile profile = profile_model(model, *loaded.model, batch, next, options);
+    profile.config = config;
+    profile.flops = step_flops(config, batch);
+    return profile;
 }
 
 }  // namespace tapestry::bench

@@ -73,6 +73,7 @@ struct ProfileOptions {
     std::int64_t warm_up = 3;  ///< steps before them
     /// The number of parts of a batch, which the processes share.
     std::int64_t micro_batches = 1;
+    std::int64_t context = 0;  ///< of a model on a text: tokens of a sequence; 0: the model's
     Communicator* communicator = nullptr;  ///< null: a single process
     DType products = DType::f32;           ///< dtype of the peak shown; profile_model() sets it
 };
@@ -131,7 +132,7 @@ ModelProfile profile_on_random_tokens(const ModelConfig& config, std::int64_t ba
 
 /// Profiles a trained model from its directory, on random pieces of a text's training split, or on
 /// a file of its task's examples. Throws as load_model_with_text and task_on_examples do, and
-/// ValueError for a text shorter than the model's context or too little memory.
+/// ValueError for a context longer than the model's, a text shorter than it, or too little memory.
 ModelProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
                              const ProfileOptions& options = {}, std::uint64_t seed = 1);
 

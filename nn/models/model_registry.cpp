@@ -38,6 +38,18 @@ CommonSettings common_settings(const ModelConfig& config) {
         config);
 }
 
+void set_context(ModelConfig& config, std::int64_t context) {
+    std::visit(
+        [context](auto& c) {
+            if constexpr (requires { c.context; }) {
+                c.context = context;
+            } else if constexpr (requires { c.types; }) {
+                c.max_length = context;
+            }
+        },
+        config);
+}
+
 double parameter_count(const ModelConfig& config) {
     return std::visit([](const auto& c) { return parameter_count(c); }, config);
 }

@@ -58,6 +58,9 @@ struct CommonSettings {
 /// Those of a configuration.
 CommonSettings common_settings(const ModelConfig& config);
 
+/// Sets the number of tokens that a model sees at most; nothing where it has no such field.
+void set_context(ModelConfig& config, std::int64_t context);
+
 /// Total number of parameters; a double, because a configuration from a file may be absurd.
 double parameter_count(const ModelConfig& config);
 

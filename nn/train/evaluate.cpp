@@ -35,23 +35,19 @@ private:
     bool was_training_;
 };
 
-// Sum of the losses over all predictions in `count` windows of `length` from the start of `ids`, in
-// double.
+// Sum of the losses over all predictions in `count` windows of `length`, of these ids.
 double sum_of_losses(const LanguageModel& model, std::span<const std::int64_t> ids,
                      std::int64_t count, std::int64_t length) {
     const Shape shape{count, length};
-    const auto tokens = static_cast<std::size_t>(count * length);
+    const std::int64_t tokens = count * length;
     Tensor inputs(shape, DType::i64);
     Tensor targets(shape, DType::i64);
     std::copy_n(ids.data(), tokens, inputs.mutable_data<std::int64_t>());
     std::copy_n(ids.data() + 1, tokens, targets.mutable_data<std::int64_t>());
-    const Tensor losses = cross_entropy(model(inputs), targets, {.reduction = Reduction::none});
-    double sum = 0;
-    for (const double loss : losses.to_vector<double>()) sum += loss;
-    return sum;
+    return model.loss(inputs, targets).item() * static_cast<double>(tokens);
 }
 
-// As many windows at a time as keep the logits [B, T, V] below about 100 MB.
+// As many windows at a time as keep the logits [B, T, V] below about 100 MB, if there are such.
 std::int64_t windows_at_once(const CommonSettings& config) {
     const std::int64_t logits = config.context * config.vocab;
     return std::clamp<std::int64_t>((std::int64_t{1} << 25) / logits, 1, 16);
@@ -111,7 +107,7 @@ double mean_loss(const BatchLosses& losses) {
     return sum / count;
 }
 
-WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids) {
+WindowLoss evaluate_windows(LanguageModel& model, const TokenIds& ids) {
     const FloatingPointGuard standard;
     require(ids.size() >= 2, "evaluate_windows: needs at least 2 ids, got {}", ids.size());
     const NoGradGuard no_grad;
@@ -120,17 +116,21 @@ WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> 
     const std::int64_t context = config.context;
     const std::int64_t most = windows_at_once(config);
     WindowLoss result;
-    const auto predictions = static_cast<std::int64_t>(ids.size()) - 1;
+    const std::int64_t predictions = ids.size() - 1;
     while (result.tokens < predictions) {
         const std::int64_t left = predictions - result.tokens;
         const std::int64_t count = std::clamp<std::int64_t>(left / context, 1, most);
         const std::int64_t length = std::min(left, context);
-        const auto from = ids.subspan(static_cast<std::size_t>(result.tokens));
-        result.loss += sum_of_losses(model, from, count, length);
+        const auto these = ids.read(result.tokens, count * length + 1);
+        result.loss += sum_of_losses(model, these, count, length);
         result.tokens += count * length;
     }
     result.loss /= static_cast<double>(predictions);
     return result;
+}
+
+WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids) {
+    return evaluate_windows(model, TokenIds(ids));
 }
 
 namespace {
@@ -154,14 +154,23 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
     const Corpus corpus = read_corpus(config, std::move(loaded.tokenizer));
     const TextData data = split_corpus(corpus, config);
     const std::int64_t context = common_settings(loaded.model->model_config()).context;
-    Generator generator(seed);
+    const std::int64_t tokens = options.batches * options.batch * context;
     const std::string part =
         split == Split::all ? "" : fmt::format("the {} part of ", name_of_value(split));
-    return checked({.loss = evaluate(*loaded.model, data, split, options, generator),
-                    .tokens = options.batches * options.batch * context,
-                    .unit = std::string(corpus.tokenizer->unit()),
-                    .of = part + data_name(config),
-                    .drawn = true});
+    Evaluation one{.tokens = tokens,
+                   .unit = std::string(corpus.tokenizer->unit()),
+                   .of = part + data_name(config)};
+    const TokenIds ids = data.ids(split);
+    if (options.at_most_all && ids.size() - 1 <= tokens) {
+        const WindowLoss all = evaluate_windows(*loaded.model, ids);
+        one.loss = all.loss;
+        one.tokens = all.tokens;
+    } else {
+        Generator generator(seed);
+        one.loss = evaluate(*loaded.model, data, split, options, generator);
+        one.drawn = true;
+    }
+    return checked(one);
 }
 
 Evaluation evaluate_on_tokens(const std::string& model, const std::string& file) {
@@ -180,7 +189,7 @@ std::string to_json(const Evaluation& e) {
     JsonWriter json;
     json.object([&] {
         json.member("loss", e.loss);
-        if (e.drawn) json.member("perplexity", std::exp(e.loss));
+        json.member("perplexity", std::exp(e.loss));
         json.member("tokens", e.tokens);
     });
     return json.text();

@@ -18,6 +18,9 @@ namespace tapestry {
 struct EvaluateOptions {
     std::int64_t batches = 50;  ///< number of batches
     std::int64_t batch = 12;    ///< sequences per batch
+    /// evaluate_on_text(): if the batches have as many tokens as the part of the text, that is
+    /// evaluated instead, each token once, window by window.
+    bool at_most_all = false;
 };
 
 /// Mean cross-entropy (nats per token) over random batches of one split of the text, in evaluation
@@ -58,6 +61,7 @@ struct WindowLoss {
 /// Evaluation mode, no tape; restores the model's mode. Throws ValueError for fewer than two ids,
 /// IndexError for an id outside the vocabulary.
 WindowLoss evaluate_windows(LanguageModel& model, std::span<const std::int64_t> ids);
+WindowLoss evaluate_windows(LanguageModel& model, const TokenIds& ids);
 
 // ---- of a trained model, from its directory -----------------------------------------------------
 
@@ -74,9 +78,10 @@ struct Evaluation {
 };
 
 /// Evaluates the model in the directory config.start on random pieces of config.text or
-/// config.data, split by config.test_fraction, tokenized as the model's. Throws ValueError for the
-/// test split of a text that has none; DivergedError for a loss that is not finite; and as
-/// load_model and read_corpus do.
+/// config.data, split by config.test_fraction, tokenized as the model's; or on all of it, as
+/// options.at_most_all says. Throws ValueError for the test split of a text that has none, and for
+/// a part shorter than the model's context, unless all of it is evaluated; DivergedError for a loss
+/// that is not finite; and as load_model and read_corpus do.
 Evaluation evaluate_on_text(const TrainingConfig& config, Split split = Split::all,
                             const EvaluateOptions& options = {}, std::uint64_t seed = 1337);
 

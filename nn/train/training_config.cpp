@@ -56,15 +56,7 @@ void TrainingConfig::set_model(const ModelConfig& config) {
 
 ModelConfig TrainingConfig::step_config() const {
     ModelConfig config = model_config();
-    std::visit(
-        [this](auto& fields) {
-            if constexpr (requires { fields.context; }) {
-                if (sequence > 0) fields.context = sequence;
-            } else if constexpr (requires { fields.types; }) {
-                if (sequence > 0) fields.max_length = sequence;
-            }
-        },
-        config);
+    if (sequence > 0) set_context(config, sequence);
     return config;
 }
 

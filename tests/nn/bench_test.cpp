@@ -258,6 +258,14 @@ TEST_CASE("bench profile: a GPT of any shape, or a trained one on a text") {
     CHECK_EQ(trained.what, model);
     CHECK_EQ(common_settings(trained.config).vocab, 5);
     CHECK(bench::to_text(trained, 3).find("vocabulary 5, batch 2, ") != std::string::npos);
+    bench::ProfileOptions shorter = options;
+    shorter.context = 3;
+    const bench::ModelProfile of_three = bench::profile_on_text(model, text, 2, shorter);
+    CHECK_EQ(common_settings(of_three.config).context, 3);
+    CHECK_LT(of_three.flops, trained.flops);
+    shorter.context = config.context + 1;
+    test::check_message<ValueError>([&] { bench::profile_on_text(model, text, 2, shorter); },
+                                    "more than the model's context of");
     test::spill(text, "abc");
     test::check_message<ValueError>([&] { bench::profile_on_text(model, text, 2, options); },
                                     "context");

@@ -62,6 +62,29 @@ TEST_CASE("evaluation: of random pieces of a text, or of a part of it") {
     }
 }
 
+// A model that sees thousands of tokens has few windows in a text, or less than one.
+TEST_CASE("evaluation: of a whole part, where random pieces are as long") {
+    const EvaluationPlace place;
+    const LoadedModel loaded = load_model(place.model);
+    const TextData data(loaded.tokenizer->encode(test::slurp(place.text), "text"));
+    const std::int64_t count = data.size(Split::validation) - 1;
+    const std::int64_t batches = count / 8 + 1;  // of one sequence of 8 tokens
+    const WindowLoss all = evaluate_windows(*loaded.model, data.ids(Split::validation));
+    EvaluateOptions options{.batches = batches, .batch = 1, .at_most_all = true};
+    Evaluation one = evaluate_on_text(place.config(), Split::validation, options, 7);
+    CHECK_EQ(one.loss, all.loss);
+    CHECK_EQ(one.tokens, count);
+    options.batches = count / 8 - 1;
+    one = evaluate_on_text(place.config(), Split::validation, options, 7);
+    CHECK(one.drawn);
+    CHECK_EQ(one.tokens, options.batches * 8);
+    options = {.batches = 200, .batch = 12, .at_most_all = true};
+    TrainingConfig short_text = place.config();
+    spill(short_text.text = (place.scratch / "short").string(), "abc");
+    CHECK_EQ(evaluate_on_text(short_text, Split::all, options).tokens, 2);
+    CHECK_THROWS_AS(evaluate_on_text(short_text), ValueError);
+}
+
 TEST_CASE("evaluation: of all ids in a file, in order") {
     const EvaluationPlace place;
     const std::string file = (place.scratch / "ids").string();
@@ -74,7 +97,9 @@ TEST_CASE("evaluation: of all ids in a file, in order") {
     CHECK_EQ(to_text(one), fmt::format("loss {:.4f} nats per token (perplexity {:.3f}) over 10 "
                                        "tokens of {}",
                                        all.loss, std::exp(all.loss), file));
-    CHECK_EQ(Json::parse(to_json(one)), Json({{"loss", all.loss}, {"tokens", 10}}));
+    const double perplexity = std::exp(all.loss);
+    CHECK_EQ(Json::parse(to_json(one)),
+             Json({{"loss", all.loss}, {"perplexity", perplexity}, {"tokens", 10}}));
 }
 
 TEST_CASE("evaluation: what cannot be said") {
