@@ -161,6 +161,8 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
                    .unit = std::string(corpus.tokenizer->unit()),
                    .of = part + data_name(config)};
     const TokenIds ids = data.ids(split);
+    require(ids.size() >= 2, "{}{}: too short: a loss needs 2 tokens, got {}", part,
+            utf8::printable(data_name(config)), ids.size());
     if (options.at_most_all && ids.size() - 1 <= tokens) {
         const WindowLoss all = evaluate_windows(*loaded.model, ids);
         one.loss = all.loss;

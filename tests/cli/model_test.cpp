@@ -221,7 +221,12 @@ TEST_CASE("cli: prompts and texts with characters the model does not know") {
     check_refused(place.run({"eval", "--model", "m", "--text", "t.txt"}),
                   "t.txt: character '%' (U+0025) at position 100");
     spill(place / "t.txt", "The cat");
-    check_refused(place.run({"eval", "--model", "m", "--text", "t.txt"}), "t.txt: too short");
+    check_done(place.run({"eval", "--model", "m", "--text", "t.txt"}));
+    check_refused(place.run({"eval", "--model", "m", "--text", "t.txt", "--batches", "1"}),
+                  "t.txt: too short");
+    spill(place / "t.txt", "T");
+    check_refused(place.run({"eval", "--model", "m", "--text", "t.txt"}),
+                  "t.txt: too short: a loss needs 2 tokens, got 1");
     check_refused(place.run({"eval", "--model", "m", "--text", "none"}), "cannot read 'none'");
 }
 
