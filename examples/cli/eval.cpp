@@ -173,6 +173,19 @@ int run_eval(EvalSettings& s, const Options& o) {
     return one.run(s);
 }
 
+// How translations and labels are scored.
+void add_scoring(Options& o, EvalSettings& s) {
+    o.count("--beam", s.translate.beams, "For an encoder-decoder: beams of the search; 1: greedy",
+            {1, 1000});
+    add_choice(o, "--bleu-tokens", s.bleu,
+               "For an encoder-decoder: BLEU's tokens: words (13a), or characters (char), for "
+               "languages without spaces");
+    o.number("--threshold", s.threshold, 0, 1,
+             "For a text classifier of several labels: least probability of a label that is "
+             "predicted; default: the model's, fitted on held-out texts")
+        .without_default();
+}
+
 }  // namespace
 
 void add_eval(Options& app) {
@@ -217,15 +230,7 @@ void add_eval(Options& app) {
         "Part of the text: for training, for validation, kept for testing, or all of it");
     o.number("--test-fraction", s->config.test_fraction, 0, 0.1,
              "--test-fraction of the training run");
-    o.count("--beam", s->translate.beams, "For an encoder-decoder: beams of the search; 1: greedy",
-            {1, 1000});
-    add_choice(o, "--bleu-tokens", s->bleu,
-               "For an encoder-decoder: BLEU's tokens: words (13a), or characters (char), for "
-               "languages without spaces");
-    o.number("--threshold", s->threshold, 0, 1,
-             "For a text classifier of several labels: least probability of a label that is "
-             "predicted; default: the model's, fitted on held-out texts")
-        .without_default();
+    add_scoring(o, *s);
     text.excludes(data);
     pairs.excludes(text).excludes(data);
     images.excludes(text).excludes(pairs).excludes(data);
