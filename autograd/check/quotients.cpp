@@ -333,7 +333,7 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
 }
 
 bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
-    constexpr int kFarther = 6;  // powers of 2
+    constexpr int kDoublings = 6;
     constexpr double kTimes = 4;
     const auto moved = [&](double h, std::size_t i) {
         return std::abs(line_.at(h).values[i] - line_.at(-h).values[i]);
@@ -343,7 +343,7 @@ bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
         if (w_[i] != 0 && moved(step, i) == 0) still.push_back(i);
     }
     double slope = 0;  // of these outputs, where they begin to move
-    for (int power = 1; power <= kFarther && !still.empty(); ++power) {
+    for (int power = 1; power <= kDoublings && !still.empty(); ++power) {
         const double h = std::ldexp(step, power);
         if (h > line_.reach() || !finite(w_, line_.at(h)) || !finite(w_, line_.at(-h))) break;
         std::erase_if(still, [&](std::size_t i) {
