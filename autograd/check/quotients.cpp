@@ -335,20 +335,21 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
 bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
     constexpr int kDoublings = 6;
     constexpr double kTimes = 4;
-    const auto moved = [&](double h, std::size_t i) {
-        return std::abs(line_.at(h).values[i] - line_.at(-h).values[i]);
-    };
+    const Sample &over = line_.at(step), &under = line_.at(-step);
     std::vector<std::size_t> still;
     for (std::size_t i = 0; i < w_.size(); ++i) {
-        if (w_[i] != 0 && moved(step, i) == 0) still.push_back(i);
+        if (w_[i] != 0 && over.values[i] == under.values[i]) still.push_back(i);
     }
     double slope = 0;  // of these outputs, where they begin to move
     for (int power = 1; power <= kDoublings && !still.empty(); ++power) {
         const double h = std::ldexp(step, power);
-        if (h > line_.reach() || !finite(w_, line_.at(h)) || !finite(w_, line_.at(-h))) break;
+        if (h > line_.reach()) break;
+        const Sample &above = line_.at(h), &below = line_.at(-h);
+        if (!finite(w_, above) || !finite(w_, below)) break;
         std::erase_if(still, [&](std::size_t i) {
-            slope += std::abs(w_[i]) * moved(h, i) / (2 * h);
-            return moved(h, i) != 0;
+            const double moved = std::abs(above.values[i] - below.values[i]);
+            slope += std::abs(w_[i]) * moved / (2 * h);
+            return moved != 0;
         });
     }
     return std::abs(claimed - seen) < kTimes * slope;
