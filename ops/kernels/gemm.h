@@ -65,6 +65,12 @@ inline constexpr std::int64_t kInL1 = 16'384 / sizeof(T);
 /// and starting a parallel loop takes 0.2.
 inline constexpr std::int64_t kParallelWork = 250'000;
 
+/// Multiply-adds and columns of a chunk that is still worth dividing: about half a millisecond, and
+/// enough columns that a copy of the rows of A costs little beside them.
+inline constexpr std::int64_t kEvenWork = 16'000'000;
+template <Order order>
+inline constexpr std::int64_t kEvenColumns = order == Order::columns ? 512 : 256;
+
 /// A pass of a product by tiles of T.
 template <class T>
 using TilePass = Pass<T, kLanes<T>>;
@@ -120,6 +126,11 @@ void cut_into_chunks(std::int64_t threads, TilePass<T>& pass) {
         pass.chunk_tiles = {tiles, down};
         pass.chunk_panels = {panels, across};
     }
+    // More chunks than threads, so that a thread that is delayed leaves some to the others.
+    const std::int64_t depth = pass.packs ? pass.longest_depth() : pass.depths.total;
+    const std::int64_t work = pass.m * pass.width * depth / pass.chunk_tiles.parts;
+    const std::int64_t parts = smaller(work / kEvenWork, pass.width / kEvenColumns<order>);
+    if (parts > pass.chunk_panels.parts) pass.chunk_panels.parts = smaller(parts, panels);
 }
 
 // ---- a chunk ------------------------------------------------------------------------------------
