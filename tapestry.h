@@ -124,6 +124,7 @@
 #include <tapestry/ops/linalg.h>
 #include <tapestry/ops/linear_cross_entropy.h>
 #include <tapestry/ops/loss.h>
+#include <tapestry/ops/low_rank_linear.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>

@@ -237,6 +237,7 @@ void multiply_into(const Tensor& a, const Tensor& b, Tensor& y, bool accumulate)
             if (y.dtype() != a.dtype()) return multiply_widened<T>(left, right, y, accumulate);
         }
         auto g = gemm_arguments<T>(left, right, y);
+        g.c_row = y.strides()[0];
         g.accumulate = accumulate;
         multiply_stored(g, false);
     });

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/matmul.h>
 
@@ -22,9 +23,20 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
 
 Tensor Linear::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
+    if (adds_updates_at_once()) {
+        std::vector<LowRankUpdate> updates;
+        for (const auto& one : updates_) updates.push_back(one->update(x));
+        return hooked(low_rank_linear(x, beside(x, weight), beside(x, bias), updates), x);
+    }
     const Tensor y = int8_ != nullptr ? multiply_by_rows(x, int8_, bias)
                                       : linear(x, beside(x, weight), beside(x, bias));
     return hooked(updates_.empty() ? y : y + update_of(x), x);
+}
+
+bool Linear::adds_updates_at_once() const {
+    const auto is_seen = [](const auto& one) { return one->is_hooked(); };
+    return !updates_.empty() && int8_ == nullptr && fusion_enabled() &&
+           std::none_of(updates_.begin(), updates_.end(), is_seen);
 }
 
 // [..., out]: the updates of all rows, zeros where there is none.

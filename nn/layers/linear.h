@@ -78,6 +78,7 @@ public:
     const std::vector<std::unique_ptr<LowRank>>& updates() const { return updates_; }
 
 private:
+    bool adds_updates_at_once() const;
     Tensor update_of(const Tensor& x) const;
 
     std::vector<std::unique_ptr<LowRank>> updates_;

@@ -43,6 +43,13 @@ Tensor LowRank::operator()(const Tensor& x) const {
     return hooked(linear(narrow * low_rank_scale(config_), beside(x, b)), x);
 }
 
+LowRankUpdate LowRank::update(const Tensor& x) const {
+    const ModuleScope scope(name());
+    const bool drops = is_training() && config_.dropout > 0;
+    return {beside(x, a), beside(x, b), low_rank_scale(config_), first_,
+            drops ? dropout_(x) : Tensor()};
+}
+
 std::string LowRank::settings() const {
     return fmt::format("{} -> {} -> {}", a.size(1), config_.rank, b.size(0));
 }

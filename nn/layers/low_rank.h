@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/layers/dropout.h>
+#include <tapestry/ops/low_rank_linear.h>
 
 namespace tapestry {
 
@@ -36,6 +37,8 @@ public:
             DType dtype, Generator& generator);
 
     Tensor operator()(const Tensor& x) const;  ///< x [..., in] -> [..., out]
+    /// The same for low_rank_linear(), which adds it to the layer's output; hooks do not see it.
+    LowRankUpdate update(const Tensor& x) const;
     std::string settings() const override;
 
     std::int64_t first_row() const { return first_; }        ///< of the layer's output

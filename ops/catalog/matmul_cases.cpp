@@ -5,6 +5,7 @@
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/linalg.h>
 #include <tapestry/ops/catalog/reference/view.h>
+#include <tapestry/ops/low_rank_linear.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
 
@@ -180,12 +181,80 @@ OpCase linear_row() {
     return row;
 }
 
+// Two updates: one reads the layer's input, the other an input of its own.
+OpCase low_rank_linear_row() {
+    constexpr std::int64_t kSecond = 3;  // its first column
+    OpCase row = op_case(
+        "low_rank_linear", "",
+        [](const Tensors& x) {
+            return low_rank_linear(x[0], x[1], x[2],
+                                   {{x[3], x[4], 0.75, 0}, {x[5], x[6], 2, kSecond, x[7]}});
+        },
+        [](const auto& x) {
+            using T = std::decay_t<decltype(x[0][0])>;
+            auto y = reference::linear(x[0], x[1], &x[2]);
+            const auto add = [&y](const auto& in, const auto& a, const auto& b, double scale,
+                                  std::int64_t first) {
+                const auto update =
+                    reference::linear<T>(reference::linear<T>(in, a, nullptr), b, nullptr);
+                const std::int64_t columns = b.shape[0], out = y.shape.back();
+                for (std::int64_t i = 0; i < update.size(); ++i) {
+                    y[i / columns * out + first + i % columns] += T(scale) * update[i];
+                }
+            };
+            add(x[0], x[3], x[4], 0.75, 0);
+            add(x[7], x[5], x[6], 2, kSecond);
+            return y;
+        },
+        {{{{3, 5}}, {{6, 5}}, {{6}}, {{2, 5}}, {{2, 2}}, {{3, 5}}, {{3, 3}}, {{3, 5}}},
+         {{{2, 3, 33}},
+          {{17, 33}},
+          {{17}},
+          {{4, 33}},
+          {{3, 4}},
+          {{1, 33}},
+          {{14, 1}},
+          {{2, 3, 33}}},
+         {{{1}}, {{4, 1}}, {{4}}, {{1, 1}}, {{3, 1}}, {{1, 1}}, {{1, 1}}, {{1}}},
+         {{{0, 3}}, {{5, 3}}, {{5}}, {{2, 3}}, {{1, 2}}, {{2, 3}}, {{2, 2}}, {{0, 3}}}});
+    row.large = {{{12, 64, 128}}, {{192, 128}}, {{192}},    {{8, 128}},
+                 {{64, 8}},       {{4, 128}},   {{128, 4}}, {{12, 64, 128}}};
+    row.no_single = "has several operands; a scalar layer is among the samples";
+    const auto call = [](const Shape& a, const Shape& b, std::int64_t first) {
+        return [=] {
+            low_rank_linear(ones({2, 3}), ones({4, 3}), {}, {{ones(a), ones(b), 1, first}});
+        };
+    };
+    row.errors = {{call({2, 5}, {4, 2}, 0),
+                   "low_rank_linear: an update A [2, 5], B [4, 2] of a layer with 3 inputs"},
+                  {call({2, 3}, {4, 5}, 0),
+                   "low_rank_linear: an update A [2, 3], B [4, 5] of a layer with 3 inputs"},
+                  {call({2, 3}, {2, 2}, 3), "low_rank_linear: an update of outputs 3 to 5 of 4"},
+                  {call({2, 3}, {2, 2}, -1), "low_rank_linear: an update of outputs -1 to 1 of 4"},
+                  {[] {
+                       low_rank_linear(ones({2, 3}), ones({4, 3}), {},
+                                       {{ones({2, 3}), ones({4, 2}), 1, 0, ones({3, 3})}});
+                   },
+                   "low_rank_linear: the update's input [3, 3], the layer's [2, 3]"},
+                  {[] {
+                       low_rank_linear(ones({2, 3}), ones({4, 3}), {},
+                                       {{ones({2, 3}, DType::f64), ones({4, 2})}});
+                   },
+                   "low_rank_linear: element types differ: f32 and f64"},
+                  {[] {
+                       low_rank_linear(ones({2, 3}), ones({4, 5}), {}, {});
+                   },
+                   "linear: x [2, 3] does not end in the 5 features of the weight [4, 5]"}};
+    return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> matmul_cases() {
     std::vector<OpCase> rows{matmul_row(),       one_product_row(), few_rows_row(false),
                              few_rows_row(true), broadcast_row(),   linear_row()};
     for (OpCase& row : vector_rows()) rows.push_back(std::move(row));
+    rows.push_back(low_rank_linear_row());
     rows.push_back(op_case(
         "linear", "no bias", [](const Tensors& x) { return linear(x[0], x[1]); },
         [](const auto& x) {

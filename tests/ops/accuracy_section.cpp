@@ -184,6 +184,7 @@ const std::vector<WithoutRow>& without_row() {
         {"0 or a product with 1 / (1 - p), which is rounded first", {"dropout"}},
         {"compared in double", {"histc", "isclose"}},
         {"sums of exponentials in double, rounded once", {"ctc_loss"}},
+        {"those of linear, for each product and their sum", {"low_rank_linear"}},
         {"those of linear and cross_entropy, one after the other", {"linear_cross_entropy"}},
         {"composed of functions above, in the range in which the parts are",
          {"adaptive_avg_pool2d", "cdist", "cosine_similarity", "diff", "glu", "hardswish",

@@ -442,5 +442,5 @@ TEST_CASE("phrases: small vision") {
 // no counterpart: sum_of_squares, sums_of_squares, scale_
 // no counterpart: check_defined, check_dtype, check_floating, check_same_dtype, how_many, side_of
 // no counterpart: rotary, int8_rows, multiply_by_rows, matrix_of
-// no counterpart: linear_cross_entropy
+// no counterpart: linear_cross_entropy, low_rank_linear
 // no counterpart: fusion_enabled, set_fusion, measure_flops, measure_peak, measure_reading
