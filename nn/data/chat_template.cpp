@@ -2,9 +2,11 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/jinja_pieces.h>
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -108,6 +110,8 @@ std::string first_line(std::string_view text) {
     return utf8::quoted(text.substr(0, text.find('\n')), 60);
 }
 
+constexpr std::string_view kHint = "; --chat-template names one of chatml, llama3 and plain";
+
 // As in a literal in single quotes.
 std::string escaped(std::string_view text) {
     std::string all;
@@ -118,44 +122,69 @@ std::string escaped(std::string_view text) {
     return all;
 }
 
-// The reverse; nullopt for a text that a quote or code ends.
-std::optional<std::string> unescaped(std::string_view text) {
-    std::string all;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const std::string_view two = text.substr(i, 2);
-        if (text[i] == '\'' || two == "{{" || two == "{%") return std::nullopt;
-        if (text[i] != '\\') {
-            all += text[i];
-        } else if (++i < text.size()) {
-            all += text[i] == 'n' ? '\n' : text[i];
-        }
-    }
-    return all;
-}
-
 std::string jinja_text(std::string_view text) { return fmt::format("'{}'", escaped(text)); }
 
-// A system message that a program writes by itself, the text of a literal.
-std::string literal_system(std::string_view jinja, const std::string& begin,
-                           const std::string& end) {
-    for (std::size_t at = jinja.find(begin); at != jinja.npos; at = jinja.find(begin, at)) {
-        at += begin.size();
-        const std::size_t size = jinja.substr(at).find(end);
-        if (size == jinja.npos || size == 0) continue;
-        const std::optional<std::string> text = unescaped(jinja.substr(at, size));
-        if (text) return *text;
+using Pieces = std::vector<JinjaPiece>;
+
+bool is(const Pieces& pieces, std::size_t i, JinjaPiece::Kind kind, std::string_view text) {
+    return i < pieces.size() && pieces[i].kind == kind && pieces[i].text == text;
+}
+bool joins(const Pieces& pieces, std::size_t i) {
+    return is(pieces, i, JinjaPiece::Kind::sign, "+") || is(pieces, i, JinjaPiece::Kind::sign, "~");
+}
+
+// {% set name = 'text' %}; empty without one.
+std::string literal_set(const Pieces& pieces, const std::string& name) {
+    using Kind = JinjaPiece::Kind;
+    for (std::size_t i = 0; i + 4 < pieces.size(); ++i) {
+        if (is(pieces, i, Kind::name, "set") && is(pieces, i + 1, Kind::name, name) &&
+            is(pieces, i + 2, Kind::sign, "=") && pieces[i + 3].kind == Kind::literal &&
+            !joins(pieces, i + 4)) {
+            return pieces[i + 3].text;
+        }
     }
     return {};
 }
 
-// Line breaks of a literal stand as \n, or as what they are.
-std::string default_system(std::string_view jinja, ChatStyle style) {
-    const std::string begin = header_of(std::string(kSystem), style);
-    const std::string_view mark = form_of(style).end;
-    const std::string found =
-        literal_system(jinja, escaped(begin), mark.empty() ? "\\n'" : std::string(mark));
-    return found.empty() ? literal_system(jinja, begin, mark.empty() ? "\n'" : std::string(mark))
-                         : found;
+// The system message that a program writes by itself: what a literal or the text has between the
+// header and the end, or a variable that begins as a literal.
+std::string default_system(const Pieces& pieces, ChatStyle style) {
+    const std::string header = header_of(std::string(kSystem), style);
+    const std::string_view end = form_of(style).end;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::string& text = pieces[i].text;
+        const std::size_t at = pieces[i].is_written() ? text.find(header) : text.npos;
+        if (at == text.npos) continue;
+        const std::string rest = text.substr(at + header.size());
+        const std::size_t size = end.empty() ? rest.rfind('\n') : rest.find(end);
+        if (size != rest.npos && size > 0) return rest.substr(0, size);
+        if (rest.empty() && joins(pieces, i + 1) && joins(pieces, i + 3)) {
+            const std::string set = literal_set(pieces, pieces[i + 2].text);
+            if (!set.empty()) return set;
+        }
+    }
+    return {};
+}
+
+// What a program does that this file's forms do not, and that changes what is written.
+void check_form(const Pieces& pieces, ChatStyle style) {
+    const auto has = [&pieces](JinjaPiece::Kind kind, std::string_view text) {
+        return std::any_of(pieces.begin(), pieces.end(), [&](const JinjaPiece& one) {
+            return one.kind == kind && one.text == text;
+        });
+    };
+    using Kind = JinjaPiece::Kind;
+    const auto refuse = [style](std::string_view what) {
+        fail("chat: the directory's template is like {}'s and {}, which is not supported{}",
+             style == ChatStyle::chatml ? "ChatML" : "Llama 3", what, kHint);
+    };
+    for (const char* role : {"human", "gpt", "bot", "model"}) {
+        if (has(Kind::literal, role)) refuse(fmt::format("has the role '{}'", role));
+    }
+    const bool trims = has(Kind::name, "trim");
+    if (style == ChatStyle::chatml && trims) refuse("removes blanks around contents (trim)");
+    if (style == ChatStyle::llama3 && !trims) refuse("keeps blanks around contents (no trim)");
+    if (style == ChatStyle::chatml && has(Kind::name, "eos_token")) refuse("writes eos_token");
 }
 
 // Begins the programs that are written here for models without a template.
@@ -164,14 +193,15 @@ constexpr std::string_view kPlainMark = "{# plain #}";
 }  // namespace
 
 ChatTemplate recognised_template(std::string_view jinja) {
+    const Pieces pieces = jinja_pieces(jinja);
     const auto has = [jinja](std::string_view mark) { return jinja.find(mark) != jinja.npos; };
-    constexpr const char* kHint = "; --chat-template names one of chatml, llama3 and plain";
     if (has("<|start_header_id|>") && has("<|eot_id|>")) {
         require(!has("Cutting Knowledge Date") && !has("date_string"),
                 "chat: the directory's template, Llama 3.1's, writes dates, which is not "
                 "supported{}",
                 kHint);
-        return {ChatStyle::llama3, default_system(jinja, ChatStyle::llama3)};
+        check_form(pieces, ChatStyle::llama3);
+        return {ChatStyle::llama3, default_system(pieces, ChatStyle::llama3)};
     }
     if (has("<|im_start|>") && has("<|im_end|>")) {
         for (const char* other : {"bos_token", "<|im_sep|>", "<think>", "strftime_now"}) {
@@ -180,10 +210,11 @@ ChatTemplate recognised_template(std::string_view jinja) {
                     "supported{}",
                     other, kHint);
         }
-        return {ChatStyle::chatml, default_system(jinja, ChatStyle::chatml)};
+        check_form(pieces, ChatStyle::chatml);
+        return {ChatStyle::chatml, default_system(pieces, ChatStyle::chatml)};
     }
     if (jinja.starts_with(kPlainMark)) {
-        return {ChatStyle::plain, default_system(jinja, ChatStyle::plain)};
+        return {ChatStyle::plain, default_system(pieces, ChatStyle::plain)};
     }
     fail("chat: the directory's template is neither ChatML's nor Llama 3's, it begins {}{}",
          first_line(jinja), kHint);

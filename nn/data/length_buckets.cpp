@@ -9,7 +9,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::int64_t kStretch = 32;  // batches
+constexpr std::uint64_t kStretch = 32;  // batches
 
 }  // namespace
 
@@ -47,24 +47,32 @@ std::vector<std::int64_t> LengthBuckets::random_batch(std::int64_t batch,
     return rows;
 }
 
-// The generator's offset counts the examples so far, as for next_in_epochs.
+// The generator's offset counts the examples so far, as for next_in_epochs. A batch in which an
+// epoch ends is taken as it comes; those of one epoch are sorted, and change places only among
+// themselves.
 std::vector<std::int64_t> LengthBuckets::batch_of_epoch(std::int64_t batch,
                                                         Generator& generator) const {
     const auto size = static_cast<std::uint64_t>(batch);
+    const auto examples = static_cast<std::uint64_t>(by_length_.size());
     const std::uint64_t number = generator.take(size) / size;  // of the batch
-    const std::uint64_t stretch = number / kStretch;
+    const std::uint64_t epoch = number * size / examples;
+    // The batches [begin, end) that are sorted together.
+    std::uint64_t begin = number, end = number + 1;
+    if (end * size <= (epoch + 1) * examples) {
+        const std::uint64_t first = (epoch * examples + size - 1) / size;
+        begin = first + (number - first) / kStretch * kStretch;
+        end = std::min(begin + kStretch, (epoch + 1) * examples / size);
+    }
     Generator from(generator.seed());
-    from.set_state(generator.seed(), stretch * kStretch * size);
-    std::vector<std::int64_t> all(static_cast<std::size_t>(kStretch * batch));
+    from.set_state(generator.seed(), begin * size);
+    std::vector<std::int64_t> all((end - begin) * size);
     next_in_epochs(from, std::ssize(by_length_), all);
     std::stable_sort(all.begin(), all.end(), [this](std::int64_t a, std::int64_t b) {
         return lengths_[static_cast<std::size_t>(a)] < lengths_[static_cast<std::size_t>(b)];
     });
-    const std::uint64_t place = Permutation(kStretch, stream(generator.seed(), "stretch").seed(),
-                                            stretch)(number % kStretch) *
-                                size;
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(place);
-    return {begin, begin + batch};
+    const Permutation places(end - begin, stream(generator.seed(), "stretch").seed(), begin);
+    const auto at = all.begin() + static_cast<std::ptrdiff_t>(places(number - begin) * size);
+    return {at, at + batch};
 }
 
 }  // namespace tapestry

@@ -15,8 +15,8 @@ namespace tapestry {
 ///
 ///   random  an example is drawn, each with equal probability, and the rest of the batch from those
 ///           of similar length, its bucket: so each example has the same chance in every place
-///   epoch   each once per epoch: a stretch of 32 batches of the epoch's random order is sorted by
-///           length, and its batches come in random order
+///   epoch   each once per epoch: a stretch of at most 32 batches of the epoch's random order is
+///           sorted by length, and its batches come in random order
 class LengthBuckets {
 public:
     /// Lengths of each example's two sides. A bucket has at least `least` examples, unless there

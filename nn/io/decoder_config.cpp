@@ -12,9 +12,15 @@ namespace tapestry {
 namespace {
 
 void check_computes_the_same(const ConfigFile& file) {
-    require<IoError>(!file.has("rope_scaling"),
-                     "{}: \"rope_scaling\", which changes the rotary frequencies, is not supported",
-                     file.path());
+    if (file.has("rope_scaling")) {
+        const ConfigFile scaling = file.object("rope_scaling");
+        const auto type =
+            scaling.get<std::string>("rope_type", scaling.get<std::string>("type", ""));
+        require<IoError>(type == "default",
+                         "{}: \"rope_scaling\", which changes the rotary frequencies, is not "
+                         "supported",
+                         file.path());
+    }
     require<IoError>(!file.has("quantization_config"),
                      "{}: \"quantization_config\": quantized weights are not supported",
                      file.path());

@@ -109,7 +109,6 @@ void write_neo(JsonWriter& json, const LlamaConfig& config) {
             });
         });
     });
-    json.member("window_size", config.window == 0 ? 256 : config.window);
 }
 
 // ---- the table

@@ -127,13 +127,10 @@ void check_vacant(const RunRequest& r) {
                          "{}: already contains a report.html; --overwrite replaces it", shown(out));
         return;
     }
-    if (r.overwrite) {
-        require<IoError>(is_run || !is_hugging_face(out),
-                         "{}: contains a model that another program wrote; choose another "
-                         "directory",
-                         shown(out));
-        return;
-    }
+    require<IoError>(is_run || !is_hugging_face(out),
+                     "{}: contains a model that another program wrote; choose another directory",
+                     shown(out));
+    if (r.overwrite) return;
     const std::vector<StoredCheckpoint> stored = stored_checkpoints(out);
     require<IoError>(stored.empty(),
                      "{}: already contains a run, saved after step {}; --resume continues it, "

@@ -157,7 +157,8 @@ TEST_CASE("chat: templates are recognised, written, and others named") {
     }
     for (const ChatStyle style : {ChatStyle::plain, ChatStyle::chatml, ChatStyle::llama3}) {
         for (const char* system :
-             {"", "Be brief.", "It's a \"quote\" \\ and\na line", "Answer {\"a\": 1}"}) {
+             {"", "Be brief.", "It's a \"quote\" \\ and\na line", "Answer {\"a\": 1}",
+              "{{ 1 + 1 }} {% if %} {# no #}", "a\ttab, \\n and \u00e9"}) {
             CAPTURE(name_of_value(style));
             CAPTURE(system);
             const ChatTemplate chat{style, system};
@@ -177,6 +178,42 @@ TEST_CASE("chat: templates are recognised, written, and others named") {
     check_message<ValueError>([] { chat_style_of("mistral"); },
                               "the template 'mistral' is not known; must be one of plain, chatml, "
                               "llama3");
+}
+
+// Rows: a program, and the system message that it writes for a conversation without one.
+TEST_CASE("chat: a template's own system message is found in literals, text and variables") {
+    const std::string turns =
+        "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' "
+        "}}{% endfor %}";
+    const std::vector<std::pair<std::string, std::string>> rows{
+        // a message of the conversation, in either kind of quotes, with + and with ~
+        {R"({{ "<|im_start|>system\n" + messages[0].content + "<|im_end|>\n" }})", ""},
+        {R"({{ '<|im_start|>system\n' ~ messages[0]['content'] ~ '<|im_end|>\n' }})", ""},
+        {R"({{ "<|im_start|>system\n" + system_message + "<|im_end|>\n" }})", ""},
+        {R"({{ "<|im_start|>system\nBe \"brief\".<|im_end|>\n" }})", "Be \"brief\"."},
+        {R"({{- '<|im_start|>system\nIt\'s\t\u00e9<|im_end|>\n' -}})", "It's\t\u00e9"},
+        {"<|im_start|>system\nIt's {brief}.<|im_end|>\n", "It's {brief}."},
+        {R"({# <|im_start|>system\nNo.<|im_end|> #})", ""},
+        // a variable that begins as a literal
+        {R"({% set s = 'Be kind.' %}{% if messages[0].role == 'system' %}{% set s = )"
+         R"(messages[0].content %}{% endif %}{{ '<|im_start|>system\n' + s + '<|im_end|>\n' }})",
+         "Be kind."}};
+    for (const auto& [program, system] : rows) {
+        CAPTURE(program);
+        CHECK(recognised_template(program + turns) == ChatTemplate{ChatStyle::chatml, system});
+    }
+    const auto refused = [](const std::string& program, const char* words) {
+        check_message<ValueError>([&] { recognised_template(program); }, words);
+    };
+    refused(turns + "{% if role == 'human' %}{% endif %}",
+            "like ChatML's and has the role 'human', which is not supported; --chat-template");
+    refused(turns + "{{ m.content | trim }}", "removes blanks around contents (trim)");
+    refused(turns + "{{ eos_token }}", "writes eos_token");
+    refused(
+        "{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' + m.content + "
+        "'<|eot_id|>' }}",
+        "like Llama 3's and keeps blanks around contents (no trim)");
+    refused("{{ '<|im_start|>", "is neither ChatML's nor Llama 3's");  // nothing is closed
 }
 
 TEST_CASE("chat: an example that is cut has a target behind its first token") {

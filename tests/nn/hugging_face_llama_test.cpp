@@ -133,6 +133,10 @@ TEST_CASE("hugging face: other spellings of the same Llama") {
         config["head_dim"] = 4;
     });
     CHECK((*load_model(scratch.path()).model)(ids).to_vector<float>() == usual);
+    change_config(scratch.path(), [](Json& config) {  // a scaling that is none
+        config["rope_scaling"] = {{"rope_type", "default"}};
+    });
+    CHECK((*load_model(scratch.path()).model)(ids).to_vector<float>() == usual);
 
     SafetensorsFile file = read_safetensors(kFixture / "model.safetensors");
     NamedTensors more(file.tensors.begin(), file.tensors.end());

@@ -159,6 +159,28 @@ TEST_CASE("length buckets: each example once per epoch, or equally often; simila
     check_message<ValueError>([] { LengthBuckets({}); }, "needs at least 1 example");
 }
 
+TEST_CASE("length buckets: a few examples, too, come once each before any comes again") {
+    for (const std::int64_t examples : {1, 2, 7, 20, 61}) {
+        for (const std::int64_t batch : {1, 2, 8}) {
+            CAPTURE(examples);
+            CAPTURE(batch);
+            std::vector<std::pair<std::int64_t, std::int64_t>> lengths;
+            for (std::int64_t i = 0; i < examples; ++i) lengths.emplace_back(1 + i * 7 % 10, 1);
+            const LengthBuckets buckets(lengths);
+            Generator generator(3);
+            std::vector<int> times(static_cast<std::size_t>(examples));
+            for (std::int64_t drawn = 0; drawn < 5 * examples; drawn += batch) {
+                for (const std::int64_t row : buckets.next(BatchOrder::epoch, batch, generator)) {
+                    ++times[static_cast<std::size_t>(row)];
+                }
+                const auto [least, most] = std::minmax_element(times.begin(), times.end());
+                // A batch in which an epoch ends may have examples of the next.
+                CHECK_LE(*most - *least, 1 + (batch + examples - 1) / examples);
+            }
+        }
+    }
+}
+
 TEST_CASE("translate: a batch that is padded further has the same loss and gradients") {
     const test::RunPlace place;
     Session session(learnable(place));
