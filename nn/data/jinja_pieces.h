@@ -25,7 +25,7 @@ struct JinjaPiece {
     bool is_written() const { return kind == Kind::text || kind == Kind::literal; }
 };
 
-/// Cuts a program. What is not closed ends with the program.
+/// Cuts a program. A string or tag that is not closed ends with the program.
 std::vector<JinjaPiece> jinja_pieces(std::string_view program);
 
 }  // namespace tapestry
