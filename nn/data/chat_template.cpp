@@ -293,6 +293,8 @@ ChatEncoder::ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer)
     }
     const std::optional<std::int64_t> of_text = tokenizer.end_of_text();
     if (of_text) ends_.push_back(*of_text);
+    const Ids& declared = tokenizer.declared_ends();
+    ends_.insert(ends_.end(), declared.begin(), declared.end());
     if (!form.end.empty()) {
         end_ = single_token(tokenizer, form.end, chat_.style);
         return;

@@ -73,7 +73,8 @@ public:
 
     /// The id that ends an answer.
     std::int64_t end() const { return end_; }
-    /// Ids after which an answer is over: the end, the template's other marks, the end of text.
+    /// Ids after which an answer is over: the end, the template's other marks, the end of text, and
+    /// those that the model's directory declares.
     const std::vector<std::int64_t>& ends() const { return ends_; }
 
     /// A conversation, with the template's system message if it has none. Throws ValueError for a

@@ -201,7 +201,11 @@ std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
     if (ids.empty()) ids.push_back(tokenizer.beginning());
     StopTexts stops(options.stop);
     SampleOptions own = options;
-    if (!own.end && !own.past_end) own.end = tokenizer.end_of_text();
+    std::vector<std::int64_t> ends;
+    if (!own.end && !own.past_end) {
+        own.end = tokenizer.end_of_text();
+        ends = tokenizer.declared_ends();
+    }
     std::string written;
     const auto tell = [&](const std::string& text) {
         written += text;
@@ -209,8 +213,10 @@ std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
     };
     if (!tell(prompt)) return written;
     StreamDecoder drawn(tokenizer);
-    sample(model, ids, own, generator,
-           [&](std::int64_t id) { return tell(stops.next(drawn.next(id))) && !stops.found(); });
+    sample(model, ids, own, generator, [&](std::int64_t id) {
+        if (std::find(ends.begin(), ends.end(), id) != ends.end()) return false;
+        return tell(stops.next(drawn.next(id))) && !stops.found();
+    });
     const std::string last = stops.next(drawn.finish());
     tell(last + stops.finish());
     return written;

@@ -45,8 +45,8 @@ struct SampleOptions {
     /// Number of latest tokens, the prompt's included, that repeat_penalty considers, as in
     /// llama.cpp; 0 for all, as in Hugging Face.
     std::int64_t repeat_last = 64;
-    /// An id that ends the sample and is not part of it. sample_text() sets the tokenizer's end of
-    /// text if this is empty.
+    /// An id that ends the sample and is not part of it. If this is empty, sample_text() sets the
+    /// tokenizer's end of text, and ends at its declared_ends() as well.
     std::optional<std::int64_t> end = {};
     /// sample_text() goes on after an end of text, which then is part of the text.
     bool past_end = false;

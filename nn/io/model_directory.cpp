@@ -53,7 +53,8 @@ LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files, WeightTyp
     ModelConfig config = model_row(file.get<std::string>("model")).defaults;
     std::visit([&](auto& fields) { fields = read_fields(file, WhichFields::stored, fields); },
                config);
-    LoadedModel loaded{nullptr, read_tokenizer(file, files), read_text_conventions(file, files)};
+    LoadedModel loaded{nullptr, read_tokenizer(file, files), {}};
+    loaded.conventions = read_text_conventions(file, files, loaded.tokenizer.get());
     check_vocabulary(*loaded.tokenizer, common_settings(config).vocab, files.directory());
     check_weights_exist(files);
     loaded.model = make_model(config, files, weights);
@@ -138,7 +139,10 @@ std::string task_of_model(const fs::path& directory) {
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
     check_is_model(directory);
     return read_saved(directory, [](const SavedFiles& files) {
-        return read_tokenizer(ConfigFile(files.path(kConfigName)), files);
+        const ConfigFile file(files.path(kConfigName));
+        auto tokenizer = read_tokenizer(file, files);
+        read_text_conventions(file, files, tokenizer.get());
+        return tokenizer;
     });
 }
 

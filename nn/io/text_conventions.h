@@ -17,12 +17,15 @@ class ConfigFile;
 class ConfigWriter;
 class JsonWriter;
 class SavedFiles;
+class Tokenizer;
 
 /// The conventions of a directory.
 struct TextConventions {
     std::optional<std::int64_t> bos = {};  ///< config.json's bos_token_id
-    std::vector<std::int64_t> eos = {};    ///< its eos_token_id, one or several
-    std::string chat_template = {};        ///< a program in Jinja; empty: none
+    /// generation_config.json's eos_token_id, one or several, or config.json's; without either, the
+    /// id of tokenizer_config.json's eos_token.
+    std::vector<std::int64_t> eos = {};
+    std::string chat_template = {};  ///< a program in Jinja; empty: none
 };
 
 /// The conversations' form: of this style, or if that is empty the directory's template, or the
@@ -31,12 +34,15 @@ struct TextConventions {
 ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style = {},
                              const std::string& system = {});
 
-/// Those of a directory, in our format or Hugging Face's: config.json, and chat_template.jinja or
-/// tokenizer_config.json. Throws IoError for invalid files.
+/// Those of a directory, in our format or Hugging Face's: config.json, generation_config.json, and
+/// chat_template.jinja or tokenizer_config.json, but for its eos_token, which takes a tokenizer.
+/// Throws IoError for invalid files.
 TextConventions load_text_conventions(const std::filesystem::path& directory);
 
-/// The same for a config.json that is open. For nn/io.
-TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files);
+/// The same for a config.json that is open, and with eos_token. Declares the ends to the tokenizer
+/// (Tokenizer::declare_ends), which may be null; characters have none. For nn/io.
+TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files,
+                                      Tokenizer* tokenizer);
 /// Into our config.json. For nn/io.
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
 /// bos_token_id and eos_token_id of Hugging Face's config.json; without any, `end` for both.

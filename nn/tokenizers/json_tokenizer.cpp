@@ -218,7 +218,25 @@ std::optional<std::int64_t> JsonTokenizer::first_mark(
     return {};
 }
 
+namespace {
+
+// Tokens that models for chats declare as ends beside the one that ends documents, or in its place:
+// those of ChatML, Llama 3, Phi, Gemma, OpenChat, Command R and GLM.
+bool ends_turn(std::string_view mark) {
+    static constexpr std::array<std::string_view, 12> kMarks{
+        "<|im_end|>", "<|im_start|>",  "<|eot_id|>",      "<|eom_id|>",
+        "<|end|>",    "<end_of_turn>", "<|end_of_turn|>", "<|END_OF_TURN_TOKEN|>",
+        "<|user|>",   "<|assistant|>", "<|system|>",      "<|observation|>"};
+    return std::find(kMarks.begin(), kMarks.end(), mark) != kMarks.end();
+}
+
+}  // namespace
+
 std::optional<std::int64_t> JsonTokenizer::end_of_text() const {
+    for (const std::int64_t id : declared_ends()) {
+        const auto mark = mark_by_id_.find(id);
+        if (mark != mark_by_id_.end() && !ends_turn(mark->second)) return id;
+    }
     static constexpr std::array<std::string_view, 5> kNames{
         "<|endoftext|>", "<|end_of_text|>", "<\uFF5Cend\u2581of\u2581sentence\uFF5C>", "</s>",
         "<eos>"};

@@ -23,7 +23,7 @@ namespace tapestry {
 class JsonNode;
 class PreTokenizer;
 
-/// Text <-> ids by the rules of a tokenizer.json. Immutable.
+/// Text <-> ids by the rules of a tokenizer.json. Immutable but for declare_ends().
 class JsonTokenizer final : public Tokenizer {
 public:
     /// Throws ValueError, with `name` and the reason, for invalid JSON; a model other than BPE on
@@ -39,7 +39,9 @@ public:
     std::int64_t vocab_size() const override { return pairs_->vocab_size(); }
     /// The added token that begins texts, end_of_text(), or a newline's.
     std::int64_t beginning() const override;
-    /// The added token that ends texts: that of GPT-2, Llama or DeepSeek, or of SentencePiece.
+    /// The added token that ends texts: the first of declared_ends() that is one and does not end
+    /// the turns of a chat instead ("<|im_end|>"); without any, the token with the name that it has
+    /// in GPT-2, Llama, DeepSeek or SentencePiece.
     std::optional<std::int64_t> end_of_text() const override;
 
     /// Throws ValueError, naming piece.what, for text that is not UTF-8. Linear in the text's

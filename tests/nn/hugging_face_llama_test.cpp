@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/nn/data/chat_template.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
@@ -43,6 +44,17 @@ void change_config(const fs::path& directory, const std::function<void(Json&)>& 
     Json config = Json::parse(slurp(directory / "config.json"));
     change(config);
     spill(directory / "config.json", config.dump());
+}
+
+// With an added token that no model's tokenizer is known to have.
+void copy_with_own_end(const fs::path& to) {
+    copy_fixture(to);
+    Json tokenizer = Json::parse(slurp(to / "tokenizer.json"));
+    Json mark = tokenizer["added_tokens"][0];
+    mark["id"] = 376;
+    mark["content"] = "[EOS]";
+    tokenizer["added_tokens"].push_back(mark);
+    spill(to / "tokenizer.json", tokenizer.dump());
 }
 
 double largest_gap(const std::vector<double>& a, const std::vector<double>& b) {
@@ -114,6 +126,78 @@ TEST_CASE("hugging face: a Llama in our format and back, with its tokenizer") {
     const Ids text = again.tokenizer->encode("the cat 42");
     const Tensor ids = tensor(text, {1, std::ssize(text)});
     CHECK((*again.model)(ids).to_vector<float>() == (*loaded.model)(ids).to_vector<float>());
+}
+
+TEST_CASE("hugging face: what a directory declares as ends of texts is taken for them") {
+    struct Declared {
+        const char* ids;         // config.json's eos_token_id
+        const char* generation;  // generation_config.json
+        const char* settings;    // tokenizer_config.json
+        Ids eos;
+        std::int64_t end;
+    };
+    const std::vector<Declared> cases{
+        {"376", "", "", {376}, 376},
+        {"376", R"({"eos_token_id": 0})", "", {0}, 0},
+        {"376", R"({"do_sample": true})", "", {376}, 376},
+        {"0", R"({"eos_token_id": [376, 0, 2]})", "", {0, 376, 2}, 0},
+        {"5", R"({"eos_token_id": [376, 0]})", "", {376, 0}, 376},
+        {"2", "", R"({"eos_token": "[EOS]"})", {2}, 0},  // a turn's end, not a text's
+        {"[2, 376]", "", "", {2, 376}, 376},
+        {"5", "", "", {5}, 0},  // no added token
+        {"null", "", R"({"eos_token": "[EOS]"})", {376}, 376},
+        {"null", "", R"({"eos_token": {"content": "[EOS]"}})", {376}, 376},
+        {"null", "", R"({"eos_token": null})", {}, 0},
+        {"null", "", "", {}, 0}};
+    for (const Declared& one : cases) {
+        CAPTURE(one.ids);
+        CAPTURE(one.generation);
+        CAPTURE(one.settings);
+        const Scratch scratch;
+        copy_with_own_end(scratch.path());
+        change_config(scratch.path(),
+                      [&](Json& config) { config["eos_token_id"] = Json::parse(one.ids); });
+        if (*one.generation != 0) spill(scratch / "generation_config.json", one.generation);
+        if (*one.settings != 0) spill(scratch / "tokenizer_config.json", one.settings);
+        const LoadedModel loaded = load_model(scratch.path());
+        CHECK(loaded.conventions.eos == one.eos);
+        CHECK(loaded.tokenizer->declared_ends() == one.eos);
+        CHECK(loaded.tokenizer->end_of_text() == one.end);
+        // Kept in our format, and in an export.
+        save_model(scratch / "ours", *loaded.model, *loaded.tokenizer, loaded.conventions);
+        CHECK(load_model(scratch / "ours").tokenizer->end_of_text() == one.end);
+        CHECK(load_tokenizer(scratch / "ours")->declared_ends() == one.eos);
+        export_hugging_face(scratch / "theirs", *loaded.model, loaded.tokenizer.get(),
+                            loaded.conventions);
+        CHECK(load_model(scratch / "theirs").tokenizer->end_of_text() == one.end);
+    }
+    const Scratch scratch;
+    copy_fixture(scratch.path());
+    change_config(scratch.path(), [](Json& config) { config.erase("eos_token_id"); });
+    spill(scratch / "tokenizer_config.json", R"({"eos_token": 3})");
+    check_message<IoError>([&] { load_model(scratch.path()); },
+                           "\"eos_token\" is neither a text nor an object");
+}
+
+TEST_CASE("hugging face: an end with a name of its own ends answers, which may have line breaks") {
+    const Scratch scratch;
+    copy_fixture(scratch.path());
+    std::string tokenizer = slurp(scratch / "tokenizer.json");
+    const std::string usual = "<|endoftext|>";
+    for (std::size_t at = tokenizer.find(usual); at != tokenizer.npos; at = tokenizer.find(usual)) {
+        tokenizer.replace(at, usual.size(), "[EOS]");
+    }
+    spill(scratch / "tokenizer.json", tokenizer);
+    const LoadedModel loaded = load_model(scratch.path());
+    const ChatEncoder encoder({}, *loaded.tokenizer);
+    CHECK(encoder.end() == 0);
+    const std::vector<ChatMessage> messages{{"user", "a"}, {"assistant", "b\nc"}};
+    CHECK(loaded.tokenizer->decode(encoder.encode(messages).ids) ==
+          "User: a\nAssistant: b\nc[EOS]");
+    export_hugging_face(scratch / "theirs", *loaded.model, loaded.tokenizer.get(),
+                        loaded.conventions);
+    const Json settings = Json::parse(slurp(scratch / "theirs/tokenizer_config.json"));
+    CHECK(settings["eos_token"] == "[EOS]");
 }
 
 TEST_CASE("hugging face: a Llama is called one where another kind is needed") {

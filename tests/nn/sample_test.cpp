@@ -186,6 +186,20 @@ TEST_CASE("sample text: the prompt, then what sample() draws after it, piece by 
     CHECK_EQ(sample_text(fixed.model, tokenizer, "ca", options, drawing), expected("ca", {2, 0}));
 }
 
+TEST_CASE("sample text: each end that a directory declares ends it") {
+    Fixed fixed;
+    CharTokenizer tokenizer = CharTokenizer::from_text("abcd");
+    const auto text = [&](const SampleOptions& options) {
+        Generator drawing(3);
+        return sample_text(fixed.model, tokenizer, "ca", options, drawing);
+    };
+    CHECK_EQ(text({.tokens = 3, .temperature = 0}), "cabbb");
+    tokenizer.declare_ends({3, 1});
+    CHECK_EQ(text({.tokens = 3, .temperature = 0}), "ca");
+    CHECK_EQ(text({.tokens = 3, .temperature = 0, .end = 0}), "cabbb");
+    CHECK_EQ(text({.tokens = 3, .temperature = 0, .past_end = true}), "cabbb");
+}
+
 TEST_CASE("sample: of a prompt longer than the context, the end counts") {
     Generator generator(1);
     GPT model({.vocab = 20, .context = 4, .layers = 1, .heads = 1, .dim = 8}, generator);
