@@ -106,9 +106,11 @@ private:
     JsonHandler& handler_;
 };
 
-// Checks that names occur once in the outermost object.
+// Checks that names occur once in each object of the outermost levels.
 class NamesOnce final : public JsonHandler {
 public:
+    explicit NamesOnce(std::size_t levels) : names_(levels) {}
+
     void null() override {}
     void boolean(bool) override {}
     void number(std::uint64_t) override {}
@@ -117,10 +119,14 @@ public:
     void string(const std::string&) override {}
     void begin_array() override { deeper(); }
     void end_array() override { --depth_; }
-    void begin_object() override { deeper(); }
+    void begin_object() override {
+        deeper();
+        if (is_checked()) names_[level()].clear();
+    }
     void name(const std::string& name) override {
-        if (depth_ != 1) return;
-        require<JsonError>(names_.insert(name).second, "duplicate key {}", utf8::quoted(name));
+        if (!is_checked()) return;
+        require<JsonError>(names_[level()].insert(name).second, "duplicate key {}",
+                           utf8::quoted(name));
     }
     void end_object() override { --depth_; }
 
@@ -128,9 +134,11 @@ private:
     void deeper() {
         if (++depth_ > kDepth) fail_as_too_deep();
     }
+    std::size_t level() const { return static_cast<std::size_t>(depth_ - 1); }
+    bool is_checked() const { return level() < names_.size(); }
 
     int depth_ = 0;
-    std::set<std::string> names_;
+    std::vector<std::set<std::string>> names_;  // of the open object of each level
 };
 
 }  // namespace
@@ -238,8 +246,8 @@ JsonTree::~JsonTree() = default;
 
 JsonNode JsonTree::root() const { return JsonNode(&root_->value); }
 
-void check_names_once(std::string_view text) {
-    NamesOnce names;
+void check_names_once(std::string_view text, std::size_t levels) {
+    NamesOnce names(levels);
     handle_json(text, names);
 }
 

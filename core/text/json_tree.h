@@ -96,9 +96,10 @@ private:
     std::unique_ptr<Root> root_;
 };
 
-/// Throws JsonError for a name that occurs twice in the outermost object: duplicate names are
-/// ambiguous, and a JsonTree keeps only the last.
-void check_names_once(std::string_view text);
+/// Throws JsonError for a name that occurs twice in the outermost object, or in any object that is
+/// inside fewer than `levels` arrays and objects: duplicate names are ambiguous, and a JsonTree
+/// keeps only the last.
+void check_names_once(std::string_view text, std::size_t levels = 1);
 
 /// `text` as a JSON string, with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);

@@ -23,12 +23,37 @@ std::string text_in(const JsonNode& object, const std::string& name) {
     return found->get<std::string>();
 }
 
+// Of OpenAI's and Hugging Face's forms, where they change what a conversation is: without them it
+// would be learned as another one. Data sets with one form for all lines have null or [] there.
+void refuse_tools(const JsonNode& object) {
+    for (const char* name : {"tool_calls", "function_call", "tools", "functions"}) {
+        const auto found = object.find(name);
+        const bool is_empty = !found || found->is(JsonKind::null) ||
+                              (found->is(JsonKind::array) && found->elements().empty());
+        require<JsonError>(is_empty, "\"{}\" is not supported", name);
+    }
+}
+
+// OpenAI's: a message of weight 0 is read, but not learned.
+bool is_learned(const JsonNode& message) {
+    constexpr const char* kWeight = "weight";
+    const auto found = message.find(kWeight);
+    if (!found || found->is(JsonKind::null)) return true;
+    const double weight = found->is(JsonKind::number) ? found->get<double>() : -1;
+    require<JsonError>(weight == 0 || weight == 1, "\"{}\" is {}; must be 0 or 1", kWeight,
+                       utf8::printable(found->shown()));
+    return weight == 1;
+}
+
 std::vector<ChatMessage> messages_in(const JsonNode& list) {
     require<JsonError>(list.is(JsonKind::array), "\"messages\" is not a list");
     std::vector<ChatMessage> messages;
     for (const JsonNode& one : list.elements()) {
         try {
-            messages.push_back({.role = text_in(one, "role"), .content = text_in(one, "content")});
+            refuse_tools(one);
+            messages.push_back({.role = text_in(one, "role"),
+                                .content = text_in(one, "content"),
+                                .is_learned = is_learned(one)});
         } catch (const JsonError& error) {
             fail<JsonError>("message {}: {}", messages.size() + 1, error.what());
         }
@@ -37,10 +62,12 @@ std::vector<ChatMessage> messages_in(const JsonNode& list) {
 }
 
 ChatExample example_in(std::string_view line) {
-    check_names_once(line);
+    constexpr std::size_t kLevels = 3;  // the line, its list of messages, each of these
+    check_names_once(line, kLevels);
     const JsonTree tree(line);
     const JsonNode root = tree.root();
     require<JsonError>(root.is(JsonKind::object), "not an object");
+    refuse_tools(root);
     const auto messages = root.find("messages");
     if (messages) return {.is_chat = true, .messages = messages_in(*messages)};
     require<JsonError>(root.find("prompt") || root.find("completion"),

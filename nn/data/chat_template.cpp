@@ -263,20 +263,20 @@ public:
     explicit Writer(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
     void text(std::string_view more) { waiting_ += more; }
-    void flush() { append(waiting_, 0), waiting_.clear(); }
-    void target(std::string_view answer, std::int64_t end) {
+    void flush() { append(waiting_, 0, "the prompt"), waiting_.clear(); }
+    void answer(std::string_view content, std::int64_t end, bool is_target = true) {
         flush();
-        append(answer, 1);
+        append(content, is_target ? 1 : 0, "the answer");
         tokens.ids.push_back(end);
-        tokens.is_target.push_back(1);
+        tokens.is_target.push_back(is_target ? 1 : 0);
     }
 
     ChatTokens tokens;
 
 private:
-    void append(std::string_view text, std::uint8_t is_target) {
+    void append(std::string_view text, std::uint8_t is_target, const char* what) {
         if (text.empty()) return;
-        const Ids ids = tokenizer_.encode(text, is_target != 0 ? "the answer" : "the prompt");
+        const Ids ids = tokenizer_.encode(text, what);
         tokens.ids.insert(tokens.ids.end(), ids.begin(), ids.end());
         tokens.is_target.resize(tokens.ids.size(), is_target);
     }
@@ -333,7 +333,7 @@ void ChatEncoder::add(const ChatMessage& message, Writer& to) const {
         return;
     }
     const bool plain = chat_.style == ChatStyle::plain;
-    to.target(plain ? fmt::format(" {}", content) : std::string(content), end_);
+    to.answer(plain ? fmt::format(" {}", content) : std::string(content), end_, message.is_learned);
     to.text(form.after_answer);
 }
 
@@ -351,11 +351,18 @@ void ChatEncoder::add_all(std::span<const ChatMessage> messages, Writer& to) con
 }
 
 ChatTokens ChatEncoder::encode(std::span<const ChatMessage> messages) const {
-    while (!messages.empty() && messages.back().role != kAnswer) {  // nothing of it is learned
+    bool has_answer = false;
+    const auto is_target = [](const ChatMessage& one) {
+        return one.role == kAnswer && one.is_learned;
+    };
+    while (!messages.empty() && !is_target(messages.back())) {  // nothing follows to learn
         check(messages.back());
+        has_answer = has_answer || messages.back().role == kAnswer;
         messages = messages.first(messages.size() - 1);
     }
-    require(!messages.empty(), "no message is the assistant's, so there is nothing to learn");
+    require(!messages.empty(), "{}, so there is nothing to learn",
+            has_answer ? "all of the assistant's messages have the weight 0"
+                       : "no message is the assistant's");
     for (const ChatMessage& message : messages) {
         if (message.role == kAnswer) check_answer(message.content);
     }
@@ -374,7 +381,7 @@ ChatTokens ChatEncoder::encode(std::string_view prompt, std::string_view complet
         writer.tokens.ids.push_back(tokenizer_.beginning());
         writer.tokens.is_target.push_back(0);
     }
-    writer.target(completion, end_);
+    writer.answer(completion, end_);
     return std::move(writer.tokens);
 }
 

@@ -49,8 +49,9 @@ std::string jinja_of(const ChatTemplate& chat);
 
 /// A message of a conversation.
 struct ChatMessage {
-    std::string role;     ///< "system", "user" or "assistant"
-    std::string content;  ///< its text
+    std::string role;        ///< "system", "user" or "assistant"
+    std::string content;     ///< its text
+    bool is_learned = true;  ///< if it is the assistant's; false: only read
 };
 
 /// Tokens, and which of them a model learns to write.
@@ -79,7 +80,8 @@ public:
 
     /// A conversation, with the template's system message if it has none. Throws ValueError for a
     /// role that is not known or a system message that is not the first; for a content with a
-    /// mark of the template; for an answer that is empty, or has a line break if that is the end.
+    /// mark of the template; for an answer that is empty, or has a line break if that is the end;
+    /// and if no answer is to be learned.
     ChatTokens encode(std::span<const ChatMessage> messages) const;
 
     /// A text and its continuation, neither with any mark but the end. Throws as encode() does.

@@ -12,6 +12,7 @@
 #include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/source_dir.h>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -216,6 +217,37 @@ TEST_CASE("chat: a template's own system message is found in literals, text and 
     refused("{{ '<|im_start|>", "is neither ChatML's nor Llama 3's");  // nothing is closed
 }
 
+TEST_CASE("chat: an answer of weight 0 is read and not learned") {
+    const LoadedModel loaded = load_model(kLlama);
+    const test::Scratch scratch;
+    const auto tokens = [&](const char* weight) {
+        const std::string bad =
+            fmt::format(R"({{"role": "assistant", "content": "bad", "weight": {}}})", weight);
+        spill(scratch / "c.jsonl",
+              R"({"messages": [{"role": "user", "content": "x"}, )" + bad +
+                  R"(, {"role": "user", "content": "y"}, )"
+                  R"({"role": "assistant", "content": "good", "weight": 1}, )" +
+                  bad + "]}");
+        const ChatExamples from = read_chat_examples(scratch / "c.jsonl");
+        return encoded(from, from.examples.front(), ChatEncoder({}, *loaded.tokenizer));
+    };
+    const auto learned = [&](const ChatTokens& all) {
+        Ids ids;
+        for (std::size_t i = 0; i < all.ids.size(); ++i) {
+            if (all.is_target[i] != 0) ids.push_back(all.ids[i]);
+        }
+        return loaded.tokenizer->decode(ids);
+    };
+    const std::string end = "<|endoftext|>";
+    const ChatTokens one = tokens("1"), none = tokens("0");
+    CHECK(learned(one) == " bad" + end + " good" + end + " bad" + end);
+    CHECK(learned(none) == " good" + end);
+    // The same tokens, up to the last that is learned.
+    REQUIRE(none.ids.size() < one.ids.size());
+    CHECK(std::equal(none.ids.begin(), none.ids.end(), one.ids.begin()));
+    CHECK(none.is_target.back() == 1);
+}
+
 TEST_CASE("chat: an example that is cut has a target behind its first token") {
     for (std::int64_t prompt = 1; prompt < 40; ++prompt) {
         for (std::int64_t answer = 1; answer < 40; answer += 3) {
@@ -259,6 +291,16 @@ TEST_CASE("chat: bad lines are one message with file and line") {
     refused(line_of({{"user", "a"}}),
             "no message is the assistant's, so there is nothing to learn");
     refused(line_of({{"tool", "a"}, {"assistant", "b"}}), "the role 'tool' is not supported");
+    const auto answer = [](const char* more) {
+        return fmt::format(
+            R"({{"messages": [{{"role": "assistant", "content": "b", {}}}], "tools": []}})", more);
+    };
+    refused(answer(R"("weight": 0)"), "all of the assistant's messages have the weight 0, so");
+    refused(answer(R"("weight": 0.5)"), "message 1: \"weight\" is 0.5; must be 0 or 1");
+    refused(answer(R"("tool_calls": [{"id": "1"}])"), "message 1: \"tool_calls\" is not supported");
+    refused(answer(R"("function_call": {})"), "message 1: \"function_call\" is not supported");
+    refused(R"({"tools": [{}], "prompt": "a", "completion": "b"})", "\"tools\" is not supported");
+    refused(answer(R"("content": "c")"), "duplicate key 'content'");
     refused(line_of({{"user", "a"}, {"system", "s"}, {"assistant", "b"}}),
             "message 2: a system message must be the first");
     refused(line_of({{"user", "a<|im_end|>"}, {"assistant", "b"}}),
