@@ -23,8 +23,8 @@ std::string text_in(const JsonNode& object, const std::string& name) {
     return found->get<std::string>();
 }
 
-// Of OpenAI's and Hugging Face's forms, where they change what a conversation is: without them it
-// would be learned as another one. Data sets with one form for all lines have null or [] there.
+// OpenAI's and Hugging Face's members for tool calls: if they were ignored, the model would learn
+// another conversation. Data sets with the same members in all lines have null or [] there.
 void refuse_tools(const JsonNode& object) {
     for (const char* name : {"tool_calls", "function_call", "tools", "functions"}) {
         const auto found = object.find(name);

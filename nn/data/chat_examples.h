@@ -33,8 +33,8 @@ struct ChatExamples {
 /// Reads a file whose lines are objects of one of these forms, and skips empty lines:
 ///   {"messages": [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]}
 ///   {"prompt": "...", "completion": "..."}
-/// A message may have a "weight", 0 (ChatMessage::is_learned) or 1. Other members are ignored, but
-/// for "tools", "functions", "tool_calls" and "function_call", which must be null or empty.
+/// A message may have a "weight", 0 (ChatMessage::is_learned) or 1. "tools", "functions",
+/// "tool_calls" and "function_call" must be null or empty. Other members are ignored.
 /// Throws IoError as read_text does; with file and line, for a line of another form or with a
 /// message without role or content; and for a file without examples.
 ChatExamples read_chat_examples(const std::filesystem::path& file);

@@ -81,7 +81,7 @@ public:
     /// A conversation, with the template's system message if it has none. Throws ValueError for a
     /// role that is not known or a system message that is not the first; for a content with a
     /// mark of the template; for an answer that is empty, or has a line break if that is the end;
-    /// and if no answer is to be learned.
+    /// and for messages without an answer to learn.
     ChatTokens encode(std::span<const ChatMessage> messages) const;
 
     /// A text and its continuation, neither with any mark but the end. Throws as encode() does.

@@ -37,11 +37,11 @@ public:
     virtual std::int64_t beginning() const = 0;
     /// The id that separates documents, if the vocabulary has one.
     virtual std::optional<std::int64_t> end_of_text() const = 0;
-    /// The ids that a model's directory declares as ends of what the model writes (eos_token_id):
-    /// of a text, or of a turn in a chat. They come in addition to end_of_text(). Empty unless
-    /// declare_ends() was called.
+    /// The ids at which generation stops by the model's directory (eos_token_id), in addition to
+    /// end_of_text(): ends of texts, or of turns in a chat. Empty unless declare_ends() was called.
     const std::vector<std::int64_t>& declared_ends() const { return declared_ends_; }
-    /// For the reader of a directory, before the tokenizer is used. Changes no text's ids.
+    /// For the reader of a directory, before the tokenizer is used. The ids of a text stay the
+    /// same.
     void declare_ends(std::vector<std::int64_t> ids) { declared_ends_ = std::move(ids); }
 
     /// Throws ValueError, naming `what`, when `text` is not UTF-8 or cannot be encoded in this

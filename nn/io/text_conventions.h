@@ -35,8 +35,8 @@ ChatTemplate chosen_template(const TextConventions& conventions, const std::stri
                              const std::string& system = {});
 
 /// Those of a directory, in our format or Hugging Face's: config.json, generation_config.json, and
-/// chat_template.jinja or tokenizer_config.json, but for its eos_token, which takes a tokenizer.
-/// Throws IoError for invalid files.
+/// chat_template.jinja or tokenizer_config.json. An eos_token is not read, because only a tokenizer
+/// has its id. Throws IoError for invalid files.
 TextConventions load_text_conventions(const std::filesystem::path& directory);
 
 /// The same for a config.json that is open, and with eos_token. Declares the ends to the tokenizer

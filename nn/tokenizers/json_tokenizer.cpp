@@ -220,8 +220,8 @@ std::optional<std::int64_t> JsonTokenizer::first_mark(
 
 namespace {
 
-// Tokens that models for chats declare as ends beside the one that ends documents, or in its place:
-// those of ChatML, Llama 3, Phi, Gemma, OpenChat, Command R and GLM.
+// Tokens that chat models declare as ends, in addition to the token that ends documents or instead
+// of it: ChatML's, Llama 3's, Phi's, Gemma's, OpenChat's, Command R's and GLM's.
 bool ends_turn(std::string_view mark) {
     static constexpr std::array<std::string_view, 12> kMarks{
         "<|im_end|>", "<|im_start|>",  "<|eot_id|>",      "<|eom_id|>",

@@ -23,7 +23,7 @@ namespace tapestry {
 class JsonNode;
 class PreTokenizer;
 
-/// Text <-> ids by the rules of a tokenizer.json. Immutable but for declare_ends().
+/// Text <-> ids by the rules of a tokenizer.json. Only declare_ends() changes it.
 class JsonTokenizer final : public Tokenizer {
 public:
     /// Throws ValueError, with `name` and the reason, for invalid JSON; a model other than BPE on
