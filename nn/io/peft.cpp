@@ -319,6 +319,12 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     const fs::path path = directory / kAdapterWeightsName;
     const std::string file = path.string();
     std::map<std::string, Tensor> stored;
+    std::error_code ignored;
+    require<IoError>(
+        fs::exists(path, ignored) || !fs::exists(directory / "adapter_model.bin", ignored),
+        "{}: found adapter_model.bin, but only {} is supported (PEFT writes it: "
+        "save_pretrained with safe_serialization=True)",
+        directory.string(), kAdapterWeightsName);
     const SafetensorsFile read = read_safetensors(path);
     for (const auto& [name, tensor] : read.tensors) stored.emplace(name, tensor);
     require(lora_updates(model).empty(), "{}: the model has updates already", file);

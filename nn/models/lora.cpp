@@ -100,6 +100,11 @@ std::set<std::string> chosen(const LanguageModel& model, const std::vector<LoraS
     };
     if (given.empty() && is_there("qkv")) return {"qkv"};
     if (given.empty()) return {"query", "value"};
+    if (given == std::vector<std::string>{"all-linear"}) {
+        std::set<std::string> all(names.begin(), names.end());
+        all.erase(std::string(kHead));
+        return all;
+    }
     std::set<std::string> targets;
     for (const std::string& name : given) {
         const std::string own = own_target(name);

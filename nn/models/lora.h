@@ -22,8 +22,9 @@ namespace tapestry {
 /// What add_lora() adds.
 struct LoraConfig {
     LowRankConfig update = {};  ///< of each matrix
-    /// Names from lora_targets(), or those of Hugging Face's models (q_proj, c_attn); empty:
-    /// queries and values, or the qkv of a GPT or GPT-NeoX.
+    /// Names of lora_sites(), or those of Hugging Face's models (q_proj, c_attn); "all-linear"
+    /// alone, as in PEFT: all but the head; empty: queries and values, or the qkv of a GPT or
+    /// GPT-NeoX.
     std::vector<std::string> targets = {};
 };
 

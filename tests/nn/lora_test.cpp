@@ -167,6 +167,15 @@ TEST_CASE("LoRA: an adapter of another base is one line") {
                            "layers.1.mlp.down_proj.lora_A.weight\" belongs to no matrix");
 }
 
+TEST_CASE("LoRA: an adapter that torch.save wrote is called one") {
+    const test::Scratch scratch;
+    fs::copy_file(kAdapter / "adapter_config.json", scratch / "adapter_config.json");
+    spill(scratch / "adapter_model.bin", "PK");
+    const LoadedModel loaded = load_model(kBase);
+    check_message<IoError>([&] { load_adapter(scratch.path(), *loaded.model); },
+                           "found adapter_model.bin, but only adapter_model.safetensors is");
+}
+
 TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match nothing are listed") {
     Generator generator(1);
     const auto updates_of = [&](LanguageModel& model, const std::vector<std::string>& targets) {
@@ -179,6 +188,8 @@ TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match not
         .vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16, .tied_head = true};
     using Paths = std::vector<std::string>;
     Llama usual(small, generator), named(small, generator), tied(small, generator);
+    Llama all(small, generator);
+    CHECK(updates_of(all, {"all-linear"}).size() == 7);
     CHECK(updates_of(usual, {}) ==
           Paths{"blocks.0.attention.qkv.lora_query", "blocks.0.attention.qkv.lora_value"});
     CHECK(updates_of(named, {"k_proj", "up"}) ==
