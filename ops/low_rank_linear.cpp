@@ -48,7 +48,7 @@ Tensors kept(const Tensors& all, const Tensors& narrow) {
     result[2] = Tensor();  // the bias
     bool reads_x = Tape::following({all[1]}) != nullptr;
     for (std::size_t i = first_of(0); i < all.size(); i += kPerUpdate) {
-        const bool learns = Tape::following({all[i]}) != nullptr;
+        const bool learns = Tape::following({all[i], all[i + 1]}) != nullptr;
         if (!learns) result[i + 2] = Tensor();
         reads_x = reads_x || (learns && !all[i + 2].defined());
     }
