@@ -13,6 +13,9 @@
 #include <tapestry/nn/train/replay.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/int8_rows.h>
+#include <tapestry/ops/low_rank_linear.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -165,6 +168,27 @@ TEST_CASE("LoRA: an adapter of another base is one line") {
                   generator);
     check_message<IoError>([&] { load_adapter(kAdapter, shallow); },
                            "layers.1.mlp.down_proj.lora_A.weight\" belongs to no matrix");
+}
+
+TEST_CASE("LoRA: the gradient of a gradient, where only B learns or all do") {
+    for (const bool all : {false, true}) {
+        CAPTURE(all);
+        Generator generator(2);
+        const auto drawn = [&](const Shape& shape) { return randn(shape, generator, DType::f64); };
+        Tensor x = drawn({3, 5}), w = drawn({4, 5}), a = drawn({2, 5}), b = drawn({4, 2});
+        b.set_requires_grad();
+        if (all) {
+            for (Tensor* one : {&x, &w, &a}) one->set_requires_grad();
+        }
+        const auto second = [&](bool at_once) {
+            Tape tape;
+            const Tensor y = at_once ? low_rank_linear(x, w, {}, {{a, b, 0.5}})
+                                     : linear(x, w) + linear(linear(x, a) * 0.5, b);
+            const Tensor first = tape.gradient(sum(y * y * y), {b}, {.create_graph = true})[0];
+            return tape.gradient(sum(first * first), {b})[0].to_vector<double>();
+        };
+        CHECK(largest_gap(second(true), second(false)) < 1e-9);
+    }
 }
 
 TEST_CASE("LoRA: an adapter that torch.save wrote is called one") {
