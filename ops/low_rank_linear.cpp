@@ -7,6 +7,7 @@
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/subscript.h>
 #include <tapestry/ops/view.h>
 
 #include <utility>

@@ -126,65 +126,42 @@ std::string jinja_text(std::string_view text) { return fmt::format("'{}'", escap
 
 using Pieces = std::vector<JinjaPiece>;
 
-bool is(const Pieces& pieces, std::size_t i, JinjaPiece::Kind kind, std::string_view text) {
-    return i < pieces.size() && pieces[i].kind == kind && pieces[i].text == text;
-}
-bool joins(const Pieces& pieces, std::size_t i) {
-    return is(pieces, i, JinjaPiece::Kind::sign, "+") || is(pieces, i, JinjaPiece::Kind::sign, "~");
-}
-
-// {% set name = 'text' %}; empty without one.
-std::string literal_set(const Pieces& pieces, const std::string& name) {
-    using Kind = JinjaPiece::Kind;
-    for (std::size_t i = 0; i + 4 < pieces.size(); ++i) {
-        if (is(pieces, i, Kind::name, "set") && is(pieces, i + 1, Kind::name, name) &&
-            is(pieces, i + 2, Kind::sign, "=") && pieces[i + 3].kind == Kind::literal &&
-            !joins(pieces, i + 4)) {
-            return pieces[i + 3].text;
-        }
-    }
-    return {};
-}
-
-// The system message that a program writes by itself: what a literal or the text has between the
-// header and the end, or a variable that begins as a literal.
 std::string default_system(const Pieces& pieces, ChatStyle style) {
-    const std::string header = header_of(std::string(kSystem), style);
-    const std::string_view end = form_of(style).end;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const std::string& text = pieces[i].text;
-        const std::size_t at = pieces[i].is_written() ? text.find(header) : text.npos;
-        if (at == text.npos) continue;
-        const std::string rest = text.substr(at + header.size());
-        const std::size_t size = end.empty() ? rest.rfind('\n') : rest.find(end);
-        if (size != rest.npos && size > 0) return rest.substr(0, size);
-        if (rest.empty() && joins(pieces, i + 1) && joins(pieces, i + 3)) {
-            const std::string set = literal_set(pieces, pieces[i + 2].text);
-            if (!set.empty()) return set;
-        }
-    }
-    return {};
+    return written_system(pieces, header_of(std::string(kSystem), style), form_of(style).end);
 }
 
 // What a program does that this file's forms do not, and that changes what is written.
 void check_form(const Pieces& pieces, ChatStyle style) {
-    const auto has = [&pieces](JinjaPiece::Kind kind, std::string_view text) {
-        return std::any_of(pieces.begin(), pieces.end(), [&](const JinjaPiece& one) {
-            return one.kind == kind && one.text == text;
-        });
-    };
     using Kind = JinjaPiece::Kind;
+    const ChatForm& form = form_of(style);
+    const auto any = [&pieces](const auto& f) {
+        return std::any_of(pieces.begin(), pieces.end(), f);
+    };
+    const auto names = [&any](std::string_view name) {
+        return any([=](const JinjaPiece& x) { return x.kind == Kind::name && x.text == name; });
+    };
     const auto refuse = [style](std::string_view what) {
         fail("chat: the directory's template is like {}'s and {}, which is not supported{}",
              style == ChatStyle::chatml ? "ChatML" : "Llama 3", what, kHint);
     };
     for (const char* role : {"human", "gpt", "bot", "model"}) {
-        if (has(Kind::literal, role)) refuse(fmt::format("has the role '{}'", role));
+        const std::string header = fmt::format("{}{}", form.before_role, role);
+        const auto has_role = [&](const JinjaPiece& x) {
+            return x.is_written() && (x.text == role || x.text.find(header) != x.text.npos);
+        };
+        if (any(has_role)) refuse(fmt::format("has the role '{}'", role));
     }
-    const bool trims = has(Kind::name, "trim");
+    const std::string user = header_of("user", style),
+                      answer = header_of(std::string(kAnswer), style);
+    const auto ends_role = [&](const JinjaPiece& x) {
+        const auto has = [&x](std::string_view part) { return x.text.find(part) != x.text.npos; };
+        return x.is_written() && (x.text.starts_with(form.after_role) || has(user) || has(answer));
+    };
+    if (!any(ends_role)) refuse("ends roles otherwise");
+    const bool trims = names("trim");
     if (style == ChatStyle::chatml && trims) refuse("removes blanks around contents (trim)");
     if (style == ChatStyle::llama3 && !trims) refuse("keeps blanks around contents (no trim)");
-    if (style == ChatStyle::chatml && has(Kind::name, "eos_token")) refuse("writes eos_token");
+    if (style == ChatStyle::chatml && names("eos_token")) refuse("writes eos_token");
 }
 
 // Begins the programs that are written here for models without a template.
@@ -193,7 +170,7 @@ constexpr std::string_view kPlainMark = "{# plain #}";
 }  // namespace
 
 ChatTemplate recognised_template(std::string_view jinja) {
-    const Pieces pieces = jinja_pieces(jinja);
+    const Pieces pieces = without_tools(jinja_pieces(jinja));
     const auto has = [jinja](std::string_view mark) { return jinja.find(mark) != jinja.npos; };
     if (has("<|start_header_id|>") && has("<|eot_id|>")) {
         require(!has("Cutting Knowledge Date") && !has("date_string"),

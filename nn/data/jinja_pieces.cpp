@@ -116,7 +116,81 @@ private:
     std::vector<JinjaPiece> pieces_;
 };
 
+using Pieces = std::vector<JinjaPiece>;
+
+bool is(const Pieces& pieces, std::size_t i, Kind kind, std::string_view text) {
+    return i < pieces.size() && pieces[i].kind == kind && pieces[i].text == text;
+}
+bool joins(const Pieces& pieces, std::size_t i) {
+    return is(pieces, i, Kind::sign, "+") || is(pieces, i, Kind::sign, "~");
+}
+bool has_kind(const Pieces& pieces, std::size_t i, Kind kind) {
+    return i < pieces.size() && pieces[i].kind == kind;
+}
+
+// {% set name = 'text' %}; empty without one.
+std::string literal_set(const Pieces& pieces, const std::string& name) {
+    for (std::size_t i = 0; i + 3 < pieces.size(); ++i) {
+        if (is(pieces, i, Kind::name, "set") && is(pieces, i + 1, Kind::name, name) &&
+            is(pieces, i + 2, Kind::sign, "=") && has_kind(pieces, i + 3, Kind::literal) &&
+            !joins(pieces, i + 4)) {
+            return pieces[i + 3].text;
+        }
+    }
+    return {};
+}
+
+// The text of the variable that stands behind piece i: header + name + end, or {{ name }}, or
+// {{ name or 'text' }}.
+std::string variable_behind(const Pieces& pieces, std::size_t i) {
+    const bool is_shown = has_kind(pieces, i + 1, Kind::begin);
+    const std::size_t name = i + 2;
+    if (!(joins(pieces, i + 1) || is_shown) || !has_kind(pieces, name, Kind::name)) return {};
+    if (is(pieces, name + 1, Kind::name, "or") && has_kind(pieces, name + 2, Kind::literal)) {
+        return pieces[name + 2].text;
+    }
+    const bool ends = is_shown ? has_kind(pieces, name + 1, Kind::end) : joins(pieces, name + 1);
+    return ends ? literal_set(pieces, pieces[name].text) : std::string();
+}
+
 }  // namespace
+
+Pieces without_tools(const Pieces& pieces) {
+    Pieces kept;
+    std::vector<bool> for_tools;  // whether each open branch is
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (is(pieces, i, Kind::begin, "{%")) {
+            std::size_t word = i + 1;
+            while (has_kind(pieces, word, Kind::sign)) ++word;  // {%-
+            if (is(pieces, word, Kind::name, "if")) {
+                for_tools.push_back(is(pieces, word + 1, Kind::name, "tools"));
+            } else if (!for_tools.empty() && (is(pieces, word, Kind::name, "else") ||
+                                              is(pieces, word, Kind::name, "elif"))) {
+                for_tools.back() = false;
+            } else if (!for_tools.empty() && is(pieces, word, Kind::name, "endif")) {
+                for_tools.pop_back();
+            }
+        }
+        if (std::find(for_tools.begin(), for_tools.end(), true) == for_tools.end()) {
+            kept.push_back(pieces[i]);
+        }
+    }
+    return kept;
+}
+
+std::string written_system(const Pieces& pieces, std::string_view header, std::string_view end) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::string& text = pieces[i].text;
+        const std::size_t at = pieces[i].is_written() ? text.find(header) : text.npos;
+        if (at == text.npos) continue;
+        const std::string rest = text.substr(at + header.size());
+        const std::size_t size = end.empty() ? rest.rfind('\n') : rest.find(end);
+        if (size != rest.npos && size > 0) return rest.substr(0, size);
+        const std::string variable = rest.empty() ? variable_behind(pieces, i) : std::string();
+        if (!variable.empty()) return variable;
+    }
+    return {};
+}
 
 std::vector<JinjaPiece> jinja_pieces(std::string_view program) { return Cutter(program).all(); }
 

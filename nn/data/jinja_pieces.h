@@ -28,4 +28,13 @@ struct JinjaPiece {
 /// Cuts a program. A string or tag that is not closed ends with the program.
 std::vector<JinjaPiece> jinja_pieces(std::string_view program);
 
+/// Without what a program writes only for tools: {% if tools %}, up to its else.
+std::vector<JinjaPiece> without_tools(const std::vector<JinjaPiece>& pieces);
+
+/// The system message that a program writes by itself: what a literal or the text has between
+/// `header` and `end` (its last line break, if that is empty), or the literal that a variable
+/// begins with or is replaced by. Empty: none.
+std::string written_system(const std::vector<JinjaPiece>& pieces, std::string_view header,
+                           std::string_view end);
+
 }  // namespace tapestry

@@ -39,7 +39,7 @@ inline constexpr const char* kWeightsName = "model.safetensors";  ///< a model's
 inline constexpr const char* kTokenizerName = "tokenizer.json";
 /// Hugging Face's settings of a tokenizer.
 inline constexpr const char* kTokenizerConfigName = "tokenizer_config.json";
-inline constexpr const char* kGenerationConfigName = "generation_config.json";
+inline constexpr const char* kGenerationConfigName = "generation_config.json";  ///< of sampling
 /// In Hugging Face's format, where kTokenizerName is taken.
 inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";  ///< a run's numbers, a line per step

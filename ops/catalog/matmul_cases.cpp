@@ -181,6 +181,34 @@ OpCase linear_row() {
     return row;
 }
 
+std::vector<ErrorCase> low_rank_linear_errors() {
+    const auto call = [](const Shape& a, const Shape& b, std::int64_t first) {
+        return [=] {
+            low_rank_linear(ones({2, 3}), ones({4, 3}), {}, {{ones(a), ones(b), 1, first}});
+        };
+    };
+    return {{call({2, 5}, {4, 2}, 0),
+             "low_rank_linear: an update A [2, 5], B [4, 2] of a layer with 3 inputs"},
+            {call({2, 3}, {4, 5}, 0),
+             "low_rank_linear: an update A [2, 3], B [4, 5] of a layer with 3 inputs"},
+            {call({2, 3}, {2, 2}, 3), "low_rank_linear: an update of outputs 3 to 5 of 4"},
+            {call({2, 3}, {2, 2}, -1), "low_rank_linear: an update of outputs -1 to 1 of 4"},
+            {[] {
+                 low_rank_linear(ones({2, 3}), ones({4, 3}), {},
+                                 {{ones({2, 3}), ones({4, 2}), 1, 0, ones({3, 3})}});
+             },
+             "low_rank_linear: the update's input [3, 3], the layer's [2, 3]"},
+            {[] {
+                 low_rank_linear(ones({2, 3}), ones({4, 3}), {},
+                                 {{ones({2, 3}, DType::f64), ones({4, 2})}});
+             },
+             "low_rank_linear: element types differ: f32 and f64"},
+            {[] {
+                 low_rank_linear(ones({2, 3}), ones({4, 5}), {}, {});
+             },
+             "linear: x [2, 3] does not end in the 5 features of the weight [4, 5]"}};
+}
+
 // Two updates: one reads the layer's input, the other an input of its own.
 OpCase low_rank_linear_row() {
     constexpr std::int64_t kSecond = 3;  // its first column
@@ -220,31 +248,7 @@ OpCase low_rank_linear_row() {
     row.large = {{{12, 64, 128}}, {{192, 128}}, {{192}},    {{8, 128}},
                  {{64, 8}},       {{4, 128}},   {{128, 4}}, {{12, 64, 128}}};
     row.no_single = "has several operands; a scalar layer is among the samples";
-    const auto call = [](const Shape& a, const Shape& b, std::int64_t first) {
-        return [=] {
-            low_rank_linear(ones({2, 3}), ones({4, 3}), {}, {{ones(a), ones(b), 1, first}});
-        };
-    };
-    row.errors = {{call({2, 5}, {4, 2}, 0),
-                   "low_rank_linear: an update A [2, 5], B [4, 2] of a layer with 3 inputs"},
-                  {call({2, 3}, {4, 5}, 0),
-                   "low_rank_linear: an update A [2, 3], B [4, 5] of a layer with 3 inputs"},
-                  {call({2, 3}, {2, 2}, 3), "low_rank_linear: an update of outputs 3 to 5 of 4"},
-                  {call({2, 3}, {2, 2}, -1), "low_rank_linear: an update of outputs -1 to 1 of 4"},
-                  {[] {
-                       low_rank_linear(ones({2, 3}), ones({4, 3}), {},
-                                       {{ones({2, 3}), ones({4, 2}), 1, 0, ones({3, 3})}});
-                   },
-                   "low_rank_linear: the update's input [3, 3], the layer's [2, 3]"},
-                  {[] {
-                       low_rank_linear(ones({2, 3}), ones({4, 3}), {},
-                                       {{ones({2, 3}, DType::f64), ones({4, 2})}});
-                   },
-                   "low_rank_linear: element types differ: f32 and f64"},
-                  {[] {
-                       low_rank_linear(ones({2, 3}), ones({4, 5}), {}, {});
-                   },
-                   "linear: x [2, 3] does not end in the 5 features of the weight [4, 5]"}};
+    row.errors = low_rank_linear_errors();
     return row;
 }
 

@@ -198,16 +198,26 @@ TEST_CASE("chat: a template's own system message is found in literals, text and 
         // a variable that begins as a literal
         {R"({% set s = 'Be kind.' %}{% if messages[0].role == 'system' %}{% set s = )"
          R"(messages[0].content %}{% endif %}{{ '<|im_start|>system\n' + s + '<|im_end|>\n' }})",
-         "Be kind."}};
-    for (const auto& [program, system] : rows) {
-        CAPTURE(program);
-        CHECK(recognised_template(program + turns) == ChatTemplate{ChatStyle::chatml, system});
+         "Be kind."},
+        {"<|im_start|>system\n{{ system or 'You are X' }}<|im_end|>\n", "You are X"},
+        {"{% set s = 'Hm.' %}<|im_start|>system\n{{ s }}<|im_end|>\n", "Hm."},
+        // only for tools, or without them
+        {R"({%- if tools %}{{- '<|im_start|>system\nTools.<|im_end|>\n' }}{%- endif %})", ""},
+        {R"({%- if tools %}{% if x %}{{ '<|im_start|>system\nA<|im_end|>' }}{% else %}{% endif %})"
+         R"({%- else %}{{ '<|im_start|>system\nNone.<|im_end|>\n' }}{% endif %})",
+         "None."}};
+    for (const auto& row : rows) {
+        CAPTURE(row.first);
+        CHECK(recognised_template(row.first + turns) ==
+              ChatTemplate{ChatStyle::chatml, row.second});
     }
     const auto refused = [](const std::string& program, const char* words) {
         check_message<ValueError>([&] { recognised_template(program); }, words);
     };
     refused(turns + "{% if role == 'human' %}{% endif %}",
             "like ChatML's and has the role 'human', which is not supported; --chat-template");
+    refused(turns + "{{ '<|im_start|>gpt\\n' }}", "has the role 'gpt'");
+    refused("{{'<|im_start|>' + m.role + ' ' + m.content + '<|im_end|>'}}", "ends roles otherwise");
     refused(turns + "{{ m.content | trim }}", "removes blanks around contents (trim)");
     refused(turns + "{{ eos_token }}", "writes eos_token");
     refused(
