@@ -68,7 +68,7 @@ private:
         pieces_.push_back({Kind::end, take(2)});
     }
 
-    // What stands before the quote, which is dropped.
+    // The string up to the quote, which is dropped.
     std::string literal(char quote) {
         std::string all;
         while (!rest_.empty() && rest_.front() != quote) {
@@ -140,7 +140,7 @@ std::string literal_set(const Pieces& pieces, const std::string& name) {
     return {};
 }
 
-// The text of the variable that stands behind piece i: header + name + end, or {{ name }}, or
+// The text of the variable after piece i: header + name + end, or {{ name }}, or
 // {{ name or 'text' }}.
 std::string variable_behind(const Pieces& pieces, std::size_t i) {
     const bool is_shown = has_kind(pieces, i + 1, Kind::begin);
