@@ -39,7 +39,7 @@ constexpr std::int64_t kSliceRows = 64;
 constexpr std::int64_t kFrozenSliceRows = 128;
 // Kernels for a few rows add in another order: a last slice of so few rows must not begin elsewhere
 // because the weight is frozen.
-constexpr std::int64_t kKernelOfFewRows = 16;
+constexpr std::int64_t kShortSlice = 16;
 
 // Depends only on the sizes and on whether the weight is frozen: the sums over slices are the same
 // for any number of threads.
@@ -48,7 +48,7 @@ std::int64_t rows_per_slice(std::int64_t rows, std::int64_t classes, DType dtype
     const std::int64_t most = kSliceBytes / std::max<std::int64_t>(1, classes * size);
     const std::int64_t whole = std::max(kSliceRows, most / kSliceRows * kSliceRows);
     const std::int64_t rest = rows % kSliceRows;
-    const bool may_be_cut = frozen && (rest == 0 || rest > kKernelOfFewRows);
+    const bool may_be_cut = frozen && (rest == 0 || rest > kShortSlice);
     return std::min({rows, whole, may_be_cut ? kFrozenSliceRows : whole});
 }
 

@@ -130,7 +130,7 @@ std::string default_system(const Pieces& pieces, ChatStyle style) {
     return written_system(pieces, header_of(std::string(kSystem), style), form_of(style).end);
 }
 
-// What a program does that this file's forms do not, and that changes what is written.
+// Refuses a program that writes conversations otherwise than the form.
 void check_form(const Pieces& pieces, ChatStyle style) {
     using Kind = JinjaPiece::Kind;
     const ChatForm& form = form_of(style);

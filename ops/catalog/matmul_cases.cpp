@@ -209,7 +209,7 @@ std::vector<ErrorCase> low_rank_linear_errors() {
              "linear: x [2, 3] does not end in the 5 features of the weight [4, 5]"}};
 }
 
-// Two updates: one reads the layer's input, the other an input of its own.
+// Two updates: one reads the layer's input, the other a separate one.
 OpCase low_rank_linear_row() {
     constexpr std::int64_t kSecond = 3;  // its first column
     OpCase row = op_case(

@@ -32,9 +32,11 @@
 // an Intel server: the first tile waited less but the others more, because prefetches occupy the
 // fill buffers through which they read L2.
 //
-// The number of chunks is the number of threads, or a multiple, and chunks are as nearly square as
-// possible, which minimises repeated reads of A and B. A descheduled thread delays one chunk; the
-// others take the rest.
+// Chunks are first as many as threads, or a multiple, and as nearly square as possible, which
+// minimises repeated reads of A and B. Long ones are cut further across the columns, which costs no
+// more copies of B: a descheduled thread delays one chunk; the others take the rest. On a shared
+// Intel server, where threads waited 5% of their time for each other, a training step of 135
+// million parameters took 7% less processor time.
 //
 // What an element's bits depend on: the sums over each block of k run in the order of k, in any
 // tile or chunk, and blocks are added in order. Bits depend neither on the number of threads nor on
@@ -66,7 +68,7 @@ inline constexpr std::int64_t kInL1 = 16'384 / sizeof(T);
 inline constexpr std::int64_t kParallelWork = 250'000;
 
 /// Multiply-adds and columns of a chunk that is still worth dividing: about half a millisecond, and
-/// enough columns that a copy of the rows of A costs little beside them.
+/// enough columns that a copy of the rows of A costs little compared with them.
 inline constexpr std::int64_t kEvenWork = 16'000'000;
 template <Order order>
 inline constexpr std::int64_t kEvenColumns = order == Order::columns ? 512 : 256;
@@ -126,7 +128,7 @@ void cut_into_chunks(std::int64_t threads, TilePass<T>& pass) {
         pass.chunk_tiles = {tiles, down};
         pass.chunk_panels = {panels, across};
     }
-    // More chunks than threads, so that a thread that is delayed leaves some to the others.
+    // More chunks than threads: one that is delayed leaves some to the others.
     const std::int64_t depth = pass.packs ? pass.longest_depth() : pass.depths.total;
     const std::int64_t work = pass.m * pass.width * depth / pass.chunk_tiles.parts;
     const std::int64_t parts = smaller(work / kEvenWork, pass.width / kEvenColumns<order>);

@@ -179,7 +179,7 @@ TEST_CASE("hugging face: what a directory declares as ends of texts is taken for
                            "\"eos_token\" is neither a text nor an object");
 }
 
-TEST_CASE("hugging face: an end with a name of its own ends answers, which may have line breaks") {
+TEST_CASE("hugging face: an end with an unusual name ends answers, which may have line breaks") {
     const Scratch scratch;
     copy_fixture(scratch.path());
     std::string tokenizer = slurp(scratch / "tokenizer.json");

@@ -159,7 +159,7 @@ TEST_CASE("length buckets: each example once per epoch, or equally often; simila
     check_message<ValueError>([] { LengthBuckets({}); }, "needs at least 1 example");
 }
 
-TEST_CASE("length buckets: a few examples, too, come once each before any comes again") {
+TEST_CASE("length buckets: few examples also come once each before any comes again") {
     for (const std::int64_t examples : {1, 2, 7, 20, 61}) {
         for (const std::int64_t batch : {1, 2, 8}) {
             CAPTURE(examples);
