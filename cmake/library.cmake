@@ -18,7 +18,7 @@ endif()
 set(TAPESTRY_PARTS core numbers frame later)
 set(core_folders core core/text)
 set(later_folders autograd/check nn/bench)
-set(frame_folders nn/attention nn/data_parallel nn/distributed nn/inspect nn/io nn/layers nn/models nn/module
+set(frame_folders nn/attention nn/chat nn/data_parallel nn/distributed nn/inspect nn/io nn/layers nn/models nn/module
     nn/pages nn/recurrent nn/terminal nn/train nn/transformer)
 foreach(source IN LISTS sources)
   cmake_path(GET source PARENT_PATH folder)

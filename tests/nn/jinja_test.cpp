@@ -1,0 +1,113 @@
+// Programs in Jinja: the same text as Python's jinja2 writes (tests/fixtures/make_jinja_cases.py),
+// errors with their line, and programs that never end or grow without end.
+#include <doctest/doctest.h>
+#include <tapestry/nn/chat/jinja.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+using namespace tapestry;
+using test::check_message;
+using test::slurp;
+using Json = nlohmann::ordered_json;
+using jinja::JinjaError;
+
+namespace {
+
+jinja::Value value_of(const Json& json) {
+    if (json.is_string()) return json.get<std::string>();
+    if (json.is_boolean()) return json.get<bool>();
+    if (json.is_array()) {
+        jinja::List list;
+        for (const Json& one : json) list.push_back(value_of(one));
+        return list;
+    }
+    jinja::Members members;
+    for (const auto& [name, one] : json.items()) members.emplace_back(name, value_of(one));
+    return members;
+}
+
+std::string run(const std::string& program) {
+    return jinja::Program(program).run({{"text", std::string(1000, 'x')}});
+}
+
+}  // namespace
+
+TEST_CASE("jinja: programs write what Python's jinja2 writes, and fail where it does") {
+    const Json all = Json::parse(slurp(test::source_dir() / "tests/fixtures/jinja_cases.json"));
+    jinja::Members variables;
+    for (const auto& [name, one] : all["variables"].items()) {
+        variables.emplace_back(name, value_of(one));
+    }
+    for (const Json& one : all["cases"]) {
+        const auto program = one["program"].get<std::string>();
+        CAPTURE(program);
+        if (one.contains("out")) {
+            CHECK(jinja::Program(program).run(variables) == one["out"].get<std::string>());
+        } else {
+            CHECK_THROWS_AS(jinja::Program(program).run(variables), JinjaError);
+        }
+    }
+}
+
+TEST_CASE("jinja: errors have their line") {
+    const auto refused = [](const std::string& program, const char* words) {
+        check_message<JinjaError>([&] { run(program); }, words);
+    };
+    refused("a\n\n{{ 1 | cube }}", "line 3: the filter 'cube' is not supported");
+    refused("{% if a is prime %}", "line 1: the test 'prime' is not supported");
+    refused("\n{% include 'x' %}", "line 2: the block 'include' is not supported");
+    refused("{% for a in text recursive %}{% endfor %}", "a recursive loop is not supported");
+    refused("{% for a in text %}\n{{ a.b.c }}{% endfor %}", "line 2: 'b', which is not defined");
+    refused("{{ text + 1 }}", "line 1: a text + a number");
+    refused("{{ (1 }}", "line 1: a bracket that closes nothing");
+    refused("{{ [1, 2 }}", "line 1: a bracket that closes nothing");
+    refused("{{ text @ 1 }}", "line 1: a character that begins nothing: '@'");
+    refused("{{ '\\ud800' }}", "line 1: an escape that stands for no character: \\u");
+    refused("{{ text", "line 1: a tag that is not closed");
+    refused("{% for a in text %}", "line 1: the program's end in place of endfor");
+    refused("{% if text %}{% endfor %}", "the block 'endfor' is not supported");
+    refused("{{ raise_exception('Only users.') }}",
+            "line 1: the template refuses this: Only users.");
+    refused("{% set text.a = 1 %}", "only a namespace's members can be set, not a text's");
+    refused("{% set a, b = [1] %}", "1 values for 2 names");
+    refused("{{ 9223372036854775807 + 1 }}", "a number beyond 64 bits");
+    refused("{{ 1 // 0 }}", "division by 0");
+    refused("{{ text() }}", "a text cannot be called");
+}
+
+TEST_CASE("jinja: programs that never end, nest too deeply or grow without end are refused") {
+    const auto refused = [](const std::string& program, const char* words) {
+        check_message<JinjaError>([&] { run(program); }, words);
+    };
+    const auto times = [](int count, const std::string& text) {
+        std::string all;
+        for (int i = 0; i < count; ++i) all += text;
+        return all;
+    };
+    const std::string loop = "{% for a in range(2000) %}";
+    refused(loop + loop + "{% endfor %}{% endfor %}", "more than 200000 turns of loops and calls");
+    refused("{{ range(10000000) }}", "range: more than 100000 numbers");
+    refused("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "more than 200 loops and calls");
+    refused("{{ text * 100000000 }}", "a text of more than 16777216 bytes");
+    refused("{% set a = text %}" + times(20, "{% set a = a ~ a %}"),
+            "a text of more than 16777216");
+    refused(loop + "{% for b in range(9) %}{{ text }}{% endfor %}{% endfor %}",
+            "more than 16777216");
+    refused("{% set a = [1, 1] %}" + times(30, "{% set a = a + a %}"), "a list of ");
+    refused("{% set a = [text] %}" + times(40, "{% set a = [a, a] %}") + "{{ a | tojson }}",
+            "a text of more than 16777216 bytes");
+    refused("{% set a = [1] %}" + times(101, "{% set a = [a] %}"), "more than 100 levels");
+    refused("{% set n = namespace(a=0) %}{% set n.a = n %}", "a namespace cannot be a member");
+    refused("{% set n = namespace(a=0) %}{% set n.a = [n] %}", "a namespace cannot be an element");
+    refused("{{ " + times(1000, "(") + "1" + times(1000, ")") + " }}",
+            "a tag of more than 300 operators");
+    refused("{{ 1" + times(1000, " + 1") + " }}", "a tag of more than 300 operators");
+    refused("{{ " + times(1000, "not ") + "1 }}", "a tag of more than 300 operators");
+    refused("{{ " + times(1000, "[") + "1" + times(1000, "]") + " }}",
+            "a tag of more than 300 operators");
+    refused(times(200, "{% if 1 %}"), "blocks of more than 100 levels");
+}
