@@ -81,11 +81,13 @@ void answer(Chat& chat, const std::string& line, Generator& generator, bool is_t
 int run_chat(const ChatSettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = loaded_with_adapter(s);
-    const ChatTemplate form = chosen_template(loaded.conventions, s.style, s.system);
+    const ChatTemplate form =
+        chosen_template(loaded.conventions, *loaded.tokenizer, s.style, s.system);
     Chat chat(*loaded.model, *loaded.tokenizer, form, s.options);
     const bool is_terminal = isatty(STDIN_FILENO) == 1;
     if (is_terminal) {
-        say(fmt::format("template {}; Ctrl-D ends\n", name_of_value(form.style)));
+        const std::string_view name = name_of_program(form.program);
+        say(fmt::format("template {}; Ctrl-D ends\n", name.empty() ? "of the model" : name));
     }
     Generator generator(s.seed);
     while (std::ferror(stdout) == 0) {
@@ -109,7 +111,8 @@ void add_chat(Options& app) {
     add_model_directory(o, s->model);
     o.text("--adapter", s->adapter, "LoRA adapter in PEFT's format, to add to the model");
     o.text("--chat-template", s->style,
-           "Form of the conversation: chatml, llama3 or plain; default: the directory's, or plain");
+           "Form of the conversation: chatml, llama3, plain or a file *.jinja; default: the "
+           "directory's, or plain");
     o.text("--chat-system", s->system, "System message; default: the template's");
     o.count("--tokens", s->options.tokens, "Maximum number of tokens in an answer");
     o.texts("--stop", s->options.stop, "End answers before this text; may be given several times")

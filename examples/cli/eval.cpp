@@ -214,7 +214,7 @@ void add_eval(Options& app) {
         "Data made by `tapestry tokenize`, instead of a text; or conversations (*.jsonl), as "
         "for `tapestry train`: the loss of all answers, and how many are right");
     o.text("--chat-template", s->config.chat_template,
-           "Form of conversations: chatml, llama3 or plain; default: the model's");
+           "Form of conversations: chatml, llama3, plain or a file *.jinja; default: the model's");
     o.text("--chat-system", s->config.chat_system,
            "System message of conversations without one; default: the template's");
     Option tokens = o.text("--tokens", s->tokens,

@@ -46,7 +46,7 @@ std::string Chat::answer(const std::string& message, Generator& generator,
     StopTexts stops(options.stop);
     StreamDecoder drawn(tokenizer_);
     std::string written;
-    const bool drops_blank = encoder_.chat().style == ChatStyle::plain;
+    const bool drops_blank = encoder_.begins_with_blank();
     const auto tell = [&](std::string text) {
         if (drops_blank && written.empty() && text.starts_with(' ')) text.erase(0, 1);
         written += text;

@@ -1,8 +1,8 @@
 // A conversation with a language model: messages in, answers out, as text that can be shown while
-// it is written. Read next: nn/data/chat_template.h, how messages are written; sample.h.
+// it is written. Read next: nn/chat/chat_encoder.h, how messages are written; sample.h.
 #pragma once
 
-#include <tapestry/nn/data/chat_template.h>
+#include <tapestry/nn/chat/chat_encoder.h>
 #include <tapestry/nn/generate/sample.h>
 
 #include <cstdint>

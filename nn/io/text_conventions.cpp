@@ -9,6 +9,8 @@
 #include <tapestry/nn/io/model_files.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 namespace tapestry {
 namespace {
@@ -80,15 +82,34 @@ std::string read_template(const SavedFiles& files) {
 
 }  // namespace
 
-ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style,
-                             const std::string& system) {
+ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer& tokenizer,
+                             const std::string& given, const std::string& system) {
+    const auto text_of = [&tokenizer](std::optional<std::int64_t> id) -> std::string {
+        const bool is_there = id && *id >= 0 && *id < tokenizer.vocab_size();
+        return is_there ? tokenizer.decode(std::span(&*id, 1)) : std::string();
+    };
+    const auto of_style = [&](std::string_view name) {
+        return chat_program(chat_style_of(name), text_of(tokenizer.end_of_text()));
+    };
+    const std::optional<std::int64_t> end =
+        conventions.eos.empty() ? tokenizer.end_of_text() : conventions.eos.front();
     ChatTemplate chat;
-    if (!style.empty()) {
-        chat.style = chat_style_of(style);
-    } else if (!conventions.chat_template.empty()) {
-        chat = recognised_template(conventions.chat_template);
+    if (given.find('{') != given.npos) {
+        chat.program = given;
+    } else if (given.ends_with(".jinja")) {
+        chat.program = read_file(given, kMostOfTemplate);
+    } else if (!given.empty()) {
+        chat.program = of_style(given);
+    } else {
+        const std::string& own = conventions.chat_template;
+        chat.program = own.empty() ? of_style("plain") : own;
     }
-    if (!system.empty()) chat.system = system;
+    if (!system.empty()) chat.program = with_system(chat.program, system);
+    const auto has = [&chat](const char* name) {
+        return chat.program.find(name) != std::string::npos;
+    };
+    if (has("bos_token")) chat.bos_token = text_of(conventions.bos);
+    if (has("eos_token")) chat.eos_token = text_of(end);
     return chat;
 }
 

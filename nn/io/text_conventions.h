@@ -1,9 +1,9 @@
 // A model's conventions for texts, in addition to its tokenizer: the ids that begin and end them,
 // and the chat template. It is kept through training, merging and exporting. Read next:
-// nn/data/chat_template.h.
+// nn/chat/chat_template.h.
 #pragma once
 
-#include <tapestry/nn/data/chat_template.h>
+#include <tapestry/nn/chat/chat_template.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -28,11 +28,12 @@ struct TextConventions {
     std::string chat_template = {};  ///< a program in Jinja; empty: none
 };
 
-/// The conversations' form: of this style, or if that is empty the directory's template, or the
-/// plain one; with this system message, if it is not empty. Throws ValueError as chat_style_of()
-/// and recognised_template() do.
-ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style = {},
-                             const std::string& system = {});
+/// The form of conversations. `given` is the name of a ChatStyle, a file *.jinja, or a program;
+/// empty: the directory's program or, without one, the plain style. `system`, if not empty, is the
+/// message in front of conversations without one. Throws ValueError as chat_style_of() does, and
+/// IoError for a file that cannot be read.
+ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer& tokenizer,
+                             const std::string& given = {}, const std::string& system = {});
 
 /// Those of a directory, in our format or Hugging Face's: config.json, generation_config.json, and
 /// chat_template.jinja or tokenizer_config.json. An eos_token is not read, because only a tokenizer

@@ -57,7 +57,7 @@ struct TrainingConfig {
     std::string text = {};      ///< the file or directory to learn from (nn/io/tokenize.h)
     /// Or a directory that `tapestry tokenize` has written, or conversations: is_chat().
     std::string data = {};
-    std::string chat_template = {};  ///< a ChatStyle's name; empty: that of `start`, once it begins
+    std::string chat_template = {};  ///< as chosen_template() takes it; empty: that of `start`
     std::string chat_system = {};    ///< system message of conversations without one
     /// Of the ids, cut off the end of those held out: no training looks at them.
     double test_fraction = 0;
@@ -142,7 +142,7 @@ struct TrainingConfig {
     std::int64_t tokens_per_step() const {
         return batch * (is_chat() ? 1 : context()) * accumulate;
     }
-    /// Whether `data` is a file of conversations (nn/data/chat_examples.h), not a directory. Their
+    /// Whether `data` is a file of conversations (nn/chat/chat_examples.h), not a directory. Their
     /// lengths differ: tokens_per_step() then counts examples.
     bool is_chat() const { return task == "text" && is_json_lines(data); }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
@@ -169,8 +169,8 @@ struct FieldsOf<TrainingConfig> {
               "conversations, {\"messages\": [{\"role\", \"content\"}]}, or of {\"prompt\", "
               "\"completion\"}, to fine-tune --model on the answers");
         field("chat_template", &C::chat_template,
-              "Form of the conversations of --data FILE.jsonl: chatml, llama3 or plain; default: "
-              "that of --model's directory, or plain");
+              "Form of the conversations of --data FILE.jsonl: chatml, llama3, plain or a file "
+              "*.jinja; default: that of --model's directory, or plain");
         field("chat_system", &C::chat_system,
               "System message of conversations without one; default: the template's");
         field("test_fraction", &C::test_fraction,

@@ -36,10 +36,10 @@ const std::vector<Room>& rooms() {
     static const Names modules = ops + Names{"nn/module", "nn/layers"};
     static const Names layers = modules + Names{"nn/attention", "nn/recurrent", "nn/transformer"};
     static const Names nn =
-        layers + Names{"nn/models",  "nn/optim",       "nn/data",          "nn/tokenizers",
-                       "nn/metrics", "nn/io",          "nn/generate",      "nn/inspect",
-                       "nn/pages",   "nn/distributed", "nn/data_parallel", "nn/train",
-                       "nn/terminal"};
+        layers + Names{"nn/models",     "nn/optim",   "nn/data",        "nn/chat",
+                       "nn/tokenizers", "nn/metrics", "nn/io",          "nn/generate",
+                       "nn/inspect",    "nn/pages",   "nn/distributed", "nn/data_parallel",
+                       "nn/train",      "nn/terminal"};
     static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
         {"core/clock.h", {}},
@@ -64,17 +64,18 @@ const std::vector<Room>& rooms() {
         {"nn/data", ops + Names{"nn/module"}},
         {"nn/metrics", ops},
         {"nn/tokenizers", ops + Names{"nn/data"}},
-        {"nn/io", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/tokenizers"}},
-        {"nn/generate", layers + Names{"nn/models", "nn/data"}},
+        {"nn/chat", ops + Names{"nn/module", "nn/data"}},
+        {"nn/io", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/chat", "nn/tokenizers"}},
+        {"nn/generate", layers + Names{"nn/models", "nn/data", "nn/chat"}},
         {"nn/inspect", modules + Names{"nn/attention"}},
         {"nn/pages", modules + Names{"nn/inspect"}},
         {"nn/distributed", {"core/clock.h", "core/error.h"}},
         {"nn/data_parallel", modules + Names{"nn/optim", "nn/io", "nn/distributed"}},
-        {"nn/train",
-         layers + Names{"nn/models", "nn/optim", "nn/data", "nn/metrics", "nn/io", "nn/generate",
-                        "nn/inspect", "nn/pages", "nn/distributed", "nn/data_parallel"}},
-        {"nn/terminal",
-         layers + Names{"nn/models", "nn/data", "nn/io", "nn/inspect", "nn/pages", "nn/train"}},
+        {"nn/train", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/chat", "nn/metrics",
+                                    "nn/io", "nn/generate", "nn/inspect", "nn/pages",
+                                    "nn/distributed", "nn/data_parallel"}},
+        {"nn/terminal", layers + Names{"nn/models", "nn/data", "nn/chat", "nn/io", "nn/inspect",
+                                       "nn/pages", "nn/train"}},
         {"nn/bench", nn},
         {"nn/catalog", layers + Names{"nn/models", "nn/data", "nn/io", "ops/catalog"}},
         {"tapestry.h", nn + Names{"nn/bench"}},

@@ -5,7 +5,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
-#include <tapestry/nn/data/chat_examples.h>
+#include <tapestry/nn/chat/chat_examples.h>
 #include <tapestry/nn/data/images.h>
 #include <tapestry/nn/data/labelled_texts.h>
 #include <tapestry/nn/data/npy.h>
@@ -69,11 +69,13 @@ void read_tables(const Place& p) {
 void read_conversations(const Place& p) {
     for_each_named(p, "chat_template", [](const fs::path& path) {
         constexpr std::uint64_t kMost = 1 << 20;
-        jinja_of(recognised_template(read_file(path, kMost)));
+        const CharTokenizer tokenizer = CharTokenizer::from_text("User: Assistant\nhello <|>_");
+        const ChatEncoder encoder({read_file(path, kMost), "hello", "hell"}, tokenizer);
+        encoder.prompt(std::vector<ChatMessage>{{"user", "hello"}});
     });
     for_each_named(p, "chat.", [](const fs::path& path) {
         const CharTokenizer tokenizer = CharTokenizer::from_text("User: Assistant\nhello 2+=4?!");
-        const ChatEncoder encoder({}, tokenizer);
+        const ChatEncoder encoder({chat_program(ChatStyle::plain)}, tokenizer);
         const ChatExamples all = read_chat_examples(path);
         for (const ChatExample& one : all.examples) {
             ChatTokens tokens = encoded(all, one, encoder);

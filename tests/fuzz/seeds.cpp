@@ -2,7 +2,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
-#include <tapestry/nn/data/chat_template.h>
+#include <tapestry/nn/chat/chat_template.h>
 #include <tapestry/nn/data/npy.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/manifest.h>
@@ -237,7 +237,7 @@ void add_files(Maker& maker) {
                               R"({"prompt": "2 + 2 =", "completion": " 4"})"
                               "\n");
         write_file_atomically("D/chat_template.jinja",
-                              jinja_of({.style = ChatStyle::chatml, .system = "hello"}));
+                              with_system(chat_program(ChatStyle::chatml), "hello"));
     });
     maker.add("arrays", [] {
         write_npy("D/array.npy", tensor<float>({1, 2, 3, 4}, {4, 1}));

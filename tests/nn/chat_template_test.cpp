@@ -1,15 +1,18 @@
-// Chat templates: which programs in Jinja are recognised, what they write by themselves, and which
-// are refused.
+// Chat templates: what programs write, where their answers are, and which are refused.
 #include <doctest/doctest.h>
-#include <tapestry/nn/data/chat_template.h>
+#include <tapestry/nn/chat/chat_encoder.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/source_dir.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 using namespace tapestry;
 using test::check_message;
+using Ids = std::vector<std::int64_t>;
 
 namespace {
 
@@ -21,87 +24,150 @@ constexpr const char* kSmolTemplate =
     "message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}{{ "
     "'<|im_start|>assistant\\n' }}{% endif %}";
 
+// Its last answer begins with an empty block of thoughts; of those before, only what follows one.
+constexpr const char* kThinking =
+    "{%- for m in messages %}\n"
+    "    {%- if m.role == 'assistant' %}\n"
+    "        {{- '<|im_start|>assistant\\n' }}\n"
+    "        {%- if loop.last %}\n"
+    "            {{- '<think>\\n' + (m.content.split('</think>')[0].split('<think>')[-1].strip() "
+    "if '</think>' in m.content else '') + '\\n</think>\\n\\n' }}\n"
+    "        {%- endif %}\n"
+    "        {{- m.content.split('</think>')[-1].lstrip() + '<|im_end|>\\n' }}\n"
+    "    {%- else %}\n"
+    "        {{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}\n"
+    "    {%- endif %}\n"
+    "{%- endfor %}\n"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}\n";
+
+// Renames roles, ends answers with eos_token and removes blanks around contents.
+constexpr const char* kRenamed =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}{{ '<|bot|>\\n' + "
+    "(m.content | trim) + eos_token + '\\n' }}{% else %}{{ '<|human|>\\n' + (m.content | trim) + "
+    "'\\n' }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|bot|>\\n' }}{% endif %}";
+
+// Of the fixture with ChatML's marks.
+struct Place {
+    LoadedModel loaded = load_model(test::source_dir() / "tests/fixtures/llama");
+    const Tokenizer& tokenizer = *loaded.tokenizer;
+
+    std::string text(const ChatTokens& tokens, bool only_learned = false) const {
+        Ids ids;
+        for (std::size_t i = 0; i < tokens.ids.size(); ++i) {
+            if (!only_learned || tokens.is_target[i] != 0) ids.push_back(tokens.ids[i]);
+        }
+        return tokenizer.decode(ids);
+    }
+    std::string prompt(const ChatEncoder& encoder, const std::vector<ChatMessage>& messages) const {
+        return tokenizer.decode(encoder.prompt(messages));
+    }
+};
+
+const std::vector<ChatMessage> kTwo{
+    {"user", " Hi"}, {"assistant", "Yes "}, {"user", "So?"}, {"assistant", "No"}};
+
 }  // namespace
 
-TEST_CASE("chat: templates are recognised, written, and others named") {
-    const ChatTemplate smol = recognised_template(kSmolTemplate);
-    CHECK(smol.style == ChatStyle::chatml);
-    CHECK(smol.system == "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
-    std::string broken = kSmolTemplate;  // as read from JSON: with real line breaks
-    for (std::size_t at = 0; (at = broken.find("\\n", at)) != broken.npos;)
-        broken.replace(at, 2, "\n");
-    CHECK(recognised_template(broken) == smol);
-    for (const char* other : {"{{ bos_token }}", "<|im_sep|>", "<think>", "{{ strftime_now }}"}) {
-        check_message<ValueError>([&] { recognised_template(other + broken); },
-                                  "the directory's template is like ChatML's and has ");
-    }
+TEST_CASE("chat: a directory's program is run, with the system message it writes") {
+    const Place place;
+    const ChatEncoder encoder({kSmolTemplate}, place.tokenizer);
+    const std::string expected =
+        "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging "
+        "Face<|im_end|>\n<|im_start|>user\n Hi<|im_end|>\n<|im_start|>assistant\nYes <|im_end|>\n"
+        "<|im_start|>user\nSo?<|im_end|>\n<|im_start|>assistant\nNo<|im_end|>";
+    CHECK(place.text(encoder.encode(kTwo)) == expected);
+    CHECK(place.text(encoder.encode(kTwo), true) == "Yes <|im_end|>No<|im_end|>");
+    // With a message of the system's, from the conversation or from the settings.
+    const ChatMessage system{"system", "Be {{brief}}: it's \\n"};
+    const ChatEncoder given({with_system(kSmolTemplate, system.content)}, place.tokenizer);
+    const std::vector<ChatMessage> own{system, kTwo[0], kTwo[1]};
+    const std::vector<ChatMessage> none{kTwo[0], kTwo[1]};
+    CHECK(given.encode(none).ids == encoder.encode(own).ids);
+    CHECK(given.encode(own).ids == encoder.encode(own).ids);
+    CHECK(with_system(given.chat().program, system.content) == given.chat().program);
+}
+
+TEST_CASE("chat: answers are what a model writes behind the template's prompt, thoughts included") {
+    const Place place;
+    const ChatEncoder encoder({kThinking}, place.tokenizer);
+    const std::vector<ChatMessage> two{{"user", "a"},
+                                       {"assistant", "<think>\nb\n</think>\n\nc"},
+                                       {"user", "d"},
+                                       {"assistant", "e"}};
+    const ChatTokens tokens = encoder.encode(two);
+    CHECK(place.text(tokens) ==
+          "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nc<|im_end|>\n<|im_start|>user\n"
+          "d<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\ne<|im_end|>");
+    CHECK(place.text(tokens, true) == "c<|im_end|><think>\n\n</think>\n\ne<|im_end|>");
+    const std::vector<ChatMessage> one(two.begin(), two.begin() + 2);
+    CHECK(place.text(encoder.encode(one), true) == "<think>\nb\n</think>\n\nc<|im_end|>");
+    const std::vector<ChatMessage> asked(two.begin(), two.begin() + 3);
+    CHECK(place.prompt(encoder, asked) ==
+          "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nc<|im_end|>\n<|im_start|>user\n"
+          "d<|im_end|>\n<|im_start|>assistant\n");
+}
+
+TEST_CASE("chat: roles of other names, eos_token, and blanks that the template removes") {
+    const Place place;
+    const ChatEncoder encoder({kRenamed, "<|im_start|>", "<|endoftext|>"}, place.tokenizer);
+    const ChatTokens tokens = encoder.encode(kTwo);
+    CHECK(place.text(tokens) ==
+          "<|im_start|><|human|>\nHi\n<|bot|>\nYes<|endoftext|>\n<|human|>\nSo?\n<|bot|>\n"
+          "No<|endoftext|>");
+    CHECK(place.text(tokens, true) == "Yes<|endoftext|>No<|endoftext|>");
+    CHECK(encoder.end() == place.tokenizer.end_of_text());
+    const auto is_end = [&encoder](std::int64_t id) {
+        return std::count(encoder.ends().begin(), encoder.ends().end(), id) > 0;
+    };
+    CHECK(is_end(encoder.end()));
+    CHECK(is_end(place.tokenizer.encode("<|im_start|>").front()));
+}
+
+TEST_CASE("chat: the programs of styles have names, also with a system message") {
     for (const ChatStyle style : {ChatStyle::plain, ChatStyle::chatml, ChatStyle::llama3}) {
-        for (const char* system :
-             {"", "Be brief.", "It's a \"quote\" \\ and\na line", "Answer {\"a\": 1}",
-              "{{ 1 + 1 }} {% if %} {# no #}", "a\ttab, \\n and \u00e9"}) {
-            CAPTURE(name_of_value(style));
-            CAPTURE(system);
-            const ChatTemplate chat{style, system};
-            CHECK(recognised_template(jinja_of(chat)) == chat);
-        }
+        const std::string program = chat_program(style, "<|end|>");
+        CHECK(name_of_program(program) == name_of_value(style));
+        CHECK(name_of_program(with_system(program, "It's a\n'quote' {% if %}")) ==
+              name_of_value(style));
     }
-    check_message<ValueError>([] { recognised_template("{{ bos_token }}[INST] {{ x }} [/INST]"); },
-                              "the directory's template is neither ChatML's nor Llama 3's, it "
-                              "begins '{{ bos_token }}[INST] {{ x }} [/INST]'");
-    check_message<ValueError>(
-        [] {
-            recognised_template(
-                "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: "
-                "December 2023<|eot_id|>");
-        },
-        "Llama 3.1's, writes dates");
+    CHECK(name_of_program(kSmolTemplate).empty());
+    CHECK(name_of_program("").empty());
     check_message<ValueError>([] { chat_style_of("mistral"); },
                               "the template 'mistral' is not known; must be one of plain, chatml, "
                               "llama3");
 }
 
-// Rows: a program, and the system message that it writes for a conversation without one.
-TEST_CASE("chat: a template's own system message is found in literals, text and variables") {
-    const std::string turns =
-        "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' "
-        "}}{% endfor %}";
-    const std::vector<std::pair<std::string, std::string>> rows{
-        // a message of the conversation, in either kind of quotes, with + and with ~
-        {R"({{ "<|im_start|>system\n" + messages[0].content + "<|im_end|>\n" }})", ""},
-        {R"({{ '<|im_start|>system\n' ~ messages[0]['content'] ~ '<|im_end|>\n' }})", ""},
-        {R"({{ "<|im_start|>system\n" + system_message + "<|im_end|>\n" }})", ""},
-        {R"({{ "<|im_start|>system\nBe \"brief\".<|im_end|>\n" }})", "Be \"brief\"."},
-        {R"({{- '<|im_start|>system\nIt\'s\t\u00e9<|im_end|>\n' -}})", "It's\t\u00e9"},
-        {"<|im_start|>system\nIt's {brief}.<|im_end|>\n", "It's {brief}."},
-        {R"({# <|im_start|>system\nNo.<|im_end|> #})", ""},
-        // a variable that begins as a literal
-        {R"({% set s = 'Be kind.' %}{% if messages[0].role == 'system' %}{% set s = )"
-         R"(messages[0].content %}{% endif %}{{ '<|im_start|>system\n' + s + '<|im_end|>\n' }})",
-         "Be kind."},
-        {"<|im_start|>system\n{{ system or 'You are X' }}<|im_end|>\n", "You are X"},
-        {"{% set s = 'Hm.' %}<|im_start|>system\n{{ s }}<|im_end|>\n", "Hm."},
-        // only for tools, or without them
-        {R"({%- if tools %}{{- '<|im_start|>system\nTools.<|im_end|>\n' }}{%- endif %})", ""},
-        {R"({%- if tools %}{% if x %}{{ '<|im_start|>system\nA<|im_end|>' }}{% else %}{% endif %})"
-         R"({%- else %}{{ '<|im_start|>system\nNone.<|im_end|>\n' }}{% endif %})",
-         "None."}};
-    for (const auto& row : rows) {
-        CAPTURE(row.first);
-        CHECK(recognised_template(row.first + turns) ==
-              ChatTemplate{ChatStyle::chatml, row.second});
-    }
-    const auto refused = [](const std::string& program, const char* words) {
-        check_message<ValueError>([&] { recognised_template(program); }, words);
+TEST_CASE("chat: programs that are refused, and conversations that a program refuses") {
+    const Place place;
+    const auto refused = [&](const std::string& program, const char* words,
+                             const std::vector<ChatMessage>& messages = kTwo) {
+        check_message<ValueError>([&] { ChatEncoder({program}, place.tokenizer).encode(messages); },
+                                  words);
     };
-    refused(turns + "{% if role == 'human' %}{% endif %}",
-            "like ChatML's and has the role 'human', which is not supported; --chat-template");
-    refused(turns + "{{ '<|im_start|>gpt\\n' }}", "has the role 'gpt'");
-    refused("{{'<|im_start|>' + m.role + ' ' + m.content + '<|im_end|>'}}", "ends roles otherwise");
-    refused(turns + "{{ m.content | trim }}", "removes blanks around contents (trim)");
-    refused(turns + "{{ eos_token }}", "writes eos_token");
+    const std::string smol = kSmolTemplate;
+    refused("{{ messages | shuffle }}", "chat: the template, line 1: the filter 'shuffle' is not");
+    refused("{{ 1 // 0 }}", "the chat template, line 1: division by 0");
     refused(
-        "{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' + m.content + "
-        "'<|eot_id|>' }}",
-        "like Llama 3's and keeps blanks around contents (no trim)");
-    refused("{{ '<|im_start|>", "is neither ChatML's nor Llama 3's");  // nothing is closed
+        "{% for m in messages %}{{ '<|im_start|>' + m.content + '<|im_end|>' }}{% endfor %}"
+        "{% if add_generation_prompt %}answer{% endif %}",
+        "message 2: the chat template asks for an answer otherwise than it writes one");
+    refused("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
+            "message 2: the chat template does not write it");
+    refused(
+        "{% for m in messages %}{{ m.role + m.content + '</end>' }}{% endfor %}"
+        "{% if add_generation_prompt %}assistant{% endif %}",
+        "needs the token '</end>', which the vocabulary lacks; --chat-template takes");
+    refused(
+        "{% for m in messages %}{{ m.role + m.content }}{% endfor %}"
+        "{% if add_generation_prompt %}assistant{% endif %}",
+        "needs the token 'userc");
+    refused(smol + "{% if messages[0].content == 'x' %}{{ raise_exception('No x.') }}{% endif %}",
+            "line 1: the template refuses this: No x.", {{"user", "x"}, {"assistant", "b"}});
+    refused("{% set messages = messages | rejectattr('role', 'eq', 'system') | list %}" + smol,
+            "message 1: the chat template does not write it",
+            {{"system", "left out"}, {"user", "a"}, {"assistant", "b"}});
+    refused(smol, "the role 'tool' is not supported", {{"tool", "x"}, {"assistant", "b"}});
+    const ChatEncoder tools({smol + "{# 'tool' #}"}, place.tokenizer);
+    CHECK(place.text(tools.encode(std::vector<ChatMessage>{{"tool", "x"}, {"assistant", "b"}}))
+              .ends_with("<|im_start|>tool\nx<|im_end|>\n<|im_start|>assistant\nb<|im_end|>"));
 }

@@ -1,7 +1,7 @@
 // Conversations: their tokens and which of them are learned, bad lines, runs, and a chat. Templates
 // are in chat_template_test.cpp.
 #include <tapestry/core/views.h>
-#include <tapestry/nn/data/chat_examples.h>
+#include <tapestry/nn/chat/chat_examples.h>
 #include <tapestry/nn/generate/chat.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
@@ -30,6 +30,10 @@ namespace {
 
 const fs::path kLlama = test::source_dir() / "tests/fixtures/llama";  // with ChatML's marks
 
+ChatTemplate plain(const LoadedModel& loaded) {
+    return chosen_template({}, *loaded.tokenizer, "plain");
+}
+
 std::string line_of(const std::vector<ChatMessage>& messages) {
     Json list = Json::array();
     for (const ChatMessage& one : messages) {
@@ -45,7 +49,7 @@ struct ChatPlace : test::RunPlace {
         for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
             fs::copy_file(kLlama / name, base / name);
         }
-        spill(base / "chat_template.jinja", jinja_of({.style = ChatStyle::chatml}));
+        spill(base / "chat_template.jinja", chat_program(ChatStyle::chatml));
         std::string lines;
         for (int i = 0; i < 40; ++i) {
             const std::string word(static_cast<std::size_t>(i % 5 + 1),
@@ -80,7 +84,7 @@ const ChatTask& chat_task(const Session& session) {
 
 TEST_CASE("chat: ChatML's ids are the tokenizer's of the whole text, and answers are learned") {
     const LoadedModel loaded = load_model(kLlama);
-    const ChatEncoder encoder({.style = ChatStyle::chatml, .system = "Be brief."},
+    const ChatEncoder encoder({with_system(chat_program(ChatStyle::chatml), "Be brief.")},
                               *loaded.tokenizer);
     const std::vector<ChatMessage> messages{
         {"user", "Hi 12"}, {"assistant", "Yes"}, {"user", "So?"}, {"assistant", "No."}};
@@ -110,7 +114,7 @@ TEST_CASE("chat: ChatML's ids are the tokenizer's of the whole text, and answers
 
 TEST_CASE("chat: a prompt and its completion are taken as they are, and end") {
     const LoadedModel loaded = load_model(kLlama);
-    const ChatEncoder encoder({}, *loaded.tokenizer);
+    const ChatEncoder encoder(plain(loaded), *loaded.tokenizer);
     const ChatTokens tokens = encoder.encode("2 + 2 =", " 4");
     Ids expected = loaded.tokenizer->encode("2 + 2 =");
     const std::size_t prompt = expected.size();
@@ -124,15 +128,15 @@ TEST_CASE("chat: a prompt and its completion are taken as they are, and end") {
 
 TEST_CASE("chat: the plain form, of characters without an end of text") {
     const CharTokenizer characters = CharTokenizer::from_text("User: Hi\nAssistant: Yo");
-    const ChatEncoder encoder({}, characters);
+    const ChatEncoder encoder({chat_program(ChatStyle::plain)}, characters);
     const std::vector<ChatMessage> messages{{"user", "Hi"}, {"assistant", "Yo"}};
     const ChatTokens tokens = encoder.encode(messages);
     CHECK(characters.decode(tokens.ids) == "User: Hi\nAssistant: Yo\n");
     CHECK(std::count(tokens.is_target.begin(), tokens.is_target.end(), 1) == 4);  // " Yo\n"
     const std::vector<ChatMessage> lines{{"user", "Hi"}, {"assistant", "Yo\nYo"}};
     check_message<ValueError>([&] { encoder.encode(lines); }, "answer has a line break");
-    check_message<ValueError>([&] { ChatEncoder({.style = ChatStyle::chatml}, characters); },
-                              "the template chatml needs the token '<|im_start|>', which the "
+    check_message<ValueError>([&] { ChatEncoder({chat_program(ChatStyle::chatml)}, characters); },
+                              "the template chatml needs the token '<|im_end|>', which the "
                               "vocabulary lacks");
 }
 
@@ -148,7 +152,7 @@ TEST_CASE("chat: an answer of weight 0 is read and not learned") {
                   R"({"role": "assistant", "content": "good", "weight": 1}, )" +
                   bad + "]}");
         const ChatExamples from = read_chat_examples(scratch / "c.jsonl");
-        return encoded(from, from.examples.front(), ChatEncoder({}, *loaded.tokenizer));
+        return encoded(from, from.examples.front(), ChatEncoder(plain(loaded), *loaded.tokenizer));
     };
     const auto learned = [&](const ChatTokens& all) {
         Ids ids;
@@ -188,7 +192,7 @@ TEST_CASE("chat: an example that is cut has a target behind its first token") {
 TEST_CASE("chat: bad lines are one message with file and line") {
     const test::Scratch scratch;
     const LoadedModel loaded = load_model(kLlama);
-    const ChatEncoder encoder({.style = ChatStyle::chatml}, *loaded.tokenizer);
+    const ChatEncoder encoder({chat_program(ChatStyle::chatml)}, *loaded.tokenizer);
     const std::string good = line_of({{"user", "a"}, {"assistant", "b"}});
     const auto refused = [&](const std::string& line, const char* words) {
         spill(scratch / "c.jsonl", good + "\n" + line + "\n");
@@ -234,7 +238,7 @@ TEST_CASE("chat: padding changes no loss, and only answers count") {
     const LoadedModel loaded = load_model(kLlama);
     LanguageModel& model = *loaded.model;
     model.to(DType::f64);
-    const ChatEncoder encoder({.style = ChatStyle::chatml}, *loaded.tokenizer);
+    const ChatEncoder encoder({chat_program(ChatStyle::chatml)}, *loaded.tokenizer);
     std::vector<ChatTokens> all;
     all.push_back(encoder.encode("a longer prompt", " b"));
     all.push_back(encoder.encode("p", " a longer answer"));
@@ -273,7 +277,7 @@ TEST_CASE("chat: a run takes the directory's template, says what it learns, and 
           std::string::npos);
     CHECK(session.task().example_text().ends_with(" [a] [<|im_end|>]\n"));
     const TextConventions kept = load_text_conventions(place.out);
-    CHECK(kept.chat_template == jinja_of({.style = ChatStyle::chatml}));
+    CHECK(kept.chat_template == chat_program(ChatStyle::chatml));
     const Ids end = load_model(place.out).tokenizer->encode("<|im_end|>");
     CHECK(kept.eos == Ids{end.front(), 0});
     TrainingConfig measured;
@@ -355,13 +359,13 @@ TEST_CASE("chat: what a run refuses") {
             "for which a trained model is needed (--model)");
     refused([](TrainingConfig& c) { c.chat_template = "zephyr"; }, "the template 'zephyr' is not");
     refused([](TrainingConfig& c) { c.chat_template = "llama3"; },
-            "the template llama3 needs the token '<|start_header_id|>'");
+            "the template llama3 needs the token '<|eot_id|>'");
     refused([](TrainingConfig& c) { c.test_fraction = 0.1; }, "--test-fraction is for a text");
     refused([](TrainingConfig& c) { c.sequence = 33; }, "more than the model's context of 32");
     spill(place.data, line_of({{"user", "a"}, {"assistant", "b"}}));
     refused([](TrainingConfig&) {}, "one question only, so none can be held out");
-    spill(place.base / "chat_template.jinja", "{{ something else }}");
-    refused([](TrainingConfig&) {}, "neither ChatML's nor Llama 3's");
+    spill(place.base / "chat_template.jinja", "\n{{ something | else }}");
+    refused([](TrainingConfig&) {}, "chat: the template, line 2: the filter 'else' is not");
     const auto begin = [&] {
         begin_run({.config = place.config(),
                    .given = {"chat_system"},
@@ -383,7 +387,7 @@ TEST_CASE("chat: an answer ends at the template's end, and is what greedy decodi
     config.lr = config.min_lr = 0.01;
     train_shared(place, config, {});
     const LoadedModel loaded = load_model(place.out);
-    const ChatTemplate form = chosen_template(loaded.conventions);
+    const ChatTemplate form = chosen_template(loaded.conventions, *loaded.tokenizer);
     Generator generator(1);
     Chat chat(*loaded.model, *loaded.tokenizer, form, {.tokens = 12, .temperature = 0});
     std::string streamed;
@@ -400,7 +404,7 @@ TEST_CASE("chat: an answer ends at the template's end, and is what greedy decodi
 TEST_CASE("chat: the oldest exchanges are forgotten when the context is full") {
     const LoadedModel loaded = load_model(kLlama);  // context 32
     Generator generator(1);
-    Chat chat(*loaded.model, *loaded.tokenizer, {}, {.tokens = 4, .temperature = 0});
+    Chat chat(*loaded.model, *loaded.tokenizer, plain(loaded), {.tokens = 4, .temperature = 0});
     for (int i = 0; i < 4; ++i) chat.answer("a", generator);  // "User: a\nAssistant:" is 18 tokens
     CHECK(chat.forgotten() == 6);
     CHECK(chat.messages().size() == 2);

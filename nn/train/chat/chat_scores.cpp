@@ -3,7 +3,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/data/chat_examples.h>
+#include <tapestry/nn/chat/chat_examples.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/chat/chat_task.h>
 #include <tapestry/ops/cast.h>
@@ -59,7 +59,7 @@ ChatScores evaluate_on_chat(const TrainingConfig& config) {
     const LoadedModel loaded = load_model(config.start);
     const Tokenizer& tokenizer = require_tokenizer(loaded, config.start);
     const CommonSettings settings = common_settings(loaded.model->model_config());
-    const ChatEncoder encoder(chosen_template(config, loaded.conventions), tokenizer);
+    const ChatEncoder encoder(chosen_template(config, loaded.conventions, tokenizer), tokenizer);
     const ChatExamples from = read_chat_examples(config.data);
     ChatScores scores{.examples = std::ssize(from.examples)};
     std::vector<ChatTokens> all;

@@ -30,25 +30,22 @@ void check_chat_settings(const TrainingConfig& config) {
             "their own");
 }
 
-// The directory's program stays unless the run writes something else.
-void keep_template(const ChatTemplate& chat, TextConventions& conventions) {
-    std::string& program = conventions.chat_template;
-    try {
-        if (!program.empty() && recognised_template(program) == chat) return;
-    } catch (const ValueError&) {  // --chat-template replaces one that is not known
-    }
-    program = jinja_of(chat);
-}
-
-// What was learned ends an answer in other programs as well: it is the first of the ids that do.
-void keep_end(std::int64_t end, const Tokenizer& tokenizer, TextConventions& conventions) {
+// What was learned ends an answer in other programs as well: it is the first of the ids that do,
+// unless the template writes the one that was.
+void keep_end(const ChatEncoder& encoder, const Tokenizer& tokenizer,
+              TextConventions& conventions) {
+    const std::int64_t end = encoder.end();
     Ids& eos = conventions.eos;
     if (!conventions.bos && eos.empty()) {  // those that an export writes for unknown ones
         conventions.bos = tokenizer.end_of_text();
         if (conventions.bos) eos.push_back(*conventions.bos);
     }
+    const bool stays = !encoder.chat().eos_token.empty() && !eos.empty();
+    const std::int64_t first = stays ? eos.front() : end;
     std::erase(eos, end);
+    std::erase(eos, first);
     eos.insert(eos.begin(), end);
+    if (first != end) eos.insert(eos.begin(), first);
 }
 
 // Held out or not, by question.
@@ -73,11 +70,26 @@ std::string hash_of(const ChatExamples& from, const ChatTemplate& chat,
                     const Tokenizer& tokenizer) {
     Checksum sum;
     for (const std::string& part :
-         {from.hash, std::string(name_of_value(chat.style)), chat.system, tokenizer.hash()}) {
+         {from.hash, chat.program, chat.bos_token, chat.eos_token, tokenizer.hash()}) {
         sum.add(part);
         sum.add(std::string_view("\n", 1));
     }
     return sum.hex();
+}
+
+// The style's name, if a resumed run gets the same program from it; otherwise the program.
+std::string name_in_config(const ChatTemplate& chat, const TrainingConfig& config,
+                           const LoadedModel& from) {
+    std::string name(name_of_program(chat.program));
+    if (name.empty()) return chat.program;
+    const ChatTemplate same =
+        chosen_template(from.conventions, *from.tokenizer, name, config.chat_system);
+    return same.program == chat.program ? name : chat.program;
+}
+
+std::string_view template_name(const ChatTemplate& chat) {
+    const std::string_view name = name_of_program(chat.program);
+    return name.empty() ? "of the model" : name;
 }
 
 ChatData read_chat(const TrainingConfig& config, const ChatTemplate& chat,
@@ -132,8 +144,9 @@ Ids validation_of(const ChatData& chat, const TrainingConfig& config) {
 
 }  // namespace
 
-ChatTemplate chosen_template(const TrainingConfig& config, const TextConventions& conventions) {
-    return chosen_template(conventions, config.chat_template, config.chat_system);
+ChatTemplate chosen_template(const TrainingConfig& config, const TextConventions& conventions,
+                             const Tokenizer& tokenizer) {
+    return chosen_template(conventions, tokenizer, config.chat_template, config.chat_system);
 }
 
 Batch batch_of(const std::vector<const ChatTokens*>& rows) {
@@ -160,11 +173,10 @@ std::unique_ptr<Task> ChatTask::begin(TrainingConfig& config, TaskStart start, G
     const std::int64_t most = common_settings(config.model_config()).context;
     require(config.sequence <= most, "train: --context {} is more than the model's context of {}",
             config.sequence, most);
-    const ChatTemplate chat = chosen_template(config, from.conventions);
-    keep_template(chat, from.conventions);
-    keep_end(ChatEncoder(chat, *from.tokenizer).end(), *from.tokenizer, from.conventions);
-    config.chat_template = name_of_value(chat.style);
-    config.chat_system = chat.system;
+    const ChatTemplate chat = chosen_template(config, from.conventions, *from.tokenizer);
+    from.conventions.chat_template = chat.program;
+    config.chat_template = name_in_config(chat, config, from);
+    keep_end(ChatEncoder(chat, *from.tokenizer), *from.tokenizer, from.conventions);
     ChatData data = read_chat(config, chat, *from.tokenizer);
     TrainingConfig longest = config;
     longest.sequence = std::max<std::int64_t>(1, data.longest - 1);
@@ -242,7 +254,7 @@ std::string ChatTask::data_text() const {
     return fmt::format(
         "{}: {} (template {}), {} {}s, {} of them in answers; training on {}, validating on {}{}",
         utf8::printable(examples().config.data), pluralize(count, "example"),
-        name_of_value(chat_.chat.style), chat_.tokens, tokenizer().unit(), chat_.targets,
+        template_name(chat_.chat), chat_.tokens, tokenizer().unit(), chat_.targets,
         std::ssize(chat_.train), std::ssize(chat_.held_out),
         chat_.cut == 0 ? ""
                        : fmt::format("; {} cut to the context of {}",

@@ -1,8 +1,8 @@
 // The task "text" on conversations: a language model is fine-tuned to give the assistant's answers.
-// Read next: nn/data/chat_examples.h, the files; chat_scores.h, how good the answers are.
+// Read next: nn/chat/chat_examples.h, the files; chat_scores.h, how good the answers are.
 #pragma once
 
-#include <tapestry/nn/data/chat_examples.h>
+#include <tapestry/nn/chat/chat_examples.h>
 #include <tapestry/nn/data/length_buckets.h>
 #include <tapestry/nn/train/text_task.h>
 
@@ -26,9 +26,10 @@ struct ChatData {
     std::string hash = {};                  ///< of the file, the form and the tokenizer
 };
 
-/// The form that a run says, or that of the model to begin with. Throws as chat_style_of() and
-/// recognised_template() do.
-ChatTemplate chosen_template(const TrainingConfig& config, const TextConventions& conventions);
+/// The form that a run says, or that of the model to begin with. Throws as the other function of
+/// this name does.
+ChatTemplate chosen_template(const TrainingConfig& config, const TextConventions& conventions,
+                             const Tokenizer& tokenizer);
 
 /// Examples as a batch: row i predicts the token behind each of its own, and is padded at its end,
 /// where nothing reads it. Targets are -100 for what is not learned.
@@ -39,7 +40,7 @@ Batch batch_of(const std::vector<const ChatTokens*>& rows);
 class ChatTask final : public TextTask {
 public:
     /// TextTask::begin, for config.is_chat(); sets config.chat_template and chat_system. Throws as
-    /// that and as read_chat_examples, recognised_template, ChatEncoder and encoded() do;
+    /// that and as read_chat_examples, chosen_template, ChatEncoder and encoded() do;
     /// ValueError without a model to begin with, for options of texts, and if nothing can be held
     /// out.
     static std::unique_ptr<Task> begin(TrainingConfig& config, TaskStart start, Generator& weights);

@@ -1,4 +1,4 @@
-#include <tapestry/nn/data/chat_examples.h>
+#include <tapestry/nn/chat/chat_examples.h>
 
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/error.h>

@@ -1,9 +1,9 @@
 // Conversations, and prompts with their completions, from a file of JSON Lines: what a language
-// model is fine-tuned on. Read next: chat_template.h, how they are written for a model;
+// model is fine-tuned on. Read next: chat_encoder.h, how they are written for a model;
 // nn/train/chat/chat_task.h, which trains one.
 #pragma once
 
-#include <tapestry/nn/data/chat_template.h>
+#include <tapestry/nn/chat/chat_encoder.h>
 
 #include <cstdint>
 #include <filesystem>

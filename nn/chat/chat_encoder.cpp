@@ -1,0 +1,276 @@
+#include <tapestry/nn/chat/chat_encoder.h>
+
+#include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using Messages = std::span<const ChatMessage>;
+
+constexpr std::string_view kSystem = "system";
+constexpr std::string_view kAnswer = "assistant";
+
+// Behind a content, to find where the template writes its end: two private characters.
+constexpr std::string_view kMark = "\uE0F3\uE0F4";
+
+constexpr const char* kHint = "; --chat-template takes chatml, llama3, plain or a file *.jinja";
+
+std::string_view without_last_blanks(std::string_view text) {
+    return text.substr(0, text.find_last_not_of(" \t\n\r\v\f") + 1);
+}
+
+// The length of <|a mark|>, </s> or [INST] at the beginning; 0: there is none.
+std::size_t mark_length(std::string_view text) {
+    constexpr std::size_t kMost = 64;
+    const bool is_open = text.starts_with('<') || text.starts_with('[');
+    if (!is_open) return 0;
+    const std::size_t end = text.find_first_of(text[0] == '<' ? "> \t\n<" : "] \t\n[", 1);
+    const bool closes = end != text.npos && end > 1 && (text[end] == '>' || text[end] == ']');
+    return closes && end < kMost ? end + 1 : 0;
+}
+
+jinja::Program program_of(const ChatTemplate& chat) {
+    try {
+        return jinja::Program(chat.program);
+    } catch (const jinja::JinjaError& error) {
+        fail("chat: the template, {}{}", error.what(), kHint);
+    }
+}
+
+}  // namespace
+
+// ---- tokens -------------------------------------------------------------------------------------
+
+// Collects ids.
+class ChatEncoder::Writer {
+public:
+    explicit Writer(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+    void text(std::string_view text) { append(text, 0, "the prompt"); }
+    void answer(std::string_view text, std::int64_t end, bool is_learned) {
+        append(text, is_learned ? 1 : 0, "the answer");
+        tokens.ids.push_back(end);
+        tokens.is_target.push_back(is_learned ? 1 : 0);
+    }
+
+    ChatTokens tokens;
+
+private:
+    void append(std::string_view text, std::uint8_t is_target, const char* what) {
+        if (text.empty()) return;
+        const Ids ids = tokenizer_.encode(text, what);
+        tokens.ids.insert(tokens.ids.end(), ids.begin(), ids.end());
+        tokens.is_target.resize(tokens.ids.size(), is_target);
+    }
+
+    const Tokenizer& tokenizer_;
+};
+
+// ---- the template -------------------------------------------------------------------------------
+
+ChatEncoder::ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer)
+    : chat_(std::move(chat)), program_(program_of(chat_)), tokenizer_(tokenizer) {
+    const std::vector<ChatMessage> probe{{"user", "a"}, {std::string(kAnswer), "b"}, {"user", "c"}};
+    std::string text;
+    Answer answer{};
+    try {
+        text = written(probe, true);
+        answer = find(text, probe, 1, true);
+    } catch (const ValueError& error) {
+        fail("chat: tried on messages of user, assistant and user: {}{}", error.what(), kHint);
+    }
+    begins_with_blank_ = text[answer.begin] == ' ';
+    find_end(std::string_view(text).substr(answer.end));
+    find_marks(std::string_view(text).substr(0, answer.begin));
+    find_marks(std::string_view(text).substr(answer.end));
+    if (const auto of_text = tokenizer.end_of_text()) ends_.push_back(*of_text);
+    const Ids& declared = tokenizer.declared_ends();
+    ends_.insert(ends_.end(), declared.begin(), declared.end());
+    ends_.push_back(end_);
+}
+
+// The end of an answer is a token: one of the vocabulary's ends, a mark, or a line break.
+void ChatEncoder::find_end(std::string_view behind_answer) {
+    const std::size_t mark = mark_length(behind_answer);
+    const bool is_line = behind_answer.starts_with('\n');
+    require(!behind_answer.empty(), "chat: the template does not end answers{}", kHint);
+    const bool has_ids = is_line || tokenizer_.kind() != "char" ||
+                         behind_answer[0] == static_cast<char>(CharTokenizer::kEndOfText);
+    if (has_ids) {
+        const bool is_short = is_line || tokenizer_.kind() == "char";
+        const std::string_view text = is_short ? behind_answer.substr(0, 1) : behind_answer;
+        const Ids ids = tokenizer_.encode(text, "the end of an answer");
+        end_ = ids.front();
+        end_text_ = tokenizer_.decode(std::span(ids).first(1));
+        const Ids& declared = tokenizer_.declared_ends();
+        const bool is_end = end_ == tokenizer_.end_of_text() ||
+                            std::find(declared.begin(), declared.end(), end_) != declared.end();
+        ends_at_line_ = is_line && !is_end;
+        if ((is_end || is_line || end_text_.size() == mark) && behind_answer.starts_with(end_text_))
+            return;
+    }
+    const std::string_view name = name_of_program(chat_.program);
+    fail("chat: the template {}needs the token {}, which the vocabulary lacks{}",
+         name.empty() ? "" : fmt::format("{} ", name),
+         utf8::quoted(behind_answer.substr(0, mark > 0 ? mark : behind_answer.find('\n'))), kHint);
+}
+
+void ChatEncoder::find_marks(std::string_view text) {
+    if (tokenizer_.kind() == "char") return;
+    for (; !text.empty(); text.remove_prefix(1)) {
+        const std::string mark(text.substr(0, mark_length(text)));
+        if (mark.empty() || std::find(marks_.begin(), marks_.end(), mark) != marks_.end()) continue;
+        const Ids ids = tokenizer_.encode(mark);
+        if (ids.size() != 1) continue;
+        marks_.push_back(mark);
+        ends_.push_back(ids.front());
+    }
+}
+
+std::string ChatEncoder::written(Messages messages, bool asks) const {
+    jinja::List list;
+    for (const ChatMessage& one : messages) {
+        list.emplace_back(jinja::Members{{"role", one.role}, {"content", one.content}});
+    }
+    try {
+        return program_.run({{"messages", std::move(list)},
+                             {"add_generation_prompt", asks},
+                             {"bos_token", chat_.bos_token},
+                             {"eos_token", chat_.eos_token},
+                             {"tools", jinja::None()},
+                             {"documents", jinja::None()}});
+    } catch (const jinja::JinjaError& error) {
+        fail("the chat template, {}", error.what());
+    }
+}
+
+ChatEncoder::Answer ChatEncoder::find(const std::string& text, Messages messages, std::size_t i,
+                                      bool asks) const {
+    const std::string before = written(messages.first(i), true);
+    require(text.starts_with(before),
+            "message {}: the chat template asks for an answer otherwise than it writes one, so it "
+            "cannot be learned",
+            i + 1);
+    std::vector<ChatMessage> marked(messages.begin(), messages.end());
+    marked[i].content += kMark;
+    const std::string with_mark = written(marked, asks);
+    const std::size_t at = with_mark.find(kMark);
+    require(at != with_mark.npos, "message {}: the chat template does not write it", i + 1);
+    const std::string_view behind = std::string_view(with_mark).substr(at + kMark.size());
+    const std::size_t end = text.size() - std::min(text.size(), behind.size());
+    const std::string_view same = std::string_view(text).substr(0, end);
+    require(text.ends_with(behind) && end >= before.size() &&
+                without_last_blanks(same) ==
+                    without_last_blanks(std::string_view(with_mark).substr(0, at)),
+            "message {}: the chat template does not write it as it is", i + 1);
+    return {before.size(), end, messages[i].is_learned};
+}
+
+// ---- checks -------------------------------------------------------------------------------------
+
+void ChatEncoder::check_marks(std::string_view role, std::string_view content) const {
+    for (const std::string& mark : marks_) {
+        require(content.find(mark) == content.npos,
+                "the {}'s text has {}, a mark of the chat template", role, utf8::quoted(mark));
+    }
+}
+
+// One to learn.
+void ChatEncoder::check_answer(std::string_view content) const {
+    check_marks(kAnswer, content);
+    require(!without_last_blanks(content).empty(), "the assistant's answer is empty");
+    require(!ends_at_line_ || content.find('\n') == content.npos,
+            "the assistant's answer has a line break, which ends answers here");
+}
+
+// All but the answers' contents.
+void ChatEncoder::check(Messages messages) const {
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const std::string& role = messages[i].role;
+        const auto has = [&](char quote) {
+            return chat_.program.find(quote + role + quote) != std::string::npos;
+        };
+        const bool is_known = role == kSystem || role == "user" || role == kAnswer ||
+                              ((role == "tool" || role == "developer") && (has('\'') || has('"')));
+        require(is_known, "the role {} is not supported; must be one of system, user, assistant",
+                utf8::quoted(role));
+        require(i == 0 || role != kSystem, "message {}: a system message must be the first", i + 1);
+        if (role != kAnswer) check_marks(role, messages[i].content);
+    }
+}
+
+// ---- conversations ------------------------------------------------------------------------------
+
+void ChatEncoder::add(Messages messages, bool asks, Writer& to) const {
+    check(messages);
+    const std::string text = written(messages, asks);
+    const std::string_view all = text;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const std::string& content = messages[i].content;
+        if (messages[i].role != kAnswer) {
+            const std::size_t begin =
+                std::min(content.find_first_not_of(" \t\n\r"), content.size());
+            const std::string_view words = without_last_blanks(content).substr(begin);
+            require(all.find(words) != all.npos, "message {}: the chat template does not write it",
+                    i + 1);
+            continue;
+        }
+        const Answer answer = find(text, messages, i, asks);
+        require(answer.begin >= done && all.substr(answer.end).starts_with(end_text_),
+                "message {}: the chat template does not end it with {}", i + 1,
+                utf8::quoted(end_text_));
+        to.text(all.substr(done, answer.begin - done));
+        to.answer(all.substr(answer.begin, answer.end - answer.begin), end_, answer.is_learned);
+        done = answer.end + end_text_.size();
+    }
+    if (asks) to.text(all.substr(done));
+}
+
+ChatTokens ChatEncoder::encode(Messages messages) const {
+    bool has_answer = false;
+    const auto is_target = [](const ChatMessage& one) {
+        return one.role == kAnswer && one.is_learned;
+    };
+    check(messages);
+    while (!messages.empty() && !is_target(messages.back())) {  // nothing follows to learn
+        has_answer = has_answer || messages.back().role == kAnswer;
+        messages = messages.first(messages.size() - 1);
+    }
+    require(!messages.empty(), "{}, so there is nothing to learn",
+            has_answer ? "all of the assistant's messages have the weight 0"
+                       : "no message is the assistant's");
+    for (const ChatMessage& message : messages) {
+        if (message.role == kAnswer) check_answer(message.content);
+    }
+    Writer writer(tokenizer_);
+    add(messages, false, writer);
+    return std::move(writer.tokens);
+}
+
+ChatTokens ChatEncoder::encode(std::string_view prompt, std::string_view completion) const {
+    check_answer(completion);
+    Writer writer(tokenizer_);
+    writer.text(prompt);
+    if (writer.tokens.ids.empty()) {
+        writer.tokens.ids.push_back(tokenizer_.beginning());
+        writer.tokens.is_target.push_back(0);
+    }
+    writer.answer(completion, end_, true);
+    return std::move(writer.tokens);
+}
+
+Ids ChatEncoder::prompt(Messages messages) const {
+    Writer writer(tokenizer_);
+    add(messages, true, writer);
+    return std::move(writer.tokens.ids);
+}
+
+}  // namespace tapestry

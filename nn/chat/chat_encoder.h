@@ -1,0 +1,96 @@
+// From conversations to a model's ids: the template writes the text, and the encoder finds the
+// answers in it. Read next: chat_examples.h, conversations to learn from; nn/generate/chat.h, which
+// answers.
+#pragma once
+
+#include <tapestry/nn/chat/chat_template.h>
+#include <tapestry/nn/chat/jinja.h>
+#include <tapestry/nn/data/tokenizer.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry {
+
+/// A message of a conversation.
+struct ChatMessage {
+    std::string role;        ///< "system", "user" or "assistant", or another that the template has
+    std::string content;     ///< its text
+    bool is_learned = true;  ///< if it is the assistant's; false: only read
+};
+
+/// Tokens, and which of them a model learns to write.
+struct ChatTokens {
+    std::vector<std::int64_t> ids;        ///< of the whole conversation
+    std::vector<std::uint8_t> is_target;  ///< 1 for those of an answer and its end
+};
+
+/// Writes conversations in a template's form as a tokenizer's ids.
+///
+/// An answer begins where the template asks for one (add_generation_prompt) after the messages
+/// before it, and ends with its first token behind the content: what a model writes when it
+/// answers, with an empty <think> block if the template writes one there. Text and answers are
+/// encoded separately, so a token never covers the end of a prompt and the beginning of its answer.
+class ChatEncoder {
+public:
+    /// The tokenizer must outlive it. Throws ValueError for a program that is not supported or
+    /// fails, and if the vocabulary lacks the token that it ends answers with.
+    ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer);
+
+    const ChatTemplate& chat() const { return chat_; }  ///< its template
+
+    /// The id that ends an answer.
+    std::int64_t end() const { return end_; }
+    /// Ids after which an answer is over: the end, the template's other marks, the end of text, and
+    /// those that the model's directory declares.
+    const std::vector<std::int64_t>& ends() const { return ends_; }
+    /// Whether the template writes a blank in front of answers.
+    bool begins_with_blank() const { return begins_with_blank_; }
+
+    /// A conversation up to its last answer to learn. Throws ValueError for a role that is not
+    /// known or a system message that is not the first; for a content with a mark of the template;
+    /// for an answer that is empty, or has a line break if that is the end; for messages without
+    /// an answer to learn; and if the template refuses them, leaves a message out, or writes an
+    /// answer otherwise than it asks for it.
+    ChatTokens encode(std::span<const ChatMessage> messages) const;
+
+    /// A text and its continuation, neither with any mark but the end. Throws as encode() does.
+    ChatTokens encode(std::string_view prompt, std::string_view completion) const;
+
+    /// A conversation up to where the next answer begins. Throws as encode() does for the
+    /// messages of the user; earlier answers may be anything.
+    std::vector<std::int64_t> prompt(std::span<const ChatMessage> messages) const;
+
+private:
+    // Where an answer and its end are in a text.
+    struct Answer {
+        std::size_t begin, end;
+        bool is_learned;
+    };
+    class Writer;
+
+    std::string written(std::span<const ChatMessage> messages, bool asks) const;
+    Answer find(const std::string& text, std::span<const ChatMessage> messages, std::size_t i,
+                bool asks) const;
+    void add(std::span<const ChatMessage> messages, bool asks, Writer& to) const;
+    void find_end(std::string_view behind_answer);
+    void find_marks(std::string_view text);
+    void check(std::span<const ChatMessage> messages) const;
+    void check_marks(std::string_view role, std::string_view content) const;
+    void check_answer(std::string_view content) const;
+
+    ChatTemplate chat_;
+    jinja::Program program_;
+    const Tokenizer& tokenizer_;
+    std::int64_t end_ = 0;
+    std::string end_text_;
+    std::vector<std::string> marks_;  // tokens of the template, which contents may not have
+    std::vector<std::int64_t> ends_;
+    bool ends_at_line_ = false;  // the end is a line break
+    bool begins_with_blank_ = false;
+};
+
+}  // namespace tapestry
