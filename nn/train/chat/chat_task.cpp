@@ -71,9 +71,14 @@ std::vector<bool> held_out_of(const ChatExamples& from) {
 
 std::string hash_of(const ChatExamples& from, const ChatTemplate& chat,
                     const Tokenizer& tokenizer) {
+    std::vector<std::string> parts{from.hash, std::string(name_of_value(chat.style)), chat.system,
+                                   tokenizer.hash()};
+    const bool has_prompts = !std::all_of(from.examples.begin(), from.examples.end(),
+                                          [](const ChatExample& one) { return one.is_chat; });
+    const auto first = tokenizer.begin_of_text();
+    if (has_prompts && first) parts.push_back(std::to_string(*first));  // older versions lack it
     Checksum sum;
-    for (const std::string& part :
-         {from.hash, std::string(name_of_value(chat.style)), chat.system, tokenizer.hash()}) {
+    for (const std::string& part : parts) {
         sum.add(part);
         sum.add(std::string_view("\n", 1));
     }
