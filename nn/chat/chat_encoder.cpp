@@ -259,10 +259,9 @@ ChatTokens ChatEncoder::encode(std::string_view prompt, std::string_view complet
     check_answer(completion);
     Writer writer(tokenizer_);
     writer.text(prompt);
-    if (writer.tokens.ids.empty()) {
-        writer.tokens.ids.push_back(tokenizer_.beginning());
-        writer.tokens.is_target.push_back(0);
-    }
+    tokenizer_.begin_text(writer.tokens.ids);
+    if (writer.tokens.ids.empty()) writer.tokens.ids.push_back(tokenizer_.beginning());
+    writer.tokens.is_target.resize(writer.tokens.ids.size());
     writer.answer(completion, end_, true);
     return std::move(writer.tokens);
 }

@@ -224,7 +224,7 @@ public:
         : tokenizer_(tokenizer), ids_(ids) {}
 
     void add(const DocumentPiece& piece) {
-        if (piece.begins) position_ = 0;
+        if (piece.begins) position_ = 0, is_begun_ = false;
         if (waiting_.empty()) {
             waiting_ = piece.text.substr(encode(piece, piece.text));
         } else {
@@ -245,6 +245,10 @@ private:
         tokenizer_.encode_piece(
             {.text = text.substr(0, end), .what = piece.what, .position = position_}, ids_);
         position_ += static_cast<std::int64_t>(ids_.size() - before);
+        if (!is_begun_ && (ids_.size() > before || piece.ends)) {
+            tokenizer_.begin_text(ids_, before);
+            is_begun_ = true;
+        }
         return end;
     }
 
@@ -253,6 +257,7 @@ private:
     std::string waiting_;
     std::size_t tried_ = 0;  // bytes of it that have no cut
     std::int64_t position_ = 0;
+    bool is_begun_ = true;  // with the token that begins texts, if there is one
 };
 
 // The separator before every document but the first.

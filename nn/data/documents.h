@@ -123,10 +123,10 @@ struct EncodedDocuments {
     std::int64_t documents = 0;  ///< documents read
 };
 
-/// Passes the ids of all documents, packed by pack_ids, to `write`, with the tokenizer's
-/// end-of-text id between documents. The ids are the same as if each document were encoded at once.
-/// Throws as the reader and the tokenizer do, and ValueError for a second document if there is no
-/// end-of-text id.
+/// Passes the ids of all documents, packed by pack_ids, to `write`, each begun by begin_text(),
+/// with the tokenizer's end-of-text id between documents. The ids are the same as if each document
+/// were encoded at once. Throws as the reader and the tokenizer do, and ValueError for a second
+/// document if there is no end-of-text id.
 EncodedDocuments encode_documents(DocumentReader& documents, const Tokenizer& tokenizer,
                                   IdType type,
                                   const std::function<void(std::span<const std::byte>)>& write);

@@ -43,6 +43,12 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text, std::string_v
     return ids;
 }
 
+void Tokenizer::begin_text(std::vector<std::int64_t>& ids, std::size_t at) const {
+    const auto first = begin_of_text();
+    const bool has_it = at < ids.size() && ids[at] == first;
+    if (first && !has_it) ids.insert(ids.begin() + static_cast<std::ptrdiff_t>(at), *first);
+}
+
 CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
     require(!vocab_.empty(), "tokenizer: the vocabulary is empty");
     const char32_t last = *std::max_element(vocab_.begin(), vocab_.end());

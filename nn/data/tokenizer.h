@@ -4,6 +4,7 @@
 // the ids.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +36,12 @@ public:
 
     /// An id after which a text may begin: the model's input when there is no prompt.
     virtual std::int64_t beginning() const = 0;
+    /// The id that begins each text in the model's training data, if its tokenizer adds one, as a
+    /// post-processor of a tokenizer.json does. encode() does not add it: see begin_text().
+    virtual std::optional<std::int64_t> begin_of_text() const { return std::nullopt; }
+    /// Puts begin_of_text() before the ids of a text, those from `at` on, if there is such an id
+    /// and they do not begin with it.
+    void begin_text(std::vector<std::int64_t>& ids, std::size_t at = 0) const;
     /// The id that separates documents, if the vocabulary has one.
     virtual std::optional<std::int64_t> end_of_text() const = 0;
     /// The ids at which generation stops by the model's directory (eos_token_id), in addition to
@@ -60,7 +67,8 @@ public:
     /// vocabulary.
     virtual std::string decode(std::span<const std::int64_t> ids) const = 0;
 
-    /// XXH3 of its files: tokenizers with equal hashes encode every text the same.
+    /// XXH3 of its files: tokenizers with equal hashes encode every text the same, and begin it
+    /// with the same id.
     virtual std::string hash() const = 0;
 
 protected:

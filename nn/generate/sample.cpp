@@ -198,6 +198,7 @@ std::string sample_text(const LanguageModel& model, const Tokenizer& tokenizer,
                         Generator& generator,
                         const std::function<bool(const std::string&)>& on_text) {
     std::vector<std::int64_t> ids = tokenizer.encode(prompt, "prompt");
+    tokenizer.begin_text(ids);
     if (ids.empty()) ids.push_back(tokenizer.beginning());
     StopTexts stops(options.stop);
     SampleOptions own = options;

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 namespace {
@@ -22,6 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kDataFormat = 1;
 constexpr const char* kIdsName = "ids.bin";
+constexpr const char* kFirstIdSetting = "bos_token_id";  // before each document
+constexpr const char* kEndsSetting = "eos_token_id";     // that the tokenizer's directory declared
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
 void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer,
@@ -46,6 +49,9 @@ std::string manifest(const EncodedDocuments& encoded, IdType type, const std::st
         json.member("tokenizer", tokenizer.kind());
         json.member("vocab", tokenizer.vocab_size());
         json.member("tokenizer_xxh3", tokenizer.hash());
+        if (const auto first = tokenizer.begin_of_text()) json.member(kFirstIdSetting, *first);
+        if (!tokenizer.declared_ends().empty())
+            json.member(kEndsSetting, tokenizer.declared_ends());
         json.list("sources", sources, [&](const SourceFile& source) {
             json.object("path", source.path, "bytes", source.bytes, "xxh3", source.hash);
         });
@@ -92,7 +98,19 @@ std::unique_ptr<Tokenizer> read_data_tokenizer(const SavedFiles& files, const Co
                      shown(files.directory()));
     check_hash(shown(files.directory()) + ": the tokenizer", tokenizer->hash(),
                file.get<std::string>("tokenizer_xxh3"), file);
+    tokenizer->declare_ends(file.get<std::vector<std::int64_t>>(kEndsSetting, {}));
     return tokenizer;
+}
+
+// Versions before this one left out the token that begins texts.
+void check_beginnings(const ConfigFile& file, const Tokenizer& tokenizer) {
+    const auto first = tokenizer.begin_of_text();
+    if (!first || (file.has(kFirstIdSetting) && file.get<std::int64_t>(kFirstIdSetting) == *first))
+        return;
+    fail<IoError>(
+        "{}: the texts lack the token {} (id {}) that the tokenizer puts before each of them: an "
+        "older version made this; tokenize them again",
+        file.path(), utf8::quoted(tokenizer.decode({&*first, 1})), *first);
 }
 
 TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer& tokenizer) {
@@ -169,6 +187,7 @@ Corpus load_data(const fs::path& directory) {
     const SavedFiles files(directory);
     const ConfigFile file(directory / kDataName);
     auto tokenizer = read_data_tokenizer(files, file);
+    check_beginnings(file, *tokenizer);
     TokenIds ids = open_ids(directory / kIdsName, file, *tokenizer);
     std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
     return {std::move(tokenizer), std::move(ids), std::move(hash)};

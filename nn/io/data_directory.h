@@ -35,8 +35,9 @@ EncodedDocuments write_data(const std::filesystem::path& directory, DocumentRead
 void remove_data(const std::filesystem::path& directory);
 
 /// Opens the data after checking the ids against their hash, which reads all of them once. Throws
-/// IoError, with file and reason: no such directory, unfinished, of an unknown format, damaged, or
-/// with another tokenizer than the ids were made with.
+/// IoError, with file and reason: no such directory, unfinished, of an unknown format, damaged,
+/// with another tokenizer than the ids were made with, or without the token that it begins texts
+/// with, as older versions made it.
 Corpus load_data(const std::filesystem::path& directory);
 
 /// Only its tokenizer, for other texts. Throws IoError as load_data does.

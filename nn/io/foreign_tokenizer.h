@@ -18,16 +18,11 @@ class SavedFiles;
 /// Setting of config.json with which exports name their tokenizer: "char", "bpe", "json" or "none".
 inline constexpr const char* kTokenizerSetting = "tapestry_tokenizer";
 
-/// Which files count if a directory has several.
-enum class TokenizerFiles {
-    pairs_first,  ///< vocab.json and merges.txt before tokenizer.json
-    json_first    ///< the other way round
-};
-
-/// Reads the tokenizer that the config.json names, or that is there; null if there is none. Throws
-/// IoError for files that are invalid, and for add_prefix_space in tokenizer_config.json.
-std::unique_ptr<Tokenizer> read_foreign_tokenizer(const ConfigFile& file, const SavedFiles& files,
-                                                  TokenizerFiles order);
+/// Reads the tokenizer that the config.json names, or that is there, first of all tokenizer.json;
+/// null if there is none. It begins texts with the token that transformers puts there, by the
+/// post-processor or by add_bos_token in tokenizer_config.json. Throws IoError for files that are
+/// invalid, and for add_prefix_space in tokenizer_config.json where transformers heeds it.
+std::unique_ptr<Tokenizer> read_foreign_tokenizer(const ConfigFile& file, const SavedFiles& files);
 
 /// The id that ends texts, if the format's tokenizers know it: characters' do not.
 std::optional<std::int64_t> text_end(const Tokenizer* tokenizer);

@@ -333,8 +333,7 @@ LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files, W
     const DecoderFormat* const format = decoder_format_of(file);
     if (format != nullptr) return load_hugging_face_decoder(file, files, *format, weights);
     const GPTConfig config = read_config(file);
-    LoadedModel loaded{
-        nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::pairs_first), {}};
+    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files), {}};
     loaded.conventions = read_text_conventions(file, files, loaded.tokenizer.get());
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);

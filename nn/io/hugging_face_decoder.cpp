@@ -151,8 +151,7 @@ NamedTensors tensors_of(const Llama& model, const DecoderFormat& format) {
 LoadedModel load_hugging_face_decoder(const ConfigFile& file, const SavedFiles& files,
                                       const DecoderFormat& format, WeightType weights) {
     const LlamaConfig config = read_decoder_config(file, format);
-    LoadedModel loaded{
-        nullptr, read_foreign_tokenizer(file, files, TokenizerFiles::json_first), {}};
+    LoadedModel loaded{nullptr, read_foreign_tokenizer(file, files), {}};
     loaded.conventions = read_text_conventions(file, files, loaded.tokenizer.get());
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config.vocab, files.directory());
     check_weights_exist(files);

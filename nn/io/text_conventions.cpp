@@ -9,6 +9,7 @@
 #include <tapestry/nn/io/model_files.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kChatTemplate = "chat_template";
 constexpr const char* kEndIds = "eos_token_id";
+constexpr const char* kPadId = "pad_token_id";
+constexpr const char* kPad = "pad_token";
+constexpr const char* kUnknown = "unk_token";
+constexpr const char* kAdditional = "additional_special_tokens";
 constexpr std::uint64_t kMostOfTemplate = 1 << 20;
 
 std::vector<std::int64_t> ids_in(const ConfigFile& file, const char* name) {
@@ -41,20 +46,44 @@ std::vector<std::int64_t> end_ids(const ConfigFile& file, const SavedFiles& file
     return ids;
 }
 
-// The id of tokenizer_config.json's eos_token, a text or an object with its content.
-std::optional<std::int64_t> id_of_end(const SavedFiles& files, const Tokenizer& tokenizer) {
-    constexpr const char* kEnd = "eos_token";
-    const fs::path path = files.path(kTokenizerConfigName);
-    if (!is_there(path)) return {};
-    const ConfigFile settings(path);
-    if (!settings.has(kEnd)) return {};
-    const JsonNode node = settings.node(kEnd);
+std::optional<std::int64_t> pad_id(const ConfigFile& file, const SavedFiles& files) {
+    const fs::path generation = files.path(kGenerationConfigName);
+    std::vector<std::int64_t> ids = ids_in(file, kPadId);
+    if (ids.empty() && is_there(generation)) ids = ids_in(ConfigFile(generation), kPadId);
+    return ids.size() == 1 ? std::optional(ids.front()) : std::nullopt;
+}
+
+// The file that names the tokens of a role: tokenizer_config.json, or special_tokens_map.json.
+std::unique_ptr<ConfigFile> file_of_role(const SavedFiles& files, const char* role) {
+    for (const char* const name : {kTokenizerConfigName, "special_tokens_map.json"}) {
+        const fs::path path = files.path(name);
+        if (!is_there(path)) continue;
+        auto file = std::make_unique<ConfigFile>(path);
+        if (file->has(role)) return file;
+    }
+    return nullptr;
+}
+
+std::string token_text(const JsonNode& node, const ConfigFile& file, const char* role) {
     const std::optional<JsonNode> text = node.is(JsonKind::object) ? node.find("content") : node;
     require<IoError>(text && text->is(JsonKind::string),
-                     "{}: \"{}\" is neither a text nor an object with its \"content\"",
-                     settings.path(), kEnd);
-    const std::vector<std::int64_t> ids = tokenizer.encode(text->get<std::string>(), kEnd);
-    return ids.size() == 1 ? std::optional(ids.front()) : std::nullopt;
+                     "{}: \"{}\" is neither a text nor an object with its \"content\"", file.path(),
+                     role);
+    return text->get<std::string>();
+}
+
+// Transformers 5 calls them extra_special_tokens, which was an object before.
+std::vector<std::string> additional_tokens(const SavedFiles& files) {
+    for (const char* const role : {kAdditional, "extra_special_tokens"}) {
+        const auto file = file_of_role(files, role);
+        if (!file || !file->node(role).is(JsonKind::array)) continue;
+        std::vector<std::string> all;
+        for (const JsonNode& one : file->node(role).elements()) {
+            all.push_back(token_text(one, *file, role));
+        }
+        return all;
+    }
+    return {};
 }
 
 // A text, or a list of templates by name, of which "default" counts.
@@ -113,6 +142,16 @@ ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer
     return chat;
 }
 
+std::optional<std::string> special_token(const SavedFiles& files, const char* role) {
+    const auto file = file_of_role(files, role);
+    return file ? std::optional(token_text(file->node(role), *file, role)) : std::nullopt;
+}
+
+void add_declared(const Tokenizer& tokenizer, TextConventions& conventions) {
+    if (!conventions.bos) conventions.bos = tokenizer.begin_of_text();
+    if (conventions.eos.empty()) conventions.eos = tokenizer.declared_ends();
+}
+
 TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files,
                                       Tokenizer* tokenizer) {
     const bool is_ours = file.has("model");
@@ -121,12 +160,25 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
     const std::vector<std::int64_t> bos = ids_in(file, "bos_token_id");
     if (bos.size() == 1) all.bos = bos.front();
     all.eos = is_ours ? ids_in(file, kEndIds) : end_ids(file, files);
+    if (!all.bos && has_tokens) all.bos = tokenizer->begin_of_text();
     if (all.eos.empty() && !is_ours && has_tokens) {
-        if (const auto id = id_of_end(files, *tokenizer)) all.eos = {*id};
+        const std::string end = special_token(files, "eos_token").value_or("");
+        const std::vector<std::int64_t> ids = tokenizer->encode(end, "eos_token");
+        if (ids.size() == 1) all.eos = ids;
         if (!all.bos && !all.eos.empty()) all.bos = all.eos.front();  // as for no ids at all
     }
     if (has_tokens) tokenizer->declare_ends(all.eos);
     all.chat_template = is_ours ? template_in(file) : read_template(files);
+    all.pad = pad_id(file, files);
+    if (is_ours) {
+        all.pad_token = file.get<std::string>(kPad, "");
+        all.unk_token = file.get<std::string>(kUnknown, "");
+        all.additional_tokens = file.get<std::vector<std::string>>(kAdditional, {});
+    } else {
+        all.pad_token = special_token(files, kPad).value_or("");
+        all.unk_token = special_token(files, kUnknown).value_or("");
+        all.additional_tokens = additional_tokens(files);
+    }
     return all;
 }
 
@@ -140,6 +192,12 @@ void write_text_conventions(ConfigWriter& file, const TextConventions& conventio
     if (conventions.bos) file.set("bos_token_id", *conventions.bos);
     if (!conventions.eos.empty()) file.set(kEndIds, conventions.eos);
     if (!conventions.chat_template.empty()) file.set(kChatTemplate, conventions.chat_template);
+    if (conventions.pad) file.set(kPadId, *conventions.pad);
+    if (!conventions.pad_token.empty()) file.set(kPad, conventions.pad_token);
+    if (!conventions.unk_token.empty()) file.set(kUnknown, conventions.unk_token);
+    if (!conventions.additional_tokens.empty()) {
+        file.set(kAdditional, conventions.additional_tokens);
+    }
 }
 
 void write_text_ids(JsonWriter& json, const TextConventions& conventions,
@@ -155,6 +213,7 @@ void write_text_ids(JsonWriter& json, const TextConventions& conventions,
     } else {
         json.member(kEndIds, nullptr);
     }
+    if (conventions.pad) json.member(kPadId, *conventions.pad);
 }
 
 }  // namespace tapestry

@@ -26,6 +26,12 @@ struct TextConventions {
     /// id of tokenizer_config.json's eos_token.
     std::vector<std::int64_t> eos = {};
     std::string chat_template = {};  ///< a program in Jinja; empty: none
+    // Not used here, but by other programs that read an export.
+    std::optional<std::int64_t> pad =
+        {};                      ///< pad_token_id of config.json, or generation_config.json
+    std::string pad_token = {};  ///< as special_token() reads it; empty: none
+    std::string unk_token = {};  ///< the same
+    std::vector<std::string> additional_tokens = {};  ///< additional_special_tokens, likewise
 };
 
 /// The form of conversations. `given` is the name of a ChatStyle, a file *.jinja, or a program;
@@ -44,9 +50,17 @@ TextConventions load_text_conventions(const std::filesystem::path& directory);
 /// (Tokenizer::declare_ends), which may be null; characters have none. For nn/io.
 TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files,
                                       Tokenizer* tokenizer);
+/// The token of this role ("bos_token") in tokenizer_config.json, otherwise in
+/// special_tokens_map.json: a text, or an object with its content. Throws IoError for another
+/// value. For nn/io.
+std::optional<std::string> special_token(const SavedFiles& files, const char* role);
+/// Gives a new model the ids that begin and end texts as the tokenizer of its data declares them.
+/// Those that are known already stay.
+void add_declared(const Tokenizer& tokenizer, TextConventions& conventions);
 /// Into our config.json. For nn/io.
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
-/// bos_token_id and eos_token_id of Hugging Face's config.json; without any, `end` for both.
+/// bos_token_id, eos_token_id and pad_token_id of Hugging Face's config.json; without any of the
+/// first two, `end` for both.
 /// For nn/io.
 void write_text_ids(JsonWriter& json, const TextConventions& conventions,
                     std::optional<std::int64_t> end);

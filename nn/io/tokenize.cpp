@@ -8,6 +8,7 @@
 #include <tapestry/nn/io/model_files.h>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -93,6 +94,15 @@ std::optional<Corpus> find(const TextCache& cache, const fs::path& entry) {
 
 constexpr const char* kOwnCharacters = "characters";
 
+// What the ids of documents depend on: also the tokens that begin and separate them.
+std::string cache_name(const Tokenizer& tokenizer) {
+    std::string name = tokenizer.hash();
+    if (const auto first = tokenizer.begin_of_text()) name += fmt::format(" begins {}", *first);
+    const std::vector<std::int64_t>& ends = tokenizer.declared_ends();
+    if (!ends.empty()) name += fmt::format(" ends {}", fmt::join(ends, " "));
+    return name;
+}
+
 fs::path entry_of(const TextCache& cache, const std::string& text, const std::string& tokenizer) {
     return cache.directory / checksum_of(fmt::format("1 {} {}", text, tokenizer));
 }
@@ -127,13 +137,13 @@ std::optional<Corpus> find_tokenized(const TextCache& cache, const std::string& 
         if (fits) return data;
     }
     if (tokenizer == nullptr) return std::nullopt;
-    return find(cache, entry_of(cache, text, tokenizer->hash()));
+    return find(cache, entry_of(cache, text, cache_name(*tokenizer)));
 }
 
 Corpus keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
                       const Tokenizer& tokenizer, bool of_own_characters) {
     const fs::path entry =
-        entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
+        entry_of(cache, text, of_own_characters ? kOwnCharacters : cache_name(tokenizer));
     make_directories(cache.directory);
     make_private(cache.directory);
     write_data(entry, reader, tokenizer, {.permissions = 0600, .through_link = false});

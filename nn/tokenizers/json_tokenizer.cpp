@@ -3,6 +3,7 @@
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/tokenizers/post_processor.h>
 #include <tapestry/nn/tokenizers/pre_tokenizer.h>
 
 #include <algorithm>
@@ -120,6 +121,11 @@ void JsonTokenizer::read(const JsonNode& root, const std::string& name) {
     check_types(root, "decoder", "decoders", kDecoders, name);
     if (!is_absent(root, "added_tokens")) read_marks(root, name);
     read_model(root.at("model"), name);
+    begin_of_text_ = first_id_in(root, name);
+    if (begin_of_text_ && (*begin_of_text_ < 0 || *begin_of_text_ >= vocab_size())) {
+        fail("{}: the post_processor puts the id {} before a text; the vocabulary has {}", name,
+             *begin_of_text_, vocab_size());
+    }
     require(!is_absent(root, "pre_tokenizer"),
             "{}: a tokenizer without a pre-tokenizer is not supported", name);
     words_ = std::make_shared<const PreTokenizer>(root.at("pre_tokenizer"), name);
@@ -244,6 +250,7 @@ std::optional<std::int64_t> JsonTokenizer::end_of_text() const {
 }
 
 std::int64_t JsonTokenizer::beginning() const {
+    if (begin_of_text_) return *begin_of_text_;
     static constexpr std::array<std::string_view, 3> kNames{"<|begin_of_text|>", "<s>", "<bos>"};
     if (const auto id = first_mark(kNames)) return *id;
     if (const auto id = end_of_text()) return *id;

@@ -30,15 +30,17 @@ public:
     /// bytes; a normalizer other than NFC and NFD; pre-tokenizers other than PreTokenizer's;
     /// dropout; prefixes and suffixes of words; added tokens that include white space around them,
     /// or are whole words only; ids that occur twice; merges of unknown tokens. Tokens that a
-    /// post-processor adds are not part of a text's ids, as with add_special_tokens=False there.
+    /// post-processor adds are not part of a text's ids, as with add_special_tokens=False there;
+    /// one before the text is begin_of_text(), more than one are refused, those behind it ignored.
     static JsonTokenizer from_json(std::string json, const std::string& name = "tokenizer.json");
 
     const std::string& json() const { return json_; }  ///< the file's text
 
     std::string_view kind() const override { return "json"; }
     std::int64_t vocab_size() const override { return pairs_->vocab_size(); }
-    /// The added token that begins texts, end_of_text(), or a newline's.
+    /// begin_of_text(), an added token with the usual name of one, end_of_text(), or a newline's.
     std::int64_t beginning() const override;
+    std::optional<std::int64_t> begin_of_text() const override { return begin_of_text_; }
     /// The added token that ends texts: the first of declared_ends() that is one and does not end
     /// the turns of a chat instead ("<|im_end|>"); without any, the token with the name that it has
     /// in GPT-2, Llama, DeepSeek or SentencePiece.
@@ -71,6 +73,7 @@ private:
     // normalized text, themselves normalized.
     Marks plain_marks_, normalized_marks_;
     std::unordered_map<std::int64_t, std::string> mark_by_id_;
+    std::optional<std::int64_t> begin_of_text_;
     std::shared_ptr<const PreTokenizer> words_;
     std::shared_ptr<const BytePairTokenizer> pairs_;
 };

@@ -26,7 +26,8 @@ Tensor row_of(const Ids& ids) { return tensor(ids, {1, std::ssize(ids)}); }
 // ---- a language model continues the prompt ------------------------------------------------------
 
 Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64_t context) {
-    const Ids ids = tokenizer.encode(prompt, "prompt");
+    Ids ids = tokenizer.encode(prompt, "prompt");
+    tokenizer.begin_text(ids);
     require(ids.size() >= 2,
             "inspect: the prompt has {} {}{}; it needs at least 2, to predict each from those "
             "before it",

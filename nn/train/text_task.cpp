@@ -34,6 +34,7 @@ Corpus load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokeniz
                 config.data, config.start.empty() ? "the model" : config.start,
                 data.tokenizer->vocab_size(), data.tokenizer->unit(), data.tokenizer->hash(),
                 tokenizer->vocab_size(), tokenizer->unit(), tokenizer->hash());
+        data.tokenizer = std::move(tokenizer);  // with the ends that the model's directory declares
     }
     return data;
 }
@@ -209,6 +210,7 @@ std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, G
     if (config.is_chat()) return ChatTask::begin(config, std::move(start), weights);
     LoadedModel from = given_start(config, start);
     Corpus corpus = read_corpus(config, std::move(from.tokenizer), start.cache);
+    add_declared(*corpus.tokenizer, from.conventions);
     TextData data = split_corpus(corpus, config);
     if (!start.is_continued) {
         complete(config, from.model.get(), corpus.tokenizer->vocab_size());

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/nn/chat/chat_encoder.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
@@ -188,7 +189,7 @@ TEST_CASE("hugging face: an end with an unusual name ends answers, which may hav
     }
     spill(scratch / "tokenizer.json", tokenizer);
     const LoadedModel loaded = load_model(scratch.path());
-    const ChatEncoder encoder({}, *loaded.tokenizer);
+    const ChatEncoder encoder(chosen_template({}, *loaded.tokenizer), *loaded.tokenizer);
     CHECK(encoder.end() == 0);
     const std::vector<ChatMessage> messages{{"user", "a"}, {"assistant", "b\nc"}};
     CHECK(loaded.tokenizer->decode(encoder.encode(messages).ids) ==

@@ -4,7 +4,8 @@
 //
 // Without TOKENIZER (a tokenizer.json), by the one next to the data. ENGINE is a package of npm:
 // @huggingface/tokenizers, in JavaScript, or tokenizers, the library that Python's is. With OTHER,
-// the engines are also compared with each other, text by text. Fails on any difference. Read next:
+// the engines are also compared with each other, text by text. Fails on any difference. A token that a
+// template puts before a text that begins with it is there once in ours, and twice in theirs. Read next:
 // tokenizer_json.sh, which calls it.
 const fs = require('fs');
 const path = require('path');
@@ -17,16 +18,17 @@ const bytes = fs.readFileSync(path.join(directory, 'ids.bin'));
 const Ids = data.dtype === 'u16' ? Uint16Array : Uint32Array;
 const ours = new Ids(bytes.buffer, bytes.byteOffset, bytes.length / Ids.BYTES_PER_ELEMENT);
 const rules = read(json);
+const hasTemplate = JSON.stringify(rules.post_processor).includes('TemplateProcessing');
 const endOfText = rules.added_tokens.find((token) => /^<\|end_?of_?text\|>$/.test(token.content)).id;
 
 function encoder(name) {
   const { Tokenizer } = require(name);
   if (name === 'tokenizers') {
     const tokenizer = Tokenizer.fromFile(json);
-    return async (text) => (await tokenizer.encode(text, null, { addSpecialTokens: false })).getIds();
+    return async (text) => (await tokenizer.encode(text)).getIds();
   }
   const tokenizer = new Tokenizer(rules, {});
-  return async (text) => tokenizer.encode(text, { add_special_tokens: false }).ids;
+  return async (text) => tokenizer.encode(text).ids;
 }
 
 // The texts of a source: the lines of JSON Lines, or the whole file.
@@ -52,7 +54,8 @@ async function main() {
       const where = `${source.path}, document ${documents + 1}`;
       if (documents++ > 0) expect(endOfText, `before ${where}`);
       const ids = await encode(text);
-      for (const id of ids) expect(id, where);
+      const begin = hasTemplate && ids[0] === ids[1] ? 1 : 0;
+      for (const id of ids.slice(begin)) expect(id, where);
       if (otherwise && String(await otherwise(text)) !== String(ids) && ++apart <= 5) {
         console.log(`${where}: ${other} differs from ${engine}: ${JSON.stringify(text.slice(0, 100))}`);
       }

@@ -26,7 +26,7 @@ python3 "$source/tests/npm/draw_texts.py" 47 10000 >"$directory/texts.jsonl"
 # (The one in JavaScript splits some contractions otherwise than the engine, 73 of these texts.)
 node "$source/tests/npm/tokenizer_json.js" "$directory/drawn" "$fixture" tokenizers
 
-# The same rules with a normalizer, and with added tokens that are found after it.
+# The same rules with a normalizer, with added tokens that are found after it, and with one before each text.
 python3 - "$fixture" "$directory/nfc.json" <<'END'
 import json, sys
 rules = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -34,6 +34,11 @@ rules["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}]}
 for i, content in enumerate(("hello", "\u00e9x", "  ")):
     rules["added_tokens"].append(rules["added_tokens"][0] | {
         "id": len(rules["model"]["vocab"]) + i, "content": content, "normalized": True, "special": False})
+piece = {"SpecialToken": {"id": "<|im_start|>", "type_id": 0}}
+rules["post_processor"] = {
+    "type": "TemplateProcessing", "single": [piece, {"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+    "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [1], "tokens": ["<|im_start|>"]}}}
 json.dump(rules, open(sys.argv[2], "w", encoding="utf-8"))
 END
 "$tapestry" tokenize --text "$directory/texts.jsonl" --out "$directory/normal" --tokenizer "$directory/nfc.json"

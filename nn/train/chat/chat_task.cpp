@@ -68,9 +68,10 @@ std::vector<bool> held_out_of(const ChatExamples& from) {
 
 std::string hash_of(const ChatExamples& from, const ChatTemplate& chat,
                     const Tokenizer& tokenizer) {
+    const auto first = tokenizer.begin_of_text();
     Checksum sum;
-    for (const std::string& part :
-         {from.hash, chat.program, chat.bos_token, chat.eos_token, tokenizer.hash()}) {
+    for (const std::string& part : {from.hash, chat.program, chat.bos_token, chat.eos_token,
+                                    first ? std::to_string(*first) : "", tokenizer.hash()}) {
         sum.add(part);
         sum.add(std::string_view("\n", 1));
     }

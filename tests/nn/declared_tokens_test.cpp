@@ -1,0 +1,199 @@
+// Tokens that a directory of Hugging Face's declares, kept in our format, in exports, in data and
+// in caches; and which of its tokenizer's files count.
+#include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/tokenize.h>
+#include <tapestry/nn/tokenizers/json_tokenizer.h>
+#include <tapestry/tests/nn/small_run.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <functional>
+
+using namespace tapestry;
+using test::check_message;
+using test::Scratch;
+using test::slurp;
+using test::spill;
+using Ids = std::vector<std::int64_t>;
+using Strings = std::vector<std::string>;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kFixtures = test::source_dir() / "tests/fixtures";
+
+fs::path copy_of(const Scratch& scratch, const char* fixture, const Strings& files) {
+    fs::create_directory(scratch / "base");
+    for (const std::string& name : files) {
+        fs::copy_file(kFixtures / fixture / name, scratch / "base" / name);
+    }
+    return scratch / "base";
+}
+
+// The fixture's Llama, with "[EOS]", which no model's tokenizer is known to have, as its end.
+fs::path llama_with_end(const Scratch& scratch) {
+    const fs::path base =
+        copy_of(scratch, "llama", {"config.json", "model.safetensors", "tokenizer.json"});
+    Json rules = Json::parse(slurp(base / "tokenizer.json"));
+    Json mark = rules["added_tokens"][0];
+    mark["id"] = 376;
+    mark["content"] = "[EOS]";
+    rules["added_tokens"].push_back(mark);
+    spill(base / "tokenizer.json", rules.dump());
+    Json config = Json::parse(slurp(base / "config.json"));
+    config["eos_token_id"] = 376;
+    spill(base / "config.json", config.dump());
+    return base;
+}
+
+void change(const fs::path& file, const std::function<void(Json&)>& how) {
+    Json json = Json::parse(slurp(file));
+    how(json);
+    spill(file, json.dump());
+}
+
+Ids all_of(const Corpus& corpus) { return corpus.ids.read(0, corpus.ids.size()); }
+
+}  // namespace
+
+TEST_CASE("declared tokens: padding, unknown and additional ones stay with a model") {
+    const Scratch scratch;
+    const fs::path base = llama_with_end(scratch);
+    spill(base / "tokenizer_config.json",
+          R"({"pad_token": {"content": "<|im_end|>"}, "unk_token": null})");
+    spill(base / "special_tokens_map.json",
+          R"({"pad_token": "other", "unk_token": "[EOS]",)"
+          R"( "additional_special_tokens": ["<|im_start|>", {"content": "<|im_end|>"}]})");
+    spill(base / "generation_config.json", R"({"pad_token_id": 2})");
+    const LoadedModel loaded = load_model(base);
+    const auto check = [](const TextConventions& kept) {
+        CHECK(kept.pad == 2);
+        CHECK(kept.pad_token == "<|im_end|>");
+        CHECK(kept.unk_token == "[EOS]");
+        CHECK(kept.additional_tokens == Strings{"<|im_start|>", "<|im_end|>"});
+    };
+    check(loaded.conventions);
+    save_model(scratch / "ours", *loaded.model, *loaded.tokenizer, loaded.conventions);
+    check(load_model(scratch / "ours").conventions);
+    export_hugging_face(scratch / "theirs", *loaded.model, loaded.tokenizer.get(),
+                        load_model(scratch / "ours").conventions);
+    check(load_model(scratch / "theirs").conventions);
+    const Json settings = Json::parse(slurp(scratch / "theirs/tokenizer_config.json"));
+    CHECK(settings["pad_token"] == "<|im_end|>");
+    CHECK(settings["unk_token"] == "[EOS]");
+    CHECK(settings["additional_special_tokens"] == Json{"<|im_start|>", "<|im_end|>"});
+    CHECK(settings["eos_token"] == "[EOS]");
+    CHECK(Json::parse(slurp(scratch / "theirs/config.json"))["pad_token_id"] == 2);
+
+    // config.json's id counts first, and transformers 5 has another name for the additional ones.
+    change(base / "config.json", [](Json& json) { json["pad_token_id"] = 1; });
+    spill(base / "tokenizer_config.json", R"({"extra_special_tokens": ["a", "b"]})");
+    fs::remove(base / "special_tokens_map.json");
+    CHECK(load_model(base).conventions.pad == 1);
+    CHECK(load_model(base).conventions.additional_tokens == Strings{"a", "b"});
+    spill(base / "tokenizer_config.json", R"({"extra_special_tokens": {"image": "<i>"}})");
+    CHECK(load_model(base).conventions.additional_tokens.empty());
+    spill(base / "tokenizer_config.json", R"({"pad_token": 3})");
+    check_message<IoError>([&] { load_model(base); },
+                           "\"pad_token\" is neither a text nor an object with its \"content\"");
+}
+
+TEST_CASE("declared tokens: a GPT-2's tokenizer.json counts before vocab.json and merges.txt") {
+    const Scratch scratch;
+    const fs::path base =
+        copy_of(scratch, "gpt2", {"config.json", "model.safetensors", "vocab.json", "merges.txt"});
+    const LoadedModel pairs = load_model(base);
+    tokenize_files((scratch / "data").string(),
+                   {.texts = {(base / "merges.txt").string()}, .tokenizer = base.string()});
+    Json rules = Json::parse(slurp(scratch / "data/tokenizer.huggingface.json"));
+    Json mark = rules["added_tokens"][0];
+    mark["id"] = 377;
+    mark["content"] = "<pad>";
+    rules["added_tokens"].push_back(mark);
+    spill(base / "tokenizer.json", rules.dump());
+    check_message<IoError>([&] { load_model(base); }, "the tokenizer has 378 tokens");
+    rules["added_tokens"].back()["id"] = 33;  // a token of the vocabulary
+    rules["added_tokens"].back()["content"] = "!";
+    spill(base / "tokenizer.json", rules.dump());
+    const LoadedModel loaded = load_model(base);
+    CHECK(loaded.tokenizer->kind() == "json");
+    CHECK(loaded.tokenizer->end_of_text() == 376);
+    CHECK(loaded.tokenizer->encode("the cat's, 42") == pairs.tokenizer->encode("the cat's, 42"));
+    export_hugging_face(scratch / "theirs", *loaded.model, loaded.tokenizer.get(),
+                        loaded.conventions);
+    CHECK(load_model(scratch / "theirs").tokenizer->hash() == loaded.tokenizer->hash());
+
+    // Its ByteLevel would put a space before each text; within a sequence it would not.
+    spill(base / "tokenizer_config.json", R"({"add_prefix_space": true})");
+    check_message<IoError>([&] { load_model(base); },
+                           "tokenizer_config.json: \"add_prefix_space\" is true");
+    const Json level = rules["pre_tokenizer"];
+    rules["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", Json::array({level})}};
+    spill(base / "tokenizer.json", rules.dump());
+    CHECK(load_model(base).tokenizer->encode("the cat") == pairs.tokenizer->encode("the cat"));
+}
+
+TEST_CASE("declared tokens: the end that a directory declares stays with tokenized texts") {
+    const test::RunPlace place;
+    const fs::path base = llama_with_end(place.scratch);
+    spill(place.scratch / "t.jsonl",
+          "{\"text\": \"the cat the hat, 0123456789 and again 0123456789\"}\n{\"text\": \"a "
+          "hat\"}\n");
+    const std::string out = (place.scratch / "data").string();
+    tokenize_files(out,
+                   {.texts = {(place.scratch / "t.jsonl").string()}, .tokenizer = base.string()});
+    const Corpus data = load_data(out);
+    CHECK(data.tokenizer->declared_ends() == Ids{376});
+    CHECK(data.tokenizer->end_of_text() == 376);
+    const Ids ids = all_of(data);
+    CHECK(std::count(ids.begin(), ids.end(), 376) == 1);
+    CHECK(std::count(ids.begin(), ids.end(), 0) == 0);
+
+    // More texts with the tokenizer of the data, and a new model of it, saved and resumed.
+    tokenize_files(out + "2", {.texts = {(place.scratch / "t.jsonl").string()}, .tokenizer = out});
+    CHECK(all_of(load_data(out + "2")) == ids);
+    TrainingConfig config = place.config();
+    config.text.clear();
+    config.data = out;
+    config.model.context = 2;
+    config.steps = 2;
+    test::train_on(place.out, config, {}, 2, {});
+    CHECK(load_tokenizer(place.out)->declared_ends() == Ids{376});
+    CHECK(load_text_conventions(place.out).eos == Ids{376});
+
+    // A model to begin with declares its own.
+    config.start = base.string();
+    config.sequence = 2;
+    CHECK(Session(config).tokenizer().declared_ends() == Ids{376});
+    change(base / "config.json", [](Json& json) { json["eos_token_id"] = {0, 376}; });
+    CHECK(Session(config).tokenizer().declared_ends() == Ids{0, 376});
+}
+
+TEST_CASE("declared tokens: texts with other ends between documents are cached separately") {
+    const Scratch scratch;
+    const fs::path base = llama_with_end(scratch);
+    spill(scratch / "t.jsonl", "{\"text\": \"the cat\"}\n{\"text\": \"hat\"}\n");
+    const TextCache cache{.directory = scratch / "cache"};
+    const auto corpus_of = [&](const Ids& ends) {
+        auto tokenizer = JsonTokenizer::from_json(slurp(base / "tokenizer.json"), "t.json");
+        tokenizer.declare_ends(ends);
+        DocumentReader first({scratch / "t.jsonl"}, {.field = "text"});
+        while (first.next()) {
+        }
+        const std::string hash = hash_of_text(first.sources());
+        DocumentReader reader({scratch / "t.jsonl"}, {.field = "text"});
+        if (auto found = find_tokenized(cache, hash, &tokenizer)) return std::move(*found);
+        return keep_tokenized(cache, hash, reader, tokenizer, false);
+    };
+    for (int round = 0; round < 2; ++round) {
+        for (const std::int64_t end : {0, 376}) {
+            const Corpus corpus = corpus_of({end});
+            const Ids ids = all_of(corpus);
+            CHECK(std::count(ids.begin(), ids.end(), end) == 1);
+            CHECK(corpus.tokenizer->declared_ends() == Ids{end});
+        }
+    }
+}
