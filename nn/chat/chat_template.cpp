@@ -53,7 +53,7 @@ ChatStyle chat_style_of(std::string_view name) {
         utf8::quoted(name));
 }
 
-std::string chat_program(ChatStyle style, std::string_view end) {
+std::string chat_program(ChatStyle style, std::string_view begin, std::string_view end) {
     switch (style) {
         case ChatStyle::plain: break;
         case ChatStyle::chatml:
@@ -73,7 +73,9 @@ std::string chat_program(ChatStyle style, std::string_view end) {
         "message['role'].capitalize() + ': ' + message['content'] + ('{}' if message['role'] == "
         "'assistant' else '\\n')",
         end.empty() ? "\\n" : escaped(end));
-    return std::string(kPlainMark) + program_of(message, "Assistant:");
+    const std::string before =
+        begin.empty() ? std::string() : fmt::format("{{{{ '{}' }}}}", escaped(begin));
+    return std::string(kPlainMark) + before + program_of(message, "Assistant:");
 }
 
 std::string with_system(const std::string& program, std::string_view system) {

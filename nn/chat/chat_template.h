@@ -33,9 +33,9 @@ struct ChatTemplate {
 /// The style of this name. Throws ValueError, with the names there are, for another one.
 ChatStyle chat_style_of(std::string_view name);
 
-/// The program of a style. A plain answer ends with `end`, the text of a token, or with a line
-/// break if that is empty; the ends of the others are fixed.
-std::string chat_program(ChatStyle style, std::string_view end = {});
+/// The program of a style. A plain conversation begins with `begin`, and an answer ends with `end`,
+/// or with a line break if that is empty: texts of tokens. Those of the other styles are fixed.
+std::string chat_program(ChatStyle style, std::string_view begin = {}, std::string_view end = {});
 
 /// The program with this message in front of conversations that do not begin with the system's.
 std::string with_system(const std::string& program, std::string_view system);

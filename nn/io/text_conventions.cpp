@@ -118,7 +118,8 @@ ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer
         return is_there ? tokenizer.decode(std::span(&*id, 1)) : std::string();
     };
     const auto of_style = [&](std::string_view name) {
-        return chat_program(chat_style_of(name), text_of(tokenizer.end_of_text()));
+        return chat_program(chat_style_of(name), text_of(tokenizer.begin_of_text()),
+                            text_of(tokenizer.end_of_text()));
     };
     const std::optional<std::int64_t> end =
         conventions.eos.empty() ? tokenizer.end_of_text() : conventions.eos.front();

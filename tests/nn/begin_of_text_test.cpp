@@ -183,7 +183,7 @@ TEST_CASE("begin of text: of training data, prompts and examples") {
     CHECK(encoder.encode("", " cat").ids == joined({{kBegin}, tokenizer.encode(" cat"), {0}}));
     const std::vector<ChatMessage> messages{{"user", "a"}, {"assistant", "b"}};
     CHECK(encoder.encode(messages).ids ==
-          joined({tokenizer.encode("User: a\nAssistant:"), tokenizer.encode(" b"), {0}}));
+          joined({{kBegin}, tokenizer.encode("User: a\nAssistant:"), tokenizer.encode(" b"), {0}}));
 
     const LoadedModel loaded = load_model(base);
     const auto written = [&](const std::string& prompt) {

@@ -125,7 +125,7 @@ TEST_CASE("chat: roles of other names, eos_token, and blanks that the template r
 
 TEST_CASE("chat: the programs of styles have names, also with a system message") {
     for (const ChatStyle style : {ChatStyle::plain, ChatStyle::chatml, ChatStyle::llama3}) {
-        const std::string program = chat_program(style, "<|end|>");
+        const std::string program = chat_program(style, "<s>", "<|end|>");
         CHECK(name_of_program(program) == name_of_value(style));
         CHECK(name_of_program(with_system(program, "It's a\n'quote' {% if %}")) ==
               name_of_value(style));
