@@ -5,10 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
-#include <optional>
 
 namespace tapestry::jinja {
 namespace {
@@ -258,7 +254,7 @@ private:
                 return constant(std::move(token.text));
             }
             case Kind::integer: return constant(integer(token.text));
-            case Kind::real: return constant(std::strtod(token.text.c_str(), nullptr));
+            case Kind::real: return constant(number_in(token.text));
             case Kind::name: return named(token.text);
             default: break;
         }

@@ -5,6 +5,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
 #include <utility>
 
 namespace tapestry::jinja {
@@ -164,25 +167,22 @@ Value indent(const Value& value, const Arguments& from) {
 }
 
 Value integer(const Value& value, const Arguments& from) {
-    if (const auto* number = value.if_is<double>()) {
-        require<JinjaError>(std::abs(*number) < 9e18, "a number beyond 64 bits");
-        return static_cast<std::int64_t>(*number);
-    }
     if (value.is_integer()) return value.integer();
-    const std::string text = stripped(value.text(), {}, true, true);
-    char* end = nullptr;
-    const std::int64_t number = std::strtoll(text.c_str(), &end, 10);
-    const bool is_number = !text.empty() && *end == '\0';
-    return is_number ? Value(number) : from.get(0, "default", std::int64_t{0});
+    const auto* number = value.if_is<double>();
+    const std::string text = number ? std::string() : stripped(value.text(), {}, true, true);
+    std::int64_t whole = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+    if (number == nullptr && error == std::errc() && *end == '\0') return whole;
+    const Value rest = number != nullptr ? value : number_in(text);
+    if (rest.is_none()) return from.get(0, "default", std::int64_t{0});
+    require<JinjaError>(std::abs(rest.number()) < 9e18, "a number beyond 64 bits");
+    return static_cast<std::int64_t>(rest.number());
 }
 
 Value real(const Value& value, const Arguments& from) {
     if (value.is_number()) return value.number();
-    const std::string text = stripped(value.text(), {}, true, true);
-    char* end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    const bool is_number = !text.empty() && *end == '\0';
-    return is_number ? Value(number) : from.get(0, "default", 0.0);
+    const Value number = number_in(stripped(value.text(), {}, true, true));
+    return number.is_none() ? from.get(0, "default", 0.0) : number;
 }
 
 // As a filter: text | upper is text.upper().
@@ -297,6 +297,12 @@ Value raise_exception(const Arguments& from) {
 }
 
 }  // namespace
+
+Value number_in(const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && *end == '\0' ? Value(number) : Value(None());
+}
 
 Filter find_filter(std::string_view name) { return find_in(kFilters, name); }
 Test find_test(std::string_view name) { return find_in(kTests, name); }

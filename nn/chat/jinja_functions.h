@@ -40,6 +40,9 @@ Value attribute(const Value& value, std::string_view name);
 /// Without these characters, or white space if there are none, at the beginning, at the end.
 std::string stripped(std::string_view text, std::string_view characters, bool begin, bool end);
 
+/// The real number that a text is; otherwise none.
+Value number_in(const std::string& text);
+
 /// Whether an element, a member's name or a part of a text is `part`.
 bool contains(const Value& all, const Value& part);
 

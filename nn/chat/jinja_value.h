@@ -1,5 +1,4 @@
-// Values of the language of chat templates, which are Python's. Internal to nn/chat. Read next:
-// jinja_parser.h.
+// Values of the language of chat templates, which are Python's. Read next: jinja.h.
 #pragma once
 
 #include <tapestry/core/error.h>
