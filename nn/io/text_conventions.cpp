@@ -70,15 +70,15 @@ std::string template_in(const ConfigFile& file) {
     return {};
 }
 
-// Of a directory of Hugging Face's; chat_template.jinja counts.
-std::string read_template(const SavedFiles& files) {
+}  // namespace
+
+// chat_template.jinja counts.
+std::string chat_template_in(const SavedFiles& files) {
     const fs::path own = files.path("chat_template.jinja");
     if (is_there(own)) return read_file(own, kMostOfTemplate);
     const fs::path settings = files.path(kTokenizerConfigName);
     return is_there(settings) ? template_in(ConfigFile(settings)) : std::string();
 }
-
-}  // namespace
 
 ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style,
                              const std::string& system) {
@@ -105,7 +105,7 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
         if (!all.bos && !all.eos.empty()) all.bos = all.eos.front();  // as for no ids at all
     }
     if (has_tokens) tokenizer->declare_ends(all.eos);
-    all.chat_template = is_ours ? template_in(file) : read_template(files);
+    all.chat_template = is_ours ? template_in(file) : chat_template_in(files);
     return all;
 }
 

@@ -43,6 +43,9 @@ TextConventions load_text_conventions(const std::filesystem::path& directory);
 /// (Tokenizer::declare_ends), which may be null; characters have none. For nn/io.
 TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files,
                                       Tokenizer* tokenizer);
+/// The chat template of a directory of Hugging Face's, or beside an adapter; empty: none. For
+/// nn/io.
+std::string chat_template_in(const SavedFiles& files);
 /// Into our config.json. For nn/io.
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
 /// bos_token_id and eos_token_id of Hugging Face's config.json; without any, `end` for both.
