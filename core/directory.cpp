@@ -79,6 +79,10 @@ Folder::Folder(fs::path path, std::shared_ptr<FileDescriptor> descriptor)
     : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
 std::optional<Folder> Folder::find(const std::string& name) const {
+    if (const auto slash = name.find('/'); slash != name.npos) {  // O_NOFOLLOW is for the last part
+        const auto outer = find(name.substr(0, slash));
+        return outer ? outer->find(name.substr(slash + 1)) : std::nullopt;
+    }
     const int here = descriptor_->number();
     const int number =
         uninterrupted([&] { return ::openat(here, name.c_str(), kOpenDirectory | O_NOFOLLOW); });
@@ -119,6 +123,9 @@ std::optional<FileDigest> Folder::digest(const std::string& name, std::uint64_t 
 }
 
 Folder Folder::make(const std::string& name) const {
+    if (const auto slash = name.find('/'); slash != name.npos) {
+        return make(name.substr(0, slash)).make(name.substr(slash + 1));
+    }
     if (auto found = find(name)) return *std::move(found);
     const int here = descriptor_->number();
     const int result = uninterrupted([&] { return ::mkdirat(here, name.c_str(), 0777); });

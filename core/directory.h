@@ -47,8 +47,8 @@ public:
     /// Throws IoError.
     explicit Folder(std::filesystem::path path);
 
-    /// The folder `name` in it, or nullopt if there is none. Throws PlaceTakenError if a link or a
-    /// file has that name, IoError if it cannot be opened.
+    /// The folder `name` in it, "best" or "best/adapter", or nullopt if there is none. Throws
+    /// PlaceTakenError if a link or a file has a part's name, IoError if it cannot be opened.
     std::optional<Folder> find(const std::string& name) const;
 
     /// For messages.

@@ -7,6 +7,7 @@
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/generate/chat.h>
+#include <tapestry/nn/io/adapter_text.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/layers/linear.h>
@@ -51,6 +52,8 @@ LoadedModel loaded_with_adapter(const ChatSettings& s) {
     LoadedModel loaded = load_model(s.model, is_merged ? WeightType::f32 : s.weights);
     require_tokenizer(loaded, s.model);
     if (is_merged) {
+        const std::string said = take_adapter_template(s.adapter, loaded);
+        if (!said.empty() && s.style.empty()) warn(said);
         load_adapter(s.adapter, *loaded.model);
         loaded.model = merged(*loaded.model);
         loaded.model->eval();

@@ -5,6 +5,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/adapter_text.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
@@ -38,6 +39,7 @@ int run_merge(const MergeSettings& s) {
             s.model, s.adapter);
     LoadedModel loaded = load_model(s.model);
     const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
+    const std::string said = take_adapter_template(s.adapter, loaded);
     const std::size_t count = load_adapter(s.adapter, *loaded.model);
     const std::unique_ptr<LanguageModel> sum = merged(*loaded.model);
     for (const auto& [name, weight] : sum->named_parameters()) {
@@ -46,6 +48,7 @@ int run_merge(const MergeSettings& s) {
              s.adapter);
     }
     save_model(out, *sum, tokenizer, loaded.conventions);
+    if (!said.empty()) print("{}\n", said);
     print("saved in {}: {} of {} added to the weights of {}{}\n", utf8::printable(s.out),
           pluralize(static_cast<std::int64_t>(count), "update"), utf8::printable(s.adapter),
           utf8::printable(s.model),

@@ -1,5 +1,4 @@
-// What programs in Jinja compute with: operators, filters, tests, methods and functions. Internal
-// to nn/chat.
+// Operators, filters, tests, methods and functions of programs in Jinja. Internal to nn/chat.
 #pragma once
 
 #include <tapestry/nn/chat/jinja_value.h>

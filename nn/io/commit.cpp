@@ -147,7 +147,9 @@ std::vector<std::string> Commit::remove_listed(const Manifest& manifest) {
             continue;
         }
         place->folder.remove(place->name.file);
-        if (!place->name.folder.empty()) folder_.remove(place->name.folder);  // if it is empty
+        if (place->name.folder.empty()) continue;
+        const SavedName folder = parts_of(place->name.folder);
+        if (const auto around = find(folder)) around->folder.remove(folder.file);  // if it is empty
     }
     return kept;
 }
@@ -193,9 +195,9 @@ void Commit::adopt(const std::string& name, const std::string& from, const FileD
 void Commit::write_manifest_of(const std::string& folder) {
     Manifest manifest;
     for (const auto& [name, digest] : after_.files) {
-        const SavedName parts = parts_of(name);
-        if (parts.folder == folder && parts.file != kManifestName)
-            manifest.files[parts.file] = digest;
+        if (!name.starts_with(folder + '/')) continue;
+        const std::string inner = name.substr(folder.size() + 1);
+        if (inner != kManifestName) manifest.files[inner] = digest;
     }
     write(fmt::format("{}/{}", folder, kManifestName),
           [&](const fs::path& path, const WriteOptions& options) {

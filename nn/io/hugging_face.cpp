@@ -77,8 +77,14 @@ GPTConfig read_config(const ConfigFile& file) {
             value = size ? file.get<Value>(name) : file.get<Value>(name, value);
         }
     });
-    config.dropout = std::max(
-        {file.get("resid_pdrop", 0.1), file.get("embd_pdrop", 0.1), file.get("attn_pdrop", 0.1)});
+    const auto dropout = [&file](const char* name) {
+        const double p = file.get(name, 0.1);
+        require<IoError>(p >= 0, "{}: \"{}\" is {}; must be at least 0", file.path(), name, p);
+        return p;
+    };
+    config.dropout = dropout("resid_pdrop");
+    if (const double p = dropout("embd_pdrop"); p != config.dropout) config.embedding_dropout = p;
+    if (const double p = dropout("attn_pdrop"); p != config.dropout) config.attention_dropout = p;
     config.activation = read_activation(file, "activation_function", "gelu_new");
     return config;
 }
@@ -91,8 +97,8 @@ std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* t
         json.member("architectures", std::array<const char*, 1>{"GPT2LMHeadModel"});
         json.member("model_type", "gpt2");
         json.member("activation_function", name_of(config.activation));
-        json.member("attn_pdrop", config.dropout);
-        json.member("embd_pdrop", config.dropout);
+        json.member("attn_pdrop", attention_dropout(config));
+        json.member("embd_pdrop", embedding_dropout(config));
         write_text_ids(json, conventions, text_end(tokenizer));
         json.member("n_ctx", config.context);
         json.member("reorder_and_upcast_attn", false);

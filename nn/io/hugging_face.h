@@ -42,8 +42,7 @@ bool is_own_export(const std::filesystem::path& directory);
 ///
 /// Settings have transformers' defaults: n_positions (n_ctx in old files), n_inner null for 4
 /// n_embd, activation_function (gelu_new, gelu_pytorch_tanh, gelu_fast, gelu, relu, silu, swish),
-/// layer_norm_epsilon 1e-5, resid_pdrop, embd_pdrop, attn_pdrop 0.1: if these three differ, the
-/// largest is used for all, which only matters in training.
+/// layer_norm_epsilon 1e-5, resid_pdrop, embd_pdrop, attn_pdrop 0.1.
 ///
 /// reorder_and_upcast_attn changes nothing: scores are computed in f32 in any case.
 ///

@@ -34,7 +34,7 @@ bool is_model_file(std::string_view file) {
 
 bool belongs(std::string_view folder, std::string_view file) {
     if (folder.empty()) return is_model_file(file) || file == kMetricsName;
-    if (folder == kAdapterFolder) {
+    if (folder == kAdapterFolder || folder == kBestAdapterFolder) {
         return file == kAdapterConfigName || file == kAdapterWeightsName;
     }
     if (folder == kBestFolder) return is_model_file(file) || file == kManifestName;
@@ -54,7 +54,7 @@ bool belonged(std::string_view flat) {
 }  // namespace
 
 SavedName parts_of(std::string_view name) {
-    const auto slash = name.find('/');
+    const auto slash = name.rfind('/');
     if (slash == name.npos) return {.file = std::string(name)};
     return {std::string(name.substr(0, slash)), std::string(name.substr(slash + 1))};
 }

@@ -54,6 +54,7 @@ inline constexpr const char* kCheckpointsFolder = "checkpoints";
 inline constexpr const char* kRewindFolder = "rewind";    ///< states for replaying steps
 inline constexpr const char* kBestFolder = "best";        ///< the best model so far
 inline constexpr const char* kAdapterFolder = "adapter";  ///< LoRA's updates (nn/io/peft.h)
+inline constexpr const char* kBestAdapterFolder = "best/adapter";  ///< those of the best model
 /// In it: rank, scale and the names of the matrices.
 inline constexpr const char* kAdapterConfigName = "adapter_config.json";
 /// In it: the updates.
@@ -62,12 +63,12 @@ inline constexpr const char* kAdapterWeightsName = "adapter_model.safetensors";
 inline constexpr const char* kTrapFolder = "trap";
 /// All folders of a run.
 inline constexpr const char* kRunFolders[] = {kCheckpointsFolder, kRewindFolder, kBestFolder,
-                                              kAdapterFolder};
+                                              kAdapterFolder, kBestAdapterFolder};
 
 /// A name in two parts: "checkpoints" and "step-00000250.safetensors"; the first is empty for files
 /// in the directory itself.
 struct SavedName {
-    std::string folder = {};  ///< "checkpoints", or empty
+    std::string folder = {};  ///< "checkpoints", "best/adapter", or empty
     std::string file = {};    ///< "step-00000250.safetensors"
 
     /// "checkpoints/step-00000250.safetensors"

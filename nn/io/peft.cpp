@@ -4,10 +4,10 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
-#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
+#include <tapestry/nn/io/adapter_config.h>
 #include <tapestry/nn/io/decoder_formats.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_files.h>
@@ -19,7 +19,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -120,10 +119,29 @@ std::string target_module(const ModelConfig& config, const std::string& theirs) 
 
 // ---- writing
 
-std::string adapter_config_json(const ModelConfig& config, const LowRankConfig& update,
+using Updates = std::vector<std::pair<std::string, const LowRank*>>;
+
+// rank_pattern or alpha_pattern: of the updates whose number is not that of the first.
+template <class T>
+void write_pattern(JsonWriter& json, const char* field, const ModelConfig& config,
+                   const Updates& updates, T LowRankConfig::*number) {
+    json.member(field, [&] {
+        json.object([&] {
+            for (const auto& [path, update] : updates) {
+                const T own = update->config().*number;
+                if (own == updates.front().second->config().*number) continue;
+                json.member(*their_path(config, path), own);
+            }
+        });
+    });
+}
+
+std::string adapter_config_json(const ModelConfig& config, const Updates& updates,
                                 const std::vector<std::string>& targets, const std::string& base) {
+    const LowRankConfig& update = updates.front().second->config();
     JsonWriter json(2);
     json.object([&] {
+        write_pattern(json, "alpha_pattern", config, updates, &LowRankConfig::alpha);
         json.member("base_model_name_or_path", base);
         json.member("bias", "none");
         json.member("fan_in_fan_out", has_gpt2_names(config));  // GPT-2's matrices are transposed
@@ -134,6 +152,7 @@ std::string adapter_config_json(const ModelConfig& config, const LowRankConfig& 
         json.member("modules_to_save", nullptr);
         json.member("peft_type", "LORA");
         json.member("r", update.rank);
+        write_pattern(json, "rank_pattern", config, updates, &LowRankConfig::rank);
         json.member("target_modules", targets);
         json.member("task_type", "CAUSAL_LM");
         json.member("use_dora", false);
@@ -143,89 +162,6 @@ std::string adapter_config_json(const ModelConfig& config, const LowRankConfig& 
 }
 
 // ---- reading
-
-// Settings that change nothing here: places, names, and how training began.
-const std::set<std::string>& harmless() {
-    static const std::set<std::string> names{"auto_mapping",
-                                             "base_model_name_or_path",
-                                             "bias",
-                                             "eva_config",
-                                             "exclude_modules",
-                                             "fan_in_fan_out",
-                                             "inference_mode",
-                                             "init_lora_weights",
-                                             "layers_pattern",
-                                             "layers_to_transform",
-                                             "lora_alpha",
-                                             "lora_dropout",
-                                             "megatron_core",
-                                             "peft_type",
-                                             "peft_version",
-                                             "qalora_group_size",
-                                             "r",
-                                             "revision",
-                                             "target_modules",
-                                             "task_type",
-                                             "use_rslora"};
-    return names;
-}
-
-// null, false, 0, "", [] and {} turn a setting off.
-bool is_off(const JsonNode& value) {
-    switch (value.kind()) {
-        case JsonKind::null: return true;
-        case JsonKind::boolean: return !value.get<bool>();
-        case JsonKind::number: return value.holds<double>() && value.get<double>() == 0;
-        case JsonKind::string: return value.get<std::string>().empty();
-        case JsonKind::array: return value.elements().empty();
-        case JsonKind::object: return value.members().empty();
-    }
-    return false;
-}
-
-void check_adapter_settings(const std::string& file, const JsonNode& root) {
-    for (const auto& [name, value] : root.members()) {
-        require<IoError>(harmless().contains(name) || is_off(value),
-                         "{}: \"{}\" is {}, which changes what the adapter computes and is not "
-                         "supported",
-                         file, utf8::printable(name), utf8::printable(value.shown()));
-    }
-    const auto type = root.get<std::string>("peft_type");
-    require<IoError>(type == "LORA", "{}: \"peft_type\" is \"{}\"; only \"LORA\" is supported",
-                     file, utf8::printable(type));
-    const auto bias = root.find("bias");
-    require<IoError>(!bias || bias->get<std::string>() == "none",
-                     "{}: \"bias\" is {}; only \"none\" is supported", file,
-                     bias ? utf8::printable(bias->shown()) : "");
-    const auto initial = root.find("init_lora_weights");
-    if (!initial || !initial->is(JsonKind::string)) return;
-    const auto name = initial->get<std::string>();
-    constexpr std::array<std::string_view, 3> kKnown{"gaussian", "eva", "orthogonal"};
-    require<IoError>(std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end(),
-                     "{}: \"init_lora_weights\" is \"{}\": such an adapter belongs to weights that "
-                     "differ from the base model's; let PEFT convert it "
-                     "(path_initial_model_for_weight_conversion)",
-                     file, utf8::printable(name));
-}
-
-LowRankConfig read_adapter_config(const fs::path& path) {
-    constexpr std::uint64_t kMostOfSettings = 1 << 20;
-    const std::string file = path.string();
-    try {
-        const JsonTree tree(read_file(path, kMostOfSettings));
-        const JsonNode root = tree.root();
-        check_adapter_settings(file, root);
-        LowRankConfig config{.rank = root.count("r")};
-        require<IoError>(config.rank >= 1, "{}: \"r\" is {}; must be at least 1", file,
-                         config.rank);
-        config.alpha = root.find("lora_alpha") ? root.get<double>("lora_alpha") : 8;  // PEFT's
-        config.dropout = root.find("lora_dropout") ? root.get<double>("lora_dropout") : 0;
-        config.rank_stabilized = root.find("use_rslora") && root.get<bool>("use_rslora");
-        return config;
-    } catch (const JsonError& error) {
-        fail<IoError>("{}: {}", file, error.what());
-    }
-}
 
 // Takes a tensor of this shape out of the stored ones.
 Tensor take_tensor(const std::string& file, std::map<std::string, Tensor>& stored,
@@ -296,8 +232,7 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
     const auto in_folder = [&](const char* name) {
         return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
     };
-    const std::string text =
-        adapter_config_json(config, updates.front().second->config(), targets, base.name);
+    const std::string text = adapter_config_json(config, updates, targets, base.name);
     std::map<std::string, std::string> metadata{{"format", "pt"}};
     if (!base.hash.empty()) metadata[kBaseHash] = base.hash;
     if (base.is_int8) metadata[kBaseType] = "int8";
@@ -315,7 +250,7 @@ bool is_over_int8(const fs::path& directory) {
 }
 
 std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
-    const LowRankConfig config = read_adapter_config(directory / kAdapterConfigName);
+    const AdapterConfig settings = read_adapter_config(directory / kAdapterConfigName);
     const fs::path path = directory / kAdapterWeightsName;
     const std::string file = path.string();
     std::map<std::string, Tensor> stored;
@@ -330,32 +265,40 @@ std::size_t load_adapter(const fs::path& directory, LanguageModel& model) {
     require(lora_updates(model).empty(), "{}: the model has updates already", file);
     const ModelConfig kind = model.model_config();
     std::size_t count = 0;
-    std::vector<std::tuple<LoraSite, Tensor, Tensor>> found;
+    std::vector<std::tuple<LoraSite, LowRankConfig, Tensor, Tensor>> found;
     for (const LoraSite& site : lora_sites(model)) {
         const auto place = their_path(kind, update_path(site));
         if (!place) continue;
         const std::string theirs = fmt::format("{}{}", kPeftPrefix, *place);
         if (!stored.contains(theirs + kLoraA) && !stored.contains(theirs + kLoraB)) continue;
+        const LowRankConfig config = settings.of(*place);
         const Tensor a =
             take_tensor(file, stored, theirs + kLoraA, {config.rank, site.layer->in()}, site);
         Tensor b = take_tensor(file, stored, theirs + kLoraB, {site.rows, config.rank}, site);
         if (has_mixed_heads(kind, update_path(site))) b = with_heads_moved(b, heads_of(kind), 3);
-        found.emplace_back(site, a, b);
+        found.emplace_back(site, config, a, b);
+    }
+    for (const auto& [name, tensor] : stored) {
+        require<IoError>(
+            name.ends_with(kLoraA) || name.ends_with(kLoraB),
+            "{}: tensor \"{}\" is not an update but a whole module, as PEFT stores the "
+            "embedding and the head if tokens were added; let PEFT merge such an "
+            "adapter (merge_and_unload)",
+            file, utf8::printable(name));
     }
     require<IoError>(stored.empty(),
                      "{}: tensor \"{}\" belongs to no matrix of the model that can have an update",
                      file, stored.empty() ? "" : utf8::printable(stored.begin()->first));
     require<IoError>(!found.empty(), "{}: has no updates", file);
     check_same_base(file, read.metadata, model);
-    for (const auto& one : found) {  // before the model changes
-        const LoraSite& site = std::get<0>(one);
+    for (const auto& [site, config, a, b] : found) {  // before the model changes
         require(site.layer->int8() == nullptr,
                 "{}: {} of the model is in int8 already; load the adapter first", file,
                 site.target);
         check_low_rank(config, site.layer->in(), site.rows);
     }
     model.freeze();
-    for (auto& [site, a, b] : found) {
+    for (auto& [site, config, a, b] : found) {
         add_update(site, config, default_generator());
         site.update->a.copy_(to(a, site.update->a.dtype()));
         site.update->b.copy_(to(b, site.update->b.dtype()));

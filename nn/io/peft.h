@@ -6,7 +6,8 @@
 //
 // PATH is the matrix's name in Hugging Face's model: of a Llama model.layers.3.self_attn.q_proj, of
 // a GPT-2 transformer.h.3.attn.c_attn. Source: peft, docs/source/developer_guides/checkpoint.md and
-// tuners/lora/config.py. Read next: nn/models/lora.h.
+// tuners/lora/config.py; of rank_pattern and alpha_pattern, utils/other.py (get_pattern_key). Read
+// next: nn/models/lora.h.
 #pragma once
 
 #include <tapestry/nn/io/commit.h>
@@ -43,9 +44,10 @@ bool is_over_int8(const std::filesystem::path& directory);
 /// become f32. Returns how many there are.
 ///
 /// Throws IoError, with the file and the reason: an adapter of another kind than LoRA; a setting
-/// that changes what it computes and is not known here, by name (use_dora, rank_pattern,
-/// modules_to_save, bias, ...), and initial values that change the base's weights (PiSSA, OLoRA,
-/// CorDA, LoftQ); a tensor that belongs to no matrix of the model, lacks its partner, or has
+/// that changes what it computes and is not known here, by name (use_dora, modules_to_save, bias,
+/// ...), a key of rank_pattern or alpha_pattern that is more of a regular expression than
+/// literal text, ., \d, +, * and (a|b); initial values that change the base's weights (PiSSA,
+/// OLoRA, CorDA, LoftQ); a tensor that belongs to no matrix of the model, lacks its partner, or has
 /// another shape than the rank and the matrix require, as those of another base have; a hash of the
 /// base that is not that of the model, if its numbers are f32; as read_safetensors does.
 std::size_t load_adapter(const std::filesystem::path& directory, LanguageModel& model);

@@ -101,14 +101,17 @@ std::string template_in(const ConfigFile& file) {
     return {};
 }
 
-// Of a directory of Hugging Face's; chat_template.jinja counts.
-std::string read_template(const SavedFiles& files) {
+}  // namespace
+
+// chat_template.jinja counts.
+std::string chat_template_in(const SavedFiles& files) {
     const fs::path own = files.path("chat_template.jinja");
     if (is_there(own)) return read_file(own, kMostOfTemplate);
     const fs::path settings = files.path(kTokenizerConfigName);
     return is_there(settings) ? template_in(ConfigFile(settings)) : std::string();
 }
 
+<<<<<<< HEAD
 }  // namespace
 
 ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer& tokenizer,
@@ -123,6 +126,10 @@ ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer
     };
     const std::optional<std::int64_t> end =
         conventions.eos.empty() ? tokenizer.end_of_text() : conventions.eos.front();
+=======
+ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style,
+                             const std::string& system) {
+>>>>>>> a4f9148cf87c2f68cc5d141369eb4f5892faff9d
     ChatTemplate chat;
     if (given.find('{') != given.npos) {
         chat.program = given;
@@ -169,6 +176,7 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
         if (!all.bos && !all.eos.empty()) all.bos = all.eos.front();  // as for no ids at all
     }
     if (has_tokens) tokenizer->declare_ends(all.eos);
+<<<<<<< HEAD
     all.chat_template = is_ours ? template_in(file) : read_template(files);
     all.pad = pad_id(file, files);
     if (is_ours) {
@@ -180,6 +188,9 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
         all.unk_token = special_token(files, kUnknown).value_or("");
         all.additional_tokens = additional_tokens(files);
     }
+=======
+    all.chat_template = is_ours ? template_in(file) : chat_template_in(files);
+>>>>>>> a4f9148cf87c2f68cc5d141369eb4f5892faff9d
     return all;
 }
 

@@ -36,7 +36,7 @@ TransformerLayerConfig layer_config(const GPTConfig& config, Generator& generato
                                .head_dim = config.dim / config.heads,
                                .length = config.context,
                                .causal = true,
-                               .dropout = config.dropout,
+                               .dropout = attention_dropout(config),
                                .positions = config.positions,
                                .compute = is_f32 ? config.weights : config.compute};
     return {.dim = config.dim,
@@ -44,6 +44,7 @@ TransformerLayerConfig layer_config(const GPTConfig& config, Generator& generato
             .kv_heads = config.kv_heads,
             .hidden = config.hidden,
             .dropout = config.dropout,
+            .attention_dropout = attention_dropout(config),
             .head_dropout = config.head_dropout,
             .activation = config.activation,
             .norm_first = true,
@@ -63,7 +64,7 @@ TransformerLayerConfig layer_config(const GPTConfig& config, Generator& generato
 GPT::GPT(const GPTConfig& config, Generator& generator)
     : LanguageModel("GPT"),
       token_embedding(checked(config).vocab, config.dim, generator),
-      embedding_dropout(config.dropout, generator),
+      embedding_dropout(tapestry::embedding_dropout(config), generator),
       blocks({.layers = config.layers,
               .layer = layer_config(config, generator),
               .recompute = config.recompute},

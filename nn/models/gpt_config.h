@@ -24,8 +24,10 @@ struct GPTConfig {
     std::int64_t kv_heads = 0;  ///< of keys and values, each used by heads / kv_heads; 0: heads
     std::int64_t dim = 128;     ///< C, width of the model
     std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
-    /// Probability, in training: on embeddings, attention weights and residual branches.
+    /// Probability, in training: on residual branches, embeddings and attention weights.
     double dropout = 0;
+    double embedding_dropout = -1;  ///< on embeddings, as some GPT-2s have it; -1: dropout
+    double attention_dropout = -1;  ///< on attention weights; -1: dropout
     Activation activation = Activation::gelu_tanh;  ///< of the feed-forward networks
     Positions positions = Positions::learned;       ///< how the model knows the order of tokens
     /// Of positions: "none", or a name given to register_position_form(), with Positions::none.
@@ -78,6 +80,12 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .gpt2 = "n_inner"});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
+        field("embedding_dropout", &C::embedding_dropout,
+              "Dropout probability of embeddings, from GPT-2's files; -1: dropout",
+              {.low = -1, .high = 0.99, .optional = true, .in_command = false});
+        field("attention_dropout", &C::attention_dropout,
+              "Dropout probability of attention weights, from GPT-2's files; -1: dropout",
+              {.low = -1, .high = 0.99, .optional = true, .in_command = false});
         field("activation", &C::activation, "Activation of the feed-forward networks");
         field("positions", &C::positions, "Position encoding");
         field("position_form", &C::position_form, "Registered form of positions, or none",
@@ -125,6 +133,14 @@ struct FieldsOf<GPTConfig> {
 /// step on, and would drown embeddings that are much smaller; positions that are learned begin as
 /// small as the embeddings do. Source: Vaswani et al. 2017, section 3.4.
 double embedding_scale(const GPTConfig& config);
+
+/// The dropout of the embeddings and of the attention weights: dropout, unless they have their own.
+inline double embedding_dropout(const GPTConfig& config) {
+    return config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout;
+}
+inline double attention_dropout(const GPTConfig& config) {
+    return config.attention_dropout < 0 ? config.dropout : config.attention_dropout;
+}
 
 /// Total number of parameters of a GPT; a double, because a configuration from a file may be
 /// absurd.

@@ -65,21 +65,37 @@ void add_feed_forward(std::vector<LoraSite>& sites, FeedForward& layer) {
     sites.push_back(site_of(layer.down, "down"));
 }
 
-// Hugging Face's names of targets. A GPT-2 has two c_proj.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kTheirNames{
-    {{"q_proj", "query"},    {"k_proj", "key"},         {"v_proj", "value"},
-     {"o_proj", "output"},   {"gate_proj", "gate"},     {"up_proj", "up"},
-     {"down_proj", "down"},  {"lm_head", "head"},       {"c_attn", "qkv"},
-     {"attn.c_attn", "qkv"}, {"attn.c_proj", "output"}, {"mlp.c_fc", "up"},
-     {"c_fc", "up"},         {"mlp.c_proj", "down"},    {"query_key_value", "qkv"},
-     {"dense", "output"},    {"dense_h_to_4h", "up"},   {"dense_4h_to_h", "down"},
-     {"out_proj", "output"}, {"embed_out", "head"}}};
+// Hugging Face's names of targets.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTheirNames{
+    {{"q_proj", "query"},
+     {"k_proj", "key"},
+     {"v_proj", "value"},
+     {"o_proj", "output"},
+     {"gate_proj", "gate"},
+     {"up_proj", "up"},
+     {"down_proj", "down"},
+     {"lm_head", "head"},
+     {"c_attn", "qkv"},
+     {"attn.c_attn", "qkv"},
+     {"attn.c_proj", "output"},
+     {"mlp.c_fc", "up"},
+     {"c_fc", "up"},
+     {"mlp.c_proj", "down"},
+     {"c_proj", "down"},
+     {"query_key_value", "qkv"},
+     {"dense", "output"},
+     {"dense_h_to_4h", "up"},
+     {"dense_4h_to_h", "down"},
+     {"out_proj", "output"},
+     {"embed_out", "head"}}};
 
-std::string own_target(const std::string& name) {
+// As in PEFT, a name is the end of all names that it fits: GPT-2 has two c_proj, GPT-Neo one.
+std::vector<std::string> own_targets(const std::string& name, bool is_gpt) {
+    if (name == "c_proj" && is_gpt) return {"output", "down"};
     for (const auto& [theirs, ours] : kTheirNames) {
-        if (name == theirs) return std::string(ours);
+        if (name == theirs) return {std::string(ours)};
     }
-    return name;
+    return {name};
 }
 
 std::vector<std::string> names_of(const std::vector<LoraSite>& sites) {
@@ -106,15 +122,17 @@ std::set<std::string> chosen(const LanguageModel& model, const std::vector<LoraS
         return all;
     }
     std::set<std::string> targets;
+    const bool is_gpt = std::holds_alternative<GPTConfig>(model.model_config());
     for (const std::string& name : given) {
-        const std::string own = own_target(name);
-        require(own != kHead || is_there(own),
-                "LoRA: the head's weight is the token embedding's (tied): files store it once, so "
-                "an update of the head would change the embedding too; train all parameters, or "
-                "leave the head out");
-        require(is_there(own), "LoRA: no matrix of {} has the name \"{}\"; there are {}",
-                row_of(model.model_config()).phrase, name, fmt::join(names, ", "));
-        targets.insert(own);
+        for (const std::string& own : own_targets(name, is_gpt)) {
+            require(own != kHead || is_there(own),
+                    "LoRA: the head's weight is the token embedding's (tied): files store it once, "
+                    "so an update of the head would change the embedding too; train all "
+                    "parameters, or leave the head out");
+            require(is_there(own), "LoRA: no matrix of {} has the name \"{}\"; there are {}",
+                    row_of(model.model_config()).phrase, name, fmt::join(names, ", "));
+            targets.insert(own);
+        }
     }
     return targets;
 }

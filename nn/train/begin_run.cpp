@@ -77,7 +77,9 @@ void check_outside_images(const RunRequest& r) {
 
 std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, const Told& told) {
     require(!r.resume || !data_name(r.config).empty(),
-            "--resume: no checkpoint in {}; to start a new run, give --text", r.out);
+            "--resume: no checkpoint in {}; to start at step 0, give the options of the run again, "
+            "with what it learns from (--text, --data, --pairs, --images, --questions or --table)",
+            r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
     check_task_options_given(r.config.task, r.given);

@@ -92,6 +92,22 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
     commit.list(in_best(kManifestName), digest_of_file(best / kManifestName));
 }
 
+void check_adapter(const Commit& commit, const char* folder, const Session& session) {
+    if (session.config().lora == 0) return;
+    for (const char* const name : {kAdapterConfigName, kAdapterWeightsName}) {
+        commit.check_place(fmt::format("{}/{}", folder, name));
+    }
+}
+
+void write_updates(Commit& commit, const char* folder, const Session& session,
+                   const NamedTensors& own) {
+    const TrainingConfig& config = session.config();
+    write_adapter(commit, folder, session.module(), session.task().model_config(), own,
+                  {.name = config.start,
+                   .hash = config.start_hash,
+                   .is_int8 = config.frozen_weights == WeightType::int8});
+}
+
 // Checks the names that this run's best model needs. Throws IoError if a foreign file has one.
 void check_best(const Commit& commit, const Session& session) {
     std::vector<std::string> names = session.task().description_files();
@@ -99,6 +115,7 @@ void check_best(const Commit& commit, const Session& session) {
     for (const std::string& name : names) {
         commit.check_place(fmt::format("{}/{}", kBestFolder, name));
     }
+    check_adapter(commit, kBestAdapterFolder, session);
 }
 
 // Lets the training threads run first. On Linux, priorities are per thread.
@@ -126,11 +143,7 @@ void check_can_write(const RunDirectory& directory, const Session& session,
         }
     }
     if (contents.best) check_best(commit, session);
-    if (session.config().lora > 0) {
-        for (const char* const name : {kAdapterConfigName, kAdapterWeightsName}) {
-            commit.check_place(fmt::format("{}/{}", kAdapterFolder, name));
-        }
-    }
+    check_adapter(commit, kAdapterFolder, session);
     check_replaceable(directory.path() / kMetricsName);
     session.task().write_description(commit, "");
     write_weights(commit, "", session.config().model_config(),
@@ -247,14 +260,11 @@ double CheckpointWriter::write(const Job& job) {
     }
     const bool is_int8 = session_.config().frozen_weights == WeightType::int8;
     const NamedTensors own = snapshot_.weights();
-    write_adapter(commit, kAdapterFolder, session_.module(), session_.task().model_config(), own,
-                  {.name = session_.config().start,
-                   .hash = session_.config().start_hash,
-                   .is_int8 = is_int8});
+    write_updates(commit, kAdapterFolder, session_, own);
     {
         const DeferredTensors weights = merged_weights(session_.module(), own);
         write_weights(commit, "", session_.config().model_config(), weights);
-        if (job.contents.best) write_best(commit, weights);
+        if (job.contents.best) write_best(commit, own, weights);
     }
     if (is_int8) release_cached_memory();  // the matrices in f32, which no step needs
     if (job.contents.state) write_state(commit, job);
@@ -272,7 +282,8 @@ double CheckpointWriter::write(const Job& job) {
 }
 
 // A foreign file in its place costs the best model, not the checkpoint.
-void CheckpointWriter::write_best(Commit& commit, const DeferredTensors& weights) {
+void CheckpointWriter::write_best(Commit& commit, const NamedTensors& own,
+                                  const DeferredTensors& weights) {
     try {
         check_best(commit, session_);
     } catch (const PlaceTakenError& error) {
@@ -283,6 +294,7 @@ void CheckpointWriter::write_best(Commit& commit, const DeferredTensors& weights
     }
     session_.task().write_description(commit, kBestFolder);
     write_weights(commit, kBestFolder, session_.config().model_config(), weights);
+    write_updates(commit, kBestAdapterFolder, session_, own);
     commit.write_manifest_of(kBestFolder);
 }
 

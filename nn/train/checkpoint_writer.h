@@ -91,7 +91,7 @@ private:
     double write(const Job& job);
     void begin_anew(Commit& commit) const;
     void write_state(Commit& commit, const Job& job) const;
-    void write_best(Commit& commit, const DeferredTensors& weights);
+    void write_best(Commit& commit, const NamedTensors& own, const DeferredTensors& weights);
     void finish(const Job& job);
     void take_over();
 

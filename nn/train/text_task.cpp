@@ -175,6 +175,7 @@ void TextTask::complete(TrainingConfig& config, const LanguageModel* start, std:
         });
     }
     const CommonSettings wanted = common_settings(config.model_config());
+    const GPTConfig before = config.model;
     bool recomputes = false;
     config.visit_model([&](const auto& model) {
         if constexpr (requires { model.recompute; }) recomputes = model.recompute;
@@ -184,6 +185,9 @@ void TextTask::complete(TrainingConfig& config, const LanguageModel* start, std:
         keep_run_settings(model, wanted, config);
         if constexpr (requires { model.recompute; }) model.recompute = recomputes;
     });
+    if (!config.start_dropout) return;
+    config.model.embedding_dropout = before.embedding_dropout;  // a replayed run's, or -1: the same
+    config.model.attention_dropout = before.attention_dropout;
 }
 
 std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <functional>
 
 using namespace tapestry::test;
@@ -138,6 +139,109 @@ TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are o
     place.refused(merge, "a/adapter_model.safetensors: tensor \"base_model.model.model.layers.0.");
     place.restore();
     check_done(place.run(merge));  // without a fault
+}
+
+TEST_CASE("cli fine-tuning: a tokenizer beside an adapter is the model's, or is refused") {
+    const TuningPlace place;
+    const Arguments merge{"merge", "--model", "m", "--adapter", "a", "--out", "x"};
+    const Arguments chat{"chat", "--model", "m", "--adapter", "a"};
+    const auto refused = [&](const std::string& words) {
+        CAPTURE(words);
+        place.refused(merge, "a: the tokenizer beside the adapter is not the model's: " + words);
+        place.refused(chat, "a: the tokenizer beside the adapter is not the model's: " + words);
+    };
+    const auto tokenizer = [&](const std::function<void(Json&)>& f) {
+        copy_files(kLlama, place / "a", {"tokenizer.json"});
+        change(place / "a/tokenizer.json", f);
+    };
+    const Json was = Json::parse(slurp(kLlama / "tokenizer.json"));
+    std::size_t end = was["model"]["vocab"].size();
+    for (const Json& token : was["added_tokens"]) {
+        end = std::max(end, token["id"].get<std::size_t>() + 1);
+    }
+    tokenizer([&](Json& json) {
+        Json token = json["added_tokens"][0];
+        token["content"] = "<tool>";
+        token["id"] = end;
+        json["added_tokens"].push_back(token);
+    });
+    refused(
+        fmt::format("it has {} tokens and the model's {}; {} is '<tool>' there and no token in "
+                    "the model's; let PEFT merge such an adapter (merge_and_unload)",
+                    end + 1, end, end));
+    tokenizer([](Json& json) { json["added_tokens"][0]["content"] = "<other>"; });
+    refused(fmt::format("it has {} tokens and the model's {}; ", end, end));
+    tokenizer([](Json& json) { json["model"]["merges"].erase(0); });
+    refused("both have the same tokens, but ");
+    fs::remove(place / "a/tokenizer.json");
+    spill(place / "a/tokenizer_config.json",
+          Json{{"added_tokens_decoder", {{"900", {{"content", "<tool>"}}}}}}.dump());
+    refused("900 is '<tool>' there and no token in the model's");
+    fs::remove(place / "a/tokenizer_config.json");
+    spill(place / "a/added_tokens.json", R"({"<tool>": 900})");
+    refused("900 is '<tool>' there and no token in the model's");
+    fs::remove(place / "a/added_tokens.json");
+    tokenizer([](Json& json) { json["truncation"] = nullptr; });  // and other blanks
+    check_done(place.run(merge));
+}
+
+TEST_CASE("cli fine-tuning: the chat template beside an adapter is the model's from then on") {
+    const TuningPlace place;
+    const std::string chatml =
+        "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + "
+        "message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}";
+    const Arguments merge{"merge", "--model", "m", "--adapter", "a", "--out", "g"};
+    const Arguments chat{"chat", "--model", "m", "--adapter", "a", "--tokens", "2"};
+    const std::string said = "chat template: the one beside the adapter, a\n";
+    for (const bool is_file : {true, false}) {
+        CAPTURE(is_file);
+        fs::remove_all(place / "g");
+        place.restore();
+        if (is_file) {
+            spill(place / "a/chat_template.jinja", chatml);
+        } else {
+            spill(place / "a/tokenizer_config.json", Json{{"chat_template", chatml}}.dump());
+        }
+        const Outcome outcome = place.run(merge);
+        check_done(outcome);
+        CHECK(outcome.out.starts_with(said));
+        CHECK(Json::parse(slurp(place / "g/config.json"))["chat_template"] == chatml);
+        const Outcome talked = place.run(chat);
+        CHECK_EQ(talked.code, 0);
+        CHECK_EQ(talked.err, "tapestry: " + said);
+        check_done(place.run(chat + Arguments{"--chat-template", "plain"}));
+    }
+    spill(place / "m/chat_template.jinja", chatml);  // nothing changes, so nothing is said
+    check_done(place.run(chat));
+}
+
+TEST_CASE("cli fine-tuning: a run of --data without a checkpoint, resumed") {
+    const TuningPlace place;
+    spill(place / "c.jsonl",
+          "{\"prompt\": \"a\", \"completion\": \"b\"}\n"
+          "{\"prompt\": \"b\", \"completion\": \"a\"}\n");
+    check_refused(place.run({"train", "--resume", "--out", "x"}),
+                  "--resume: no checkpoint in x; to start at step 0, give the options of the run "
+                  "again, with what it learns from (--text, --data, ");
+    const Outcome again = place.run(tuning({"--data", "c.jsonl", "--resume"}));
+    check_done(again);
+    CHECK(again.out.starts_with("no checkpoint in x: starting at step 0\n"));
+}
+
+TEST_CASE("cli fine-tuning: the best model has its own adapter") {
+    const TuningPlace place;
+    check_done(place.run(tuning(kOnText + Arguments{"--best"})));
+    const auto updates = [&](const char* folder) {
+        return slurp(place / "x" / folder / "adapter_model.safetensors");
+    };
+    const std::string best = updates("best/adapter");
+    CHECK((best == updates("adapter")));
+    check_done(place.run({"train", "--resume", "--out", "x", "--steps", "8", "--lr", "50",
+                          "--override", "steps", "lr", "--best", "--no-report"}));
+    CHECK((best == updates("best/adapter")));  // the loss has risen since
+    CHECK((best != updates("adapter")));
+    check_done(place.run({"merge", "--model", "m", "--adapter", "x/best/adapter", "--out", "g"}));
+    CHECK((slurp(place / "g/model.safetensors") == slurp(place / "x/best/model.safetensors")));
 }
 
 TEST_CASE("cli fine-tuning: an int8 run finds its base from anywhere, and where it was moved to") {

@@ -87,7 +87,8 @@ TEST_CASE("cli resume: what is said of where it begins") {
     check_done(first);
     CHECK(first.out.starts_with("no checkpoint in m: starting at step 0\n"));
     check_refused(place.run({"train", "--resume", "--out", "n"}),
-                  "--resume: no checkpoint in n; to start a new run, give --text");
+                  "--resume: no checkpoint in n; to start at step 0, give the options of the run "
+                  "again, with what it learns from (--text, --data, ");
     CHECK_FALSE(fs::exists(place / "n"));
     check_refused(place.run({"train", "--out", "n"}), "--text is required");
     check_refused(place.run({"train", "--resume", "--out", "m", "--steps", "80"}),

@@ -159,9 +159,10 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     RunRequest request = place.request("n");
     request.config.text.clear();
     request.resume = true;
-    check_message<ValueError>(
-        [&] { place.begin(request); },
-        "--resume: no checkpoint in " + request.out + "; to start a new run, give --text");
+    check_message<ValueError>([&] { place.begin(request); },
+                              "--resume: no checkpoint in " + request.out +
+                                  "; to start at step 0, give the options of the run again, with "
+                                  "what it learns from (--text, --data, ");
     const RunRequest first = place.request("m");
     place.train(first);
     request = place.request("n");

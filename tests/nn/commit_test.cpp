@@ -110,6 +110,8 @@ TEST_CASE("commit: a manifest that names what no run or model has is refused, an
                                    "tapestry-manifest.json",
                                    "best/metrics.jsonl",
                                    "best/best/config.json",
+                                   "best/adapter/config.json",
+                                   "adapter/best/config.json",
                                    "checkpoints/step-1000.safetensors",
                                    "checkpoints/step-0000001a.safetensors",
                                    "checkpoints/step--0000001.safetensors",
@@ -288,6 +290,41 @@ TEST_CASE("commit: a folder that is a link is read through and never written int
                            "best': it is a link or a file, and must be a directory");
     CHECK_EQ(slurp(run.scratch / "best/config.json"), "old");
     CHECK_EQ(slurp(run.scratch / "checkpoints/step-00000010.safetensors"), "old");
+}
+
+TEST_CASE(
+    "commit: the best model's adapter is in its folder, removed with it, and no link is followed") {
+    const Scratch scratch;
+    const auto write = [](Commit& commit, const std::string& name, const std::string& text) {
+        commit.write(name, [text](const fs::path& path, const WriteOptions& options) {
+            return write_file_atomically(path, text, options);
+        });
+    };
+    const std::string name = fmt::format("{}/{}", kBestAdapterFolder, kAdapterConfigName);
+    {
+        Commit commit(scratch.path());
+        write(commit, "best/config.json", "c");
+        write(commit, name, "a");
+        commit.write_manifest_of(kBestFolder);
+        commit.finish();
+    }
+    CHECK_EQ(slurp(scratch / name), "a");
+    CHECK(SavedFiles(scratch / "best").manifest()->files.contains("adapter/adapter_config.json"));
+    {
+        Commit commit(scratch.path());
+        for (const auto& [listed, digest] : commit.before().files) commit.remove(listed);
+        commit.finish();
+    }
+    CHECK_FALSE(fs::exists(scratch / "best"));
+    fs::create_directories(scratch / "theirs/adapter");
+    fs::create_directory_symlink(scratch / "theirs", scratch / "best");
+    check_message<IoError>(
+        [&] {
+            Commit commit(scratch.path());
+            write(commit, name, "b");
+        },
+        "best': it is a link or a file");
+    CHECK(fs::is_empty(scratch / "theirs/adapter"));
 }
 
 TEST_CASE("commit: left-over files of a name that is not ours stay") {

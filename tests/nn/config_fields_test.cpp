@@ -65,6 +65,8 @@ TEST_CASE("config fields: what is written is read back, with every bit") {
                           .dim = 10,
                           .hidden = 11,
                           .dropout = 0.1,
+                          .embedding_dropout = 0,
+                          .attention_dropout = 0.2,
                           .activation = Activation::swiglu,
                           .positions = Positions::rotary,
                           .embedding_scale = 1.5,

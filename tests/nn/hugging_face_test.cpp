@@ -233,18 +233,38 @@ TEST_CASE("hugging face: settings that change what is computed") {
     CHECK_EQ(losses.size(), 6);
     CHECK_EQ(loss_with("activation_function", "swish"), loss_with("activation_function", "silu"));
     CHECK_EQ(loss_with("activation_function", "gelu_fast"), loss_with("n_ctx", 5));
+}
 
-    const auto dropout_with = [&](double resid, const Json& attn) {
+TEST_CASE("hugging face: the three dropouts of a GPT-2 are read, used, kept and written apart") {
+    Copy copy;
+    const Scratch scratch;
+    const auto check = [&](double resid, const Json& embd, const Json& attn, double of_embd,
+                           double of_attn) {
         copy.config([&](Json& json) {
-            json["resid_pdrop"] = json["embd_pdrop"] = resid;
+            json["resid_pdrop"] = resid;
+            json["embd_pdrop"] = embd;
             json["attn_pdrop"] = attn;
         });
-        return as<GPT>(*load_model(copy.directory).model).config().dropout;
+        const LoadedModel loaded = load_model(copy.directory);
+        const LoadedModel other = load_model(kFixture);
+        save_model(scratch / "ours", *loaded.model, *other.tokenizer);
+        const LoadedModel ours = load_model(scratch / "ours");
+        for (const LoadedModel* one : {&loaded, &ours}) {
+            const GPT& model = as<GPT>(*one->model);
+            CHECK_EQ(model.config().dropout, resid);
+            CHECK_EQ(model.embedding_dropout.settings(), fmt::format("p = {}", of_embd));
+            CHECK_EQ(attention_dropout(model.config()), of_attn);
+        }
+        export_hugging_face(scratch / "theirs", *ours.model, nullptr);
+        const Json written = Json::parse(slurp(scratch / "theirs/config.json"));
+        CHECK_EQ(written["resid_pdrop"], resid);
+        CHECK_EQ(written["embd_pdrop"], of_embd);
+        CHECK_EQ(written["attn_pdrop"], of_attn);
     };
-    CHECK_EQ(dropout_with(0, 0), 0);
-    CHECK_EQ(dropout_with(0.2, 0.2), 0.2);
-    CHECK_EQ(dropout_with(0, 0.3), 0.3);
-    CHECK_EQ(dropout_with(0, nullptr), 0.1);
+    check(0, 0, 0, 0, 0);
+    check(0.2, 0.2, 0.2, 0.2, 0.2);
+    check(0, 0.3, nullptr, 0.3, 0.1);
+    check(0.1, 0, 0.2, 0, 0.2);
 }
 
 TEST_CASE("hugging face: a tokenizer under either pair of names, or none, but no half") {
@@ -317,6 +337,7 @@ TEST_CASE("hugging face: settings that are refused") {
     copy.refused_setting("n_layer", nullptr, "\"n_layer\" has an invalid value: null");
     copy.refused_setting("n_layer", -1, "GPT: layers must be positive, got -1");
     copy.refused_setting("resid_pdrop", 1.5, "Dropout: p must be in [0, 1], got 1.5");
+    copy.refused_setting("attn_pdrop", -0.5, "\"attn_pdrop\" is -0.5; must be at least 0");
     copy.refused_setting("tie_word_embeddings", "yes",
                          "\"tie_word_embeddings\" has an invalid value: \"yes\"");
     copy.refused_setting("n_layer", 1'000'000'000'000, "the configuration needs");

@@ -2,6 +2,7 @@
 // tests/fixtures/make_lora_fixture.py has made the adapter.
 #include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
+#include <tapestry/nn/io/adapter_config.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -23,6 +24,7 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 
 using namespace tapestry;
 using test::check_message;
@@ -136,7 +138,22 @@ TEST_CASE("LoRA: adapters that this does not compute are refused by name") {
         CHECK(lora_updates(*loaded.model).empty());
     };
     refused([](Json& c) { c["use_dora"] = true; }, "\"use_dora\" is true, which changes what");
-    refused([](Json& c) { c["rank_pattern"] = {{"q_proj", 4}}; }, "\"rank_pattern\" is");
+    refused(
+        [](Json& c) {
+            c["rank_pattern"] = {{"q_proj", 4}};
+        },
+        "is [3, 24], but the rank and query of blocks.0.attention.qkv need [4, 24]");
+    refused(
+        [](Json& c) {
+            c["rank_pattern"] = {{"q_proj", "4"}};
+        },
+        "\"rank_pattern\": 'q_proj' is \"4\"; must be a number above 0");
+    refused(
+        [](Json& c) {
+            c["alpha_pattern"] = {{"layers\\.[0-3]\\..*", 4}};
+        },
+        "adapter_config.json: \"alpha_pattern\": 'layers\\.[0-3]\\..*': '[' is not supported; "
+        "replace the key by the names of the modules, or their ends");
     refused([](Json& c) { c["brand_new"] = 3; }, "\"brand_new\" is 3, which changes what");
     refused([](Json& c) { c["bias"] = "all"; }, "\"bias\" is \"all\"; only \"none\" is supported");
     refused([](Json& c) { c["peft_type"] = "IA3"; }, "\"peft_type\" is \"IA3\"; only \"LORA\"");
@@ -151,6 +168,92 @@ TEST_CASE("LoRA: adapters that this does not compute are refused by name") {
         c["eva_config"] = {{"rho", 2.0}};
     });
     CHECK(Adapted(scratch / "eva").count == 6);
+}
+
+TEST_CASE("LoRA: keys of rank_pattern and alpha_pattern name modules as PEFT's re.match does") {
+    const std::string name = "model.layers.13.self_attn.q_proj";
+    for (const char* key :
+         {"q_proj", "self_attn.q_proj", "model.layers.13.self_attn.q_proj", "^model.*q_proj",
+          "^model.layers.13.self_attn.q_proj$", "layers\\.13\\.self_attn\\.q_proj", ".*q_proj",
+          "layers.\\d+.self_attn.q_proj", "layers\\.(3|13)\\..*", "(k_proj|q_proj)",
+          "k_proj|q_proj", "layers.(?:\\d|1(2|3)).self_attn.(q|v)_proj", ".*",
+          "layers.1\\d*\\.self_attn.+", "q_proj$"}) {
+        CAPTURE(key);
+        CHECK(ModulePattern(key).matches(name));
+    }
+    for (const char* key :
+         {"proj", "_proj", "k_proj", "^q_proj", "self_attn", "layers.3.self_attn.q_proj", "",
+          "layers.\\d.self_attn.q_proj", "(k|v)_proj", "x.*", "q_proj.", "13.*.q_proj.+",
+          "model.layers.13.self_attn.q_projx"}) {
+        CAPTURE(key);
+        CHECK_FALSE(ModulePattern(key).matches(name));
+    }
+    const auto refused = [](const char* key, const char* words) {
+        CAPTURE(key);
+        check_message<ValueError>([&] { ModulePattern{key}; }, words);
+    };
+    refused("layers.[0-3].x", "'[' is not supported");
+    refused("layers.\\w+", "'\\w' is not supported");
+    refused("q_proj?", "'?' is not supported");
+    refused("(?!q)_proj", "'?' is not supported");
+    refused("a^b", "'^' is not supported");
+    refused("a$|b", "'$' is not supported");
+    refused("a+", "only . and \\d can be repeated");
+    refused("(q|v)+", "a group cannot be repeated");
+    refused("(q|v", "'(' has no ')'");
+    refused("q)", "')' has no '('");
+    refused("a\\", "'\\' is not supported");
+    refused(std::string(100'000, '(').c_str(), "more than 16 groups in one another");
+}
+
+TEST_CASE("LoRA: ranks and alphas of single matrices are read, used and written") {
+    const test::Scratch scratch;
+    change_adapter(scratch / "a", [](Json& c) {  // the same numbers, said otherwise
+        const double alpha = c["lora_alpha"].get<double>();
+        c["r"] = 5;
+        c["rank_pattern"] = {{"(q|v)_proj", 3}, {"layers\\.\\d+\\.mlp.down_proj", 3}};
+        c["lora_alpha"] = 2 * alpha;
+        c["alpha_pattern"] = {{".*", alpha}};
+    });
+    const Adapted same(scratch / "a");
+    CHECK(same.count == 6);
+    const auto logits = expected()["logits_of_last"].get<std::vector<double>>();
+    CHECK(largest_gap(same.last(*merged(*same.loaded.model)), logits) < 1e-9);
+    // Of different ranks and alphas.
+    const LoadedModel two = load_model(kBase);
+    Generator generator(3);
+    for (LoraSite& site : lora_sites(*two.model)) {
+        if (site.target != "query" && site.target != "down") continue;
+        const bool is_query = site.target == "query";
+        add_update(site, {.rank = is_query ? 2 : 4, .alpha = is_query ? 3.0 : 8.0}, generator);
+        site.update->b.copy_(randn(site.update->b.shape(), generator));
+    }
+    Commit commit(scratch.path());
+    write_adapter(commit, "adapter", *two.model, two.model->model_config(),
+                  saved_tensors(*two.model), {.name = "base"});
+    commit.finish();
+    const LoadedModel back = load_model(kBase);
+    CHECK(load_adapter(scratch / "adapter", *back.model) == 4);
+    const Tensor ids = tensor(Ids{1, 2, 3, 4}, {1, 4});
+    CHECK((*back.model)(ids).to_vector<float>() == (*two.model)(ids).to_vector<float>());
+    const Json config = Json::parse(slurp(scratch / "adapter" / kAdapterConfigName));
+    CHECK(config["r"] == 2);
+    CHECK(config["rank_pattern"]["model.layers.1.mlp.down_proj"] == 4);
+    CHECK(config["alpha_pattern"].size() == 2);
+}
+
+TEST_CASE("LoRA: a whole module in an adapter is called one") {
+    const test::Scratch scratch;
+    change_adapter(scratch / "a", [](Json&) {});
+    NamedTensors all;
+    for (const auto& [name, one] : read_safetensors(kAdapter / kAdapterWeightsName).tensors) {
+        all.emplace_back(name, one);
+    }
+    all.emplace_back("base_model.model.model.embed_tokens.weight", zeros({386, 24}));
+    write_safetensors(scratch / "a" / kAdapterWeightsName, all, {}, {});
+    const LoadedModel loaded = load_model(kBase);
+    check_message<IoError>([&] { load_adapter(scratch / "a", *loaded.model); },
+                           "embed_tokens.weight\" is not an update but a whole module, as PEFT");
 }
 
 TEST_CASE("LoRA: an adapter of another base is one line") {
@@ -241,6 +344,16 @@ TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match not
     GPT gpt({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16, .tied_head = false},
             generator);
     CHECK(updates_of(gpt, {"c_attn", "head"}) == Paths{"blocks.0.attention.qkv.lora", "head.lora"});
+    GPT both({.vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16}, generator);
+    CHECK(updates_of(both, {"c_proj"}) ==
+          Paths{"blocks.0.attention.output.lora", "blocks.0.feed_forward.down.lora"});
+    LlamaConfig neo_config = small;
+    neo_config.family = LlamaFamily::gpt_neo;
+    neo_config.kv_heads = 2;
+    Llama neo(neo_config, generator);
+    CHECK(updates_of(neo, {"k_proj", "out_proj", "c_fc", "c_proj"}) ==
+          Paths{"blocks.0.attention.qkv.lora_key", "blocks.0.attention.output.lora",
+                "blocks.0.feed_forward.up.lora", "blocks.0.feed_forward.down.lora"});
     check_message<ValueError>([&] { updates_of(gpt, {}); }, "has updates already");
 }
 
@@ -616,6 +729,43 @@ TEST_CASE("LoRA: adapters of GPT-NeoX and GPT-Neo have PEFT's names, and give th
         CHECK(std::any_of(tensors.begin(), tensors.end(), [&](const auto& one) {
             return one.first == "base_model.model." + name + ".lora_B.weight";
         }));
+    }
+}
+
+TEST_CASE("LoRA: c_proj in GPT-2's and GPT-Neo's adapters, by PEFT's names") {
+    for (const bool is_neo : {false, true}) {
+        CAPTURE(is_neo);
+        const test::Scratch scratch;
+        Generator generator(1);
+        std::unique_ptr<LanguageModel> model, base;
+        for (auto* one : {&model, &base}) {
+            const ModelConfig config =
+                is_neo ? ModelConfig(LlamaConfig{.family = LlamaFamily::gpt_neo,
+                                                 .vocab = 20,
+                                                 .context = 8,
+                                                 .layers = 1,
+                                                 .heads = 2,
+                                                 .kv_heads = 2,
+                                                 .dim = 16})
+                       : ModelConfig(GPTConfig{
+                             .vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16});
+            *one = make_model(config, generator);
+        }
+        add_lora(*model, {.update = {.rank = 2}, .targets = {"c_proj", "c_fc"}}, generator);
+        Commit commit(scratch.path());
+        write_adapter(commit, "adapter", *model, model->model_config(), saved_tensors(*model), {});
+        commit.finish();
+        std::set<std::string> names;
+        for (const auto& [name, one] :
+             read_safetensors(scratch / "adapter" / kAdapterWeightsName).tensors) {
+            if (name.ends_with(".lora_A.weight")) names.insert(name);
+        }
+        const std::string layer = "base_model.model.transformer.h.0.";
+        std::set<std::string> wanted{layer + "mlp.c_fc.lora_A.weight",
+                                     layer + "mlp.c_proj.lora_A.weight"};
+        if (!is_neo) wanted.insert(layer + "attn.c_proj.lora_A.weight");
+        CHECK(names == wanted);
+        CHECK(load_adapter(scratch / "adapter", *base) == wanted.size());
     }
 }
 

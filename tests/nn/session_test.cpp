@@ -169,6 +169,24 @@ TEST_CASE("session: from a model's weights, with its shape, and the dropout that
     CHECK_EQ(Session(config).config().model.dropout, 0.3);
 }
 
+TEST_CASE("session: a start's own dropouts are kept, and one that is given replaces all") {
+    const Trained t;
+    const auto start = t.scratch / "start";
+    TrainingConfig first = t.config();
+    first.model.embedding_dropout = 0;
+    first.model.attention_dropout = 0.2;
+    save_task(start, Session(first).task());
+    TrainingConfig config = t.config();
+    config.start = start.string();
+    const auto attention = [&] { return Session(config).config().model.attention_dropout; };
+    CHECK_EQ(attention(), 0.2);
+    config.start_dropout = 0.3;
+    CHECK_EQ(attention(), -1);
+    CHECK_EQ(Session(config).config().model.embedding_dropout, -1);
+    config.model.attention_dropout = 0.2;  // of a run that is replayed
+    CHECK_EQ(attention(), 0.2);
+}
+
 TEST_CASE("session: a model's activations can be recomputed, which gives the same bits") {
     for (const bool is_llama : {false, true}) {
         CAPTURE(is_llama);

@@ -1,0 +1,115 @@
+#include <tapestry/nn/io/adapter_text.h>
+
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/foreign_tokenizer.h>
+#include <tapestry/nn/io/manifest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string token(const Tokenizer& tokenizer, std::int64_t id) {
+    return id >= 0 && id < tokenizer.vocab_size() ? tokenizer.decode({&id, 1}) : std::string();
+}
+
+std::string difference_at(std::int64_t id, const std::string& own, const std::string& base) {
+    const auto shown = [](const std::string& text) {
+        return text.empty() ? "no token" : utf8::quoted(text);
+    };
+    return fmt::format("{} is {} there and {} in the model's", id, shown(own), shown(base));
+}
+
+// No ids for a text that cannot be encoded.
+std::vector<std::int64_t> ids_of(const Tokenizer& tokenizer, const std::string& text) {
+    try {
+        return tokenizer.encode(text);
+    } catch (const ValueError&) {
+        return {};
+    }
+}
+
+// How two tokenizers differ, by their vocabularies and by what they make of each token's text;
+// empty: they do not. The texts of files differ even for one tokenizer, with the library's version.
+std::string difference(const Tokenizer& own, const Tokenizer& base) {
+    if (own.hash() == base.hash()) return {};
+    const std::int64_t end = std::max(own.vocab_size(), base.vocab_size());
+    for (std::int64_t id = 0; id < end; ++id) {
+        const std::string here = token(own, id), there = token(base, id);
+        if (here == there) continue;
+        return fmt::format("it has {} tokens and the model's {}; {}", own.vocab_size(),
+                           base.vocab_size(), difference_at(id, here, there));
+    }
+    for (std::int64_t id = 0; id < end; ++id) {
+        const std::string text = token(base, id);
+        if (text.empty() || ids_of(own, text) == ids_of(base, text)) continue;
+        return fmt::format("both have the same tokens, but {} becomes other ids",
+                           utf8::quoted(text));
+    }
+    return {};
+}
+
+// By id: of tokenizer_config.json, {"added_tokens_decoder": {"384": {"content": "<tool>"}}}, and of
+// added_tokens.json, {"<tool>": 384}.
+std::map<std::int64_t, std::string> added_tokens(const SavedFiles& files) {
+    constexpr const char* kAdded = "added_tokens_decoder";
+    std::map<std::int64_t, std::string> tokens;
+    if (const fs::path path = files.path(kTokenizerConfigName); is_there(path)) {
+        const ConfigFile file(path);
+        if (file.has(kAdded)) {
+            for (const auto& [name, value] : file.node(kAdded).members()) {
+                std::int64_t id = -1;
+                std::from_chars(name.data(), name.data() + name.size(), id);
+                tokens[id] = value.get<std::string>("content");
+            }
+        }
+    }
+    if (const fs::path path = files.path(kAddedTokensName); is_there(path)) {
+        const JsonTree tree(read_file(path, 1 << 24));
+        for (const auto& [text, id] : tree.root().members()) tokens[id.get<std::int64_t>()] = text;
+    }
+    return tokens;
+}
+
+std::string difference(const SavedFiles& files, const Tokenizer& base) {
+    const auto order =
+        base.kind() == "bpe" ? TokenizerFiles::pairs_first : TokenizerFiles::json_first;
+    const std::string place = files.directory().string();
+    if (const auto own = read_foreign_tokenizer(ConfigFile("{}", place), files, order)) {
+        return difference(*own, base);
+    }
+    try {
+        for (const auto& [id, text] : added_tokens(files)) {
+            if (token(base, id) != text) return difference_at(id, text, token(base, id));
+        }
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: added tokens: {}", place, error.what());
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string take_adapter_template(const fs::path& directory, LoadedModel& loaded) {
+    return read_saved(directory, [&](const SavedFiles& files) -> std::string {
+        const std::string differs = loaded.tokenizer ? difference(files, *loaded.tokenizer) : "";
+        require<IoError>(differs.empty(),
+                         "{}: the tokenizer beside the adapter is not the model's: {}; let PEFT "
+                         "merge such an adapter (merge_and_unload)",
+                         directory.string(), differs);
+        std::string own = chat_template_in(files);
+        if (own.empty() || own == loaded.conventions.chat_template) return {};
+        loaded.conventions.chat_template = std::move(own);
+        return fmt::format("chat template: the one beside the adapter, {}",
+                           utf8::printable(directory.string()));
+    });
+}
+
+}  // namespace tapestry
