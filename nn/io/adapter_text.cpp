@@ -79,10 +79,8 @@ std::map<std::int64_t, std::string> added_tokens(const SavedFiles& files) {
 }
 
 std::string difference(const SavedFiles& files, const Tokenizer& base) {
-    const auto order =
-        base.kind() == "bpe" ? TokenizerFiles::pairs_first : TokenizerFiles::json_first;
     const std::string place = files.directory().string();
-    if (const auto own = read_foreign_tokenizer(ConfigFile("{}", place), files, order)) {
+    if (const auto own = read_foreign_tokenizer(ConfigFile("{}", place), files)) {
         return difference(*own, base);
     }
     try {

@@ -111,9 +111,6 @@ std::string chat_template_in(const SavedFiles& files) {
     return is_there(settings) ? template_in(ConfigFile(settings)) : std::string();
 }
 
-<<<<<<< HEAD
-}  // namespace
-
 ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer& tokenizer,
                              const std::string& given, const std::string& system) {
     const auto text_of = [&tokenizer](std::optional<std::int64_t> id) -> std::string {
@@ -126,10 +123,6 @@ ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer
     };
     const std::optional<std::int64_t> end =
         conventions.eos.empty() ? tokenizer.end_of_text() : conventions.eos.front();
-=======
-ChatTemplate chosen_template(const TextConventions& conventions, const std::string& style,
-                             const std::string& system) {
->>>>>>> a4f9148cf87c2f68cc5d141369eb4f5892faff9d
     ChatTemplate chat;
     if (given.find('{') != given.npos) {
         chat.program = given;
@@ -176,8 +169,7 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
         if (!all.bos && !all.eos.empty()) all.bos = all.eos.front();  // as for no ids at all
     }
     if (has_tokens) tokenizer->declare_ends(all.eos);
-<<<<<<< HEAD
-    all.chat_template = is_ours ? template_in(file) : read_template(files);
+    all.chat_template = is_ours ? template_in(file) : chat_template_in(files);
     all.pad = pad_id(file, files);
     if (is_ours) {
         all.pad_token = file.get<std::string>(kPad, "");
@@ -188,9 +180,6 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
         all.unk_token = special_token(files, kUnknown).value_or("");
         all.additional_tokens = additional_tokens(files);
     }
-=======
-    all.chat_template = is_ours ? template_in(file) : chat_template_in(files);
->>>>>>> a4f9148cf87c2f68cc5d141369eb4f5892faff9d
     return all;
 }
 

@@ -50,7 +50,6 @@ TextConventions load_text_conventions(const std::filesystem::path& directory);
 /// (Tokenizer::declare_ends), which may be null; characters have none. For nn/io.
 TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files,
                                       Tokenizer* tokenizer);
-<<<<<<< HEAD
 /// The token of this role ("bos_token") in tokenizer_config.json, otherwise in
 /// special_tokens_map.json: a text, or an object with its content. Throws IoError for another
 /// value. For nn/io.
@@ -58,11 +57,9 @@ std::optional<std::string> special_token(const SavedFiles& files, const char* ro
 /// Gives a new model the ids that begin and end texts as the tokenizer of its data declares them.
 /// Those that are known already stay.
 void add_declared(const Tokenizer& tokenizer, TextConventions& conventions);
-=======
 /// The chat template of a directory of Hugging Face's, or beside an adapter; empty: none. For
 /// nn/io.
 std::string chat_template_in(const SavedFiles& files);
->>>>>>> a4f9148cf87c2f68cc5d141369eb4f5892faff9d
 /// Into our config.json. For nn/io.
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
 /// bos_token_id, eos_token_id and pad_token_id of Hugging Face's config.json; without any of the
