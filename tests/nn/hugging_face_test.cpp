@@ -1,6 +1,7 @@
 // GPT-2 as Hugging Face stores it: a directory made by PyTorch gives PyTorch's numbers, an exported
 // model loads with the same bits, and inconsistencies are reported by name.
 #include <doctest/doctest.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
