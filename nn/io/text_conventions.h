@@ -43,7 +43,7 @@ TextConventions load_text_conventions(const std::filesystem::path& directory);
 /// (Tokenizer::declare_ends), which may be null; characters have none. For nn/io.
 TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& files,
                                       Tokenizer* tokenizer);
-/// The chat template of a directory of Hugging Face's, or beside an adapter; empty: none. For
+/// The chat template of a directory of Hugging Face's, or next to an adapter; empty: none. For
 /// nn/io.
 std::string chat_template_in(const SavedFiles& files);
 /// Into our config.json. For nn/io.
