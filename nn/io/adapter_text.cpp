@@ -22,9 +22,9 @@ std::string token(const Tokenizer& tokenizer, std::int64_t id) {
 
 std::string difference_at(std::int64_t id, const std::string& own, const std::string& base) {
     const auto shown = [](const std::string& text) {
-        return text.empty() ? "no token" : utf8::quoted(text);
+        return text.empty() ? "missing" : utf8::quoted(text);
     };
-    return fmt::format("{} is {} there and {} in the model's", id, shown(own), shown(base));
+    return fmt::format("token {} is {} there and {} in the model's", id, shown(own), shown(base));
 }
 
 // No ids for a text that cannot be encoded.
@@ -44,8 +44,10 @@ std::string difference(const Tokenizer& own, const Tokenizer& base) {
     for (std::int64_t id = 0; id < end; ++id) {
         const std::string here = token(own, id), there = token(base, id);
         if (here == there) continue;
-        return fmt::format("it has {} tokens and the model's {}; {}", own.vocab_size(),
-                           base.vocab_size(), difference_at(id, here, there));
+        const std::int64_t size = own.vocab_size(), size_of_base = base.vocab_size();
+        return size == size_of_base ? difference_at(id, here, there)
+                                    : fmt::format("it has {} tokens and the model's {}; {}", size,
+                                                  size_of_base, difference_at(id, here, there));
     }
     for (std::int64_t id = 0; id < end; ++id) {
         const std::string text = token(base, id);
@@ -99,13 +101,13 @@ std::string take_adapter_template(const fs::path& directory, LoadedModel& loaded
     return read_saved(directory, [&](const SavedFiles& files) -> std::string {
         const std::string differs = loaded.tokenizer ? difference(files, *loaded.tokenizer) : "";
         require<IoError>(differs.empty(),
-                         "{}: the tokenizer beside the adapter is not the model's: {}; let PEFT "
+                         "{}: the tokenizer next to the adapter is not the model's: {}; let PEFT "
                          "merge such an adapter (merge_and_unload)",
                          directory.string(), differs);
         std::string own = chat_template_in(files);
         if (own.empty() || own == loaded.conventions.chat_template) return {};
         loaded.conventions.chat_template = std::move(own);
-        return fmt::format("chat template: the one beside the adapter, {}",
+        return fmt::format("chat template: the one next to the adapter, {}",
                            utf8::printable(directory.string()));
     });
 }

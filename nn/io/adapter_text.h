@@ -1,5 +1,5 @@
 // The texts' side of an adapter's directory: PEFT saves the tokenizer and the chat template that an
-// adapter was trained with beside it. Read next: peft.h, the updates.
+// adapter was trained with next to it. Read next: peft.h, the updates.
 #pragma once
 
 #include <tapestry/nn/io/model_directory.h>

@@ -57,7 +57,7 @@ std::optional<std::string> special_token(const SavedFiles& files, const char* ro
 /// Gives a new model the ids that begin and end texts as the tokenizer of its data declares them.
 /// Those that are known already stay.
 void add_declared(const Tokenizer& tokenizer, TextConventions& conventions);
-/// The chat template of a directory of Hugging Face's, or beside an adapter; empty: none. For
+/// The chat template of a directory of Hugging Face's, or next to an adapter; empty: none. For
 /// nn/io.
 std::string chat_template_in(const SavedFiles& files);
 /// Into our config.json. For nn/io.

@@ -80,12 +80,9 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .gpt2 = "n_inner"});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
-        field("embedding_dropout", &C::embedding_dropout,
-              "Dropout probability of embeddings, from GPT-2's files; -1: dropout",
-              {.low = -1, .high = 0.99, .optional = true, .in_command = false});
-        field("attention_dropout", &C::attention_dropout,
-              "Dropout probability of attention weights, from GPT-2's files; -1: dropout",
-              {.low = -1, .high = 0.99, .optional = true, .in_command = false});
+        const FieldTraits apart{.low = -1, .high = 0.99, .optional = true, .in_command = false};
+        field("embedding_dropout", &C::embedding_dropout, "That of embeddings; -1: dropout", apart);
+        field("attention_dropout", &C::attention_dropout, "That of attention; -1: dropout", apart);
         field("activation", &C::activation, "Activation of the feed-forward networks");
         field("positions", &C::positions, "Position encoding");
         field("position_form", &C::position_form, "Registered form of positions, or none",

@@ -141,14 +141,14 @@ TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are o
     check_done(place.run(merge));  // without a fault
 }
 
-TEST_CASE("cli fine-tuning: a tokenizer beside an adapter is the model's, or is refused") {
+TEST_CASE("cli fine-tuning: a tokenizer next to an adapter is the model's, or is refused") {
     const TuningPlace place;
     const Arguments merge{"merge", "--model", "m", "--adapter", "a", "--out", "x"};
     const Arguments chat{"chat", "--model", "m", "--adapter", "a"};
     const auto refused = [&](const std::string& words) {
         CAPTURE(words);
-        place.refused(merge, "a: the tokenizer beside the adapter is not the model's: " + words);
-        place.refused(chat, "a: the tokenizer beside the adapter is not the model's: " + words);
+        place.refused(merge, "a: the tokenizer next to the adapter is not the model's: " + words);
+        place.refused(chat, "a: the tokenizer next to the adapter is not the model's: " + words);
     };
     const auto tokenizer = [&](const std::function<void(Json&)>& f) {
         copy_files(kLlama, place / "a", {"tokenizer.json"});
@@ -165,34 +165,38 @@ TEST_CASE("cli fine-tuning: a tokenizer beside an adapter is the model's, or is 
         token["id"] = end;
         json["added_tokens"].push_back(token);
     });
-    refused(
-        fmt::format("it has {} tokens and the model's {}; {} is '<tool>' there and no token in "
-                    "the model's; let PEFT merge such an adapter (merge_and_unload)",
-                    end + 1, end, end));
-    tokenizer([](Json& json) { json["added_tokens"][0]["content"] = "<other>"; });
-    refused(fmt::format("it has {} tokens and the model's {}; ", end, end));
+    refused(fmt::format(
+        "it has {} tokens and the model's {}; token {} is '<tool>' there and missing in "
+        "the model's; let PEFT merge such an adapter (merge_and_unload)",
+        end + 1, end, end));
+    tokenizer([](Json& json) {
+        Json& first = json["added_tokens"][0];
+        json["model"]["vocab"].erase(first["content"].get<std::string>());
+        first["content"] = "<other>";
+    });
+    refused("token 0 is '<other>' there and '<|endoftext|>' in the model's");
     tokenizer([](Json& json) { json["model"]["merges"].erase(0); });
     refused("both have the same tokens, but ");
     fs::remove(place / "a/tokenizer.json");
     spill(place / "a/tokenizer_config.json",
           Json{{"added_tokens_decoder", {{"900", {{"content", "<tool>"}}}}}}.dump());
-    refused("900 is '<tool>' there and no token in the model's");
+    refused("token 900 is '<tool>' there and missing in the model's");
     fs::remove(place / "a/tokenizer_config.json");
     spill(place / "a/added_tokens.json", R"({"<tool>": 900})");
-    refused("900 is '<tool>' there and no token in the model's");
+    refused("token 900 is '<tool>' there and missing in the model's");
     fs::remove(place / "a/added_tokens.json");
     tokenizer([](Json& json) { json["truncation"] = nullptr; });  // and other blanks
     check_done(place.run(merge));
 }
 
-TEST_CASE("cli fine-tuning: the chat template beside an adapter is the model's from then on") {
+TEST_CASE("cli fine-tuning: the chat template next to an adapter is the model's from then on") {
     const TuningPlace place;
     const std::string chatml =
         "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + "
         "message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}";
     const Arguments merge{"merge", "--model", "m", "--adapter", "a", "--out", "g"};
     const Arguments chat{"chat", "--model", "m", "--adapter", "a", "--tokens", "2"};
-    const std::string said = "chat template: the one beside the adapter, a\n";
+    const std::string said = "chat template: the one next to the adapter, a\n";
     for (const bool is_file : {true, false}) {
         CAPTURE(is_file);
         fs::remove_all(place / "g");
