@@ -2,6 +2,7 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/chat/jinja_functions.h>
 
 #include <fmt/core.h>
 
@@ -22,8 +23,9 @@ constexpr std::string_view kMark = "\uE0F3\uE0F4";
 
 constexpr const char* kHint = "; --chat-template takes chatml, llama3, plain or a file *.jinja";
 
-std::string_view without_last_blanks(std::string_view text) {
-    return text.substr(0, text.find_last_not_of(" \t\n\r\v\f") + 1);
+// A template may remove them.
+std::string without_last_blanks(std::string_view text) {
+    return jinja::stripped(text, {}, false, true);
 }
 
 // The length of <|a mark|>, </s> or [INST] at the beginning; 0: there is none.
@@ -167,8 +169,7 @@ ChatEncoder::Answer ChatEncoder::find(const std::string& text, Messages messages
     const std::size_t end = text.size() - std::min(text.size(), behind.size());
     const std::string_view same = std::string_view(text).substr(0, end);
     require(text.ends_with(behind) && end >= before.size() &&
-                without_last_blanks(same) ==
-                    without_last_blanks(std::string_view(with_mark).substr(0, at)),
+                without_last_blanks(same) == without_last_blanks(with_mark.substr(0, at)),
             "message {}: the chat template does not write it as it is", i + 1);
     return {before.size(), end, messages[i].is_learned};
 }
@@ -185,7 +186,7 @@ void ChatEncoder::check_marks(std::string_view role, std::string_view content) c
 // One to learn.
 void ChatEncoder::check_answer(std::string_view content) const {
     check_marks(kAnswer, content);
-    require(!without_last_blanks(content).empty(), "the assistant's answer is empty");
+    require(!jinja::stripped(content, {}, true, true).empty(), "the assistant's answer is empty");
     require(!ends_at_line_ || content.find('\n') == content.npos,
             "the assistant's answer has a line break, which ends answers here");
 }

@@ -208,14 +208,24 @@ Value member_function(const Value& value, std::string_view name) {
 }  // namespace
 
 std::string stripped(std::string_view text, std::string_view signs, bool begin, bool end) {
-    const std::vector<std::string_view> all = characters(text), removed = characters(signs);
-    const auto goes = [&](std::string_view c) {
+    const std::vector<std::string_view> removed = characters(signs);
+    const auto continues = [&text](std::size_t at) {
+        return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+    };
+    const auto goes = [&](std::size_t at, std::size_t size) {
+        const std::string_view c = text.substr(at, size);
         return signs.empty() ? is_space(c)
                              : std::find(removed.begin(), removed.end(), c) != removed.end();
     };
     std::size_t first = 0, last = text.size();
-    for (auto c = all.begin(); begin && c != all.end() && goes(*c); ++c) first += c->size();
-    for (auto c = all.rbegin(); end && last > first && goes(*c); ++c) last -= c->size();
+    for (std::size_t size = 1; begin && first < last; first += size, size = 1) {
+        while (first + size < last && continues(first + size)) ++size;
+        if (!goes(first, size)) break;
+    }
+    for (std::size_t size = 1; end && last > first; last -= size, size = 1) {
+        while (size < last - first && continues(last - size)) ++size;
+        if (!goes(last - size, size)) break;
+    }
     return std::string(text.substr(first, last - first));
 }
 

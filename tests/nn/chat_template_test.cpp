@@ -115,6 +115,9 @@ TEST_CASE("chat: roles of other names, eos_token, and blanks that the template r
           "<|im_start|><|human|>\nHi\n<|bot|>\nYes<|endoftext|>\n<|human|>\nSo?\n<|bot|>\n"
           "No<|endoftext|>");
     CHECK(place.text(tokens, true) == "Yes<|endoftext|>No<|endoftext|>");
+    // Any white space, not only ASCII's.
+    const std::vector<ChatMessage> wide{{"user", "\u3000Hi"}, {"assistant", "Yes\u3000"}};
+    CHECK(place.text(encoder.encode(wide), true) == "Yes<|endoftext|>");
     CHECK(encoder.end() == place.tokenizer.end_of_text());
     const auto is_end = [&encoder](std::int64_t id) {
         return std::count(encoder.ends().begin(), encoder.ends().end(), id) > 0;
