@@ -217,9 +217,7 @@ void ChatEncoder::add(Messages messages, bool asks, Writer& to) const {
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const std::string& content = messages[i].content;
         if (messages[i].role != kAnswer) {
-            const std::size_t begin =
-                std::min(content.find_first_not_of(" \t\n\r"), content.size());
-            const std::string_view words = without_last_blanks(content).substr(begin);
+            const std::string words = jinja::stripped(content, {}, true, true);
             require(all.find(words) != all.npos, "message {}: the chat template does not write it",
                     i + 1);
             continue;
