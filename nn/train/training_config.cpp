@@ -227,7 +227,8 @@ void for_each_option(const ModelConfig& config, const F& f) {
     std::visit(
         [&](const auto& model) {
             for_each_field<std::decay_t<decltype(model)>>([&](const auto& one) {
-                if (is_model_option(one.name)) f(one, value_text(model.*one.member));
+                const bool is_option = one.traits.in_command && is_model_option(one.name);
+                if (is_option) f(one, value_text(model.*one.member));
             });
         },
         config);
