@@ -83,6 +83,7 @@ ChatEncoder::ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer)
     std::string text;
     Answer answer{};
     try {
+        header_ = header_of_answers();
         text = written(probe, true);
         answer = find(text, probe, 1, true);
     } catch (const ValueError& error) {
@@ -142,15 +143,28 @@ std::string ChatEncoder::written(Messages messages, bool asks) const {
         list.emplace_back(jinja::Members{{"role", one.role}, {"content", one.content}});
     }
     try {
-        return program_.run({{"messages", std::move(list)},
-                             {"add_generation_prompt", asks},
-                             {"bos_token", chat_.bos_token},
-                             {"eos_token", chat_.eos_token},
-                             {"tools", jinja::None()},
-                             {"documents", jinja::None()}});
+        std::string text = program_.run({{"messages", std::move(list)},
+                                         {"add_generation_prompt", asks},
+                                         {"bos_token", chat_.bos_token},
+                                         {"eos_token", chat_.eos_token},
+                                         {"tools", jinja::None()},
+                                         {"documents", jinja::None()}});
+        return asks ? text + header_ : text;
     } catch (const jinja::JinjaError& error) {
         fail("the chat template, {}", error.what());
     }
+}
+
+// Older templates do not heed add_generation_prompt: then all that comes before a content asks.
+std::string ChatEncoder::header_of_answers() const {
+    const std::vector<ChatMessage> probe{{"user", "a"}, {std::string(kAnswer), std::string(kMark)}};
+    const std::string before = written(Messages(probe).first(1), false);
+    if (written(Messages(probe).first(1), true) != before) return {};
+    const std::string text = written(probe, false);
+    const std::size_t content = text.find(kMark);
+    if (content == text.npos || !text.starts_with(before) || content < before.size()) return {};
+    const std::string header = text.substr(before.size(), content - before.size());
+    return jinja::stripped(header, {}, true, true).empty() ? std::string() : header;
 }
 
 ChatEncoder::Answer ChatEncoder::find(const std::string& text, Messages messages, std::size_t i,

@@ -73,6 +73,7 @@ private:
     class Writer;
 
     std::string written(std::span<const ChatMessage> messages, bool asks) const;
+    std::string header_of_answers() const;
     Answer find(const std::string& text, std::span<const ChatMessage> messages, std::size_t i,
                 bool asks) const;
     void add(std::span<const ChatMessage> messages, bool asks, Writer& to) const;
@@ -85,6 +86,7 @@ private:
     ChatTemplate chat_;
     jinja::Program program_;
     const Tokenizer& tokenizer_;
+    std::string header_;  // what asks for an answer if the template itself does not
     std::int64_t end_ = 0;
     std::string end_text_;
     std::vector<std::string> marks_;  // tokens of the template, which contents may not have

@@ -48,7 +48,7 @@ TEST_CASE("cli chat: a model learns answers, gives them, and takes its template 
     const Outcome trained = place.run(place.training({"--out", "r"}));
     check_done(trained);
     for (const char* words :
-         {"c.jsonl: 2 examples (template chatml)",
+         {"c.jsonl: 2 examples (template of the model)",
           "first example, what is learned in brackets: <|im_start|>", " [<|im_end|>]\n",
           "before training: validation loss ", "examples/s"}) {
         CAPTURE(words);

@@ -126,6 +126,17 @@ TEST_CASE("chat: roles of other names, eos_token, and blanks that the template r
     CHECK(is_end(place.tokenizer.encode("<|im_start|>").front()));
 }
 
+TEST_CASE("chat: a template without a prompt for answers gets what it writes in front of them") {
+    const Place place;
+    const ChatEncoder encoder({"{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + "
+                               "m.content + '<|im_end|>\\n' }}"
+                               "{% endfor %}"},
+                              place.tokenizer);
+    CHECK(place.text(encoder.encode(kTwo), true) == "Yes <|im_end|>No<|im_end|>");
+    CHECK(place.prompt(encoder, {kTwo[0]}) ==
+          "<|im_start|>user\n Hi<|im_end|>\n<|im_start|>assistant\n");
+}
+
 TEST_CASE("chat: the programs of styles have names, also with a system message") {
     for (const ChatStyle style : {ChatStyle::plain, ChatStyle::chatml, ChatStyle::llama3}) {
         const std::string program = chat_program(style, "<s>", "<|end|>");
