@@ -51,29 +51,32 @@ constexpr std::size_t kMostElements = 100'000;
 class Value {
 public:
     Value() = default;
-    Value(None none) : value_(none) {}
-    Value(Undefined undefined) : value_(std::move(undefined)) {}
-    Value(bool truth) : value_(truth) {}
-    Value(std::int64_t number) : value_(number) {}
-    Value(double number) : value_(number) {}
-    Value(std::string text) : value_(std::move(text)) {}
-    Value(std::string_view text) : value_(std::string(text)) {}
-    Value(const char* text) : value_(std::string(text)) {}
-    Value(List list);
-    Value(Members members);
-    Value(Namespace members);
+    Value(None none) : value_(none) {}                            ///< none
+    Value(Undefined undefined) : value_(std::move(undefined)) {}  ///< a missing value
+    Value(bool truth) : value_(truth) {}                          ///< a truth value
+    Value(std::int64_t number) : value_(number) {}                ///< an integer
+    Value(double number) : value_(number) {}                      ///< a real number
+    Value(std::string text) : value_(std::move(text)) {}          ///< a text
+    Value(std::string_view text) : value_(std::string(text)) {}   ///< a text
+    Value(const char* text) : value_(std::string(text)) {}        ///< a text
+    Value(List list);                                             ///< a list
+    Value(Members members);                                       ///< a dictionary
+    Value(Namespace members);                                     ///< a namespace
+    /// A function.
     Value(Function function) : value_(std::make_shared<Function>(std::move(function))) {}
 
+    /// The value, if it is one of this type, which none of the functions below returns.
     template <class T>
     const T* if_is() const {
         return std::get_if<T>(&value_);
     }
-    const List* if_list() const { return target<List>(); }
-    const Members* if_members() const;  ///< of a dictionary or a namespace
-    Namespace* if_namespace() const;
-    const Function* if_function() const { return target<Function>(); }
-    bool is_undefined() const { return if_is<Undefined>() != nullptr; }
-    bool is_none() const { return if_is<None>() != nullptr; }
+    const List* if_list() const { return target<List>(); }  ///< of a list
+    const Members* if_members() const;                      ///< of a dictionary or a namespace
+    Namespace* if_namespace() const;                        ///< of a namespace
+    const Function* if_function() const { return target<Function>(); }   ///< of a function
+    bool is_undefined() const { return if_is<Undefined>() != nullptr; }  ///< no value
+    bool is_none() const { return if_is<None>() != nullptr; }            ///< Python's None
+    /// An integer or a real number.
     bool is_number() const { return is_integer() || if_is<double>() != nullptr; }
     /// A boolean is an integer, as in Python.
     bool is_integer() const { return if_is<std::int64_t>() || if_is<bool>(); }

@@ -46,7 +46,7 @@ bool is_over_int8(const std::filesystem::path& directory);
 /// Throws IoError, with the file and the reason: an adapter of another kind than LoRA; a setting
 /// that changes what it computes and is not known here, by name (use_dora, modules_to_save, bias,
 /// ...), a key of rank_pattern or alpha_pattern that is more of a regular expression than
-/// literal text, ., \d, +, * and (a|b); initial values that change the base's weights (PiSSA,
+/// ModulePattern knows; initial values that change the base's weights (PiSSA,
 /// OLoRA, CorDA, LoftQ); a tensor that belongs to no matrix of the model, lacks its partner, or has
 /// another shape than the rank and the matrix require, as those of another base have; a hash of the
 /// base that is not that of the model, if its numbers are f32; as read_safetensors does.
