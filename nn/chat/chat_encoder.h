@@ -32,7 +32,7 @@ struct ChatTokens {
 ///
 /// An answer begins where the template asks for one (add_generation_prompt) after the messages
 /// before it, and ends with its first token behind the content: what a model writes when it
-/// answers, with an empty <think> block if the template writes one there. Text and answers are
+/// answers, with an empty block of thoughts if the template writes one there. Text and answers are
 /// encoded separately, so a token never covers the end of a prompt and the beginning of its answer.
 class ChatEncoder {
 public:

@@ -26,6 +26,7 @@ struct Arguments;
 /// A name without a value.
 struct Undefined {
     std::string name;  ///< for messages
+    /// Always, whatever the names.
     bool operator==(const Undefined&) const { return true; }
 };
 /// Python's None.
@@ -37,8 +38,6 @@ using List = std::vector<Value>;                               ///< of values
 using Members = std::vector<std::pair<std::string, Value>>;    ///< of a dictionary, in order
 using Function = std::function<Value(const Arguments& from)>;  ///< a macro or a method
 
-/// What namespace() returns, the only value whose members can be set. It cannot be an element, so
-/// no value contains itself.
 struct Namespace;
 
 /// A text that a program may have or write, at most, in bytes.
@@ -118,6 +117,8 @@ private:
     int levels_ = 0;
 };
 
+/// The value of namespace(), the only one whose members can be set. It cannot be an element, so no
+/// value contains itself.
 struct Namespace {
     Members members;  ///< what was set
 };
