@@ -110,14 +110,14 @@ bool any_of(const Arguments& from, const F& f) {
 
 Value position(const std::string& text, const Arguments& from) {
     const std::size_t at = text.find(from.get(0, "sub", "").string());
-    return at == text.npos ? std::int64_t{-1}
-                           : std::ssize(characters(std::string_view(text).substr(0, at)));
+    if (at == text.npos) return std::int64_t{-1};
+    return std::int64_t{std::ssize(characters(std::string_view(text).substr(0, at)))};
 }
 
 Value number_of(const std::string& text, const Arguments& from) {
     const std::string part = from.get(0, "sub", "").string();
     std::int64_t count = 0;
-    if (part.empty()) return std::ssize(characters(text)) + 1;
+    if (part.empty()) return std::int64_t{std::ssize(characters(text)) + 1};
     for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size()))
         ++count;
     return count;
