@@ -1,5 +1,6 @@
 #include <tapestry/nn/chat/jinja_value.h>
 
+#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <fmt/core.h>
@@ -17,25 +18,6 @@ std::string shown_number(double x) {
     std::string text = fmt::format("{}", x);
     if (text.find_first_of(".e") == text.npos) text += ".0";
     return text;
-}
-
-std::string quoted_in_json(std::string_view text) {
-    std::string all = "\"";
-    for (const char c : text) {
-        switch (c) {
-            case '"': all += "\\\""; break;
-            case '\\': all += "\\\\"; break;
-            case '\n': all += "\\n"; break;
-            case '\r': all += "\\r"; break;
-            case '\t': all += "\\t"; break;
-            case '\b': all += "\\b"; break;
-            case '\f': all += "\\f"; break;
-            default:
-                const auto code = static_cast<unsigned char>(c);
-                code < 0x20 ? all += fmt::format("\\u{:04x}", code) : all += c;
-        }
-    }
-    return all + '"';
 }
 
 std::string quoted_in_python(std::string_view text) {
@@ -63,7 +45,7 @@ public:
     explicit JsonText(std::int64_t indent) : indent_(indent) {}
 
     std::string of(const Value& value, int depth = 0) const {
-        if (const auto* text = value.if_is<std::string>()) return quoted_in_json(*text);
+        if (const auto* text = value.if_is<std::string>()) return json_text(*text);
         if (const auto* truth = value.if_is<bool>()) return *truth ? "true" : "false";
         if (value.is_none()) return "null";
         if (value.is_number()) return value.text();
@@ -75,7 +57,7 @@ public:
         const Members* members = value.if_members();
         require<JinjaError>(members != nullptr, "tojson: {} has no form in JSON", value.type());
         for (const auto& [name, one] : *members) {
-            parts.push_back(fmt::format("{}: {}", quoted_in_json(name), of(one, depth + 1)));
+            parts.push_back(fmt::format("{}: {}", json_text(name), of(one, depth + 1)));
         }
         return joined(parts, '{', '}', depth);
     }

@@ -26,7 +26,7 @@ struct Arguments;
 /// A name without a value.
 struct Undefined {
     std::string name;  ///< for messages
-    /// Always, whatever the names.
+    /// Always, also for other names.
     bool operator==(const Undefined&) const { return true; }
 };
 /// Python's None.

@@ -15,7 +15,8 @@ namespace tapestry {
 
 /// The keys of a rank_pattern or alpha_pattern: names of modules, or their ends, as a regular
 /// expression. PEFT: re.match(rf"(.*\.)?({key})$", name). Of regular expressions there are literal
-/// text, `.`, a digit's class, `+` and `*` after these two, `(a|b)`, `^` in front and `$` at the end.
+/// text, `.`, a digit's class, `+` and `*` after these two, `(a|b)`, `^` in front and `$` at the
+/// end.
 class ModulePattern {
 public:
     /// Throws ValueError, with the reason, for another regular expression.

@@ -25,7 +25,9 @@ bool may_add_space(const Tokenizer& tokenizer) {
     const auto* const json = dynamic_cast<const JsonTokenizer*>(&tokenizer);
     if (json == nullptr) return tokenizer.kind() == "bpe";
     const JsonTree tree(json->json());
-    return tree.root().at("pre_tokenizer").get<std::string>("type") == "ByteLevel";
+    const auto before = tree.root().find("pre_tokenizer");
+    const auto type = before ? before->find("type") : std::nullopt;
+    return type && type->is(JsonKind::string) && type->get<std::string>() == "ByteLevel";
 }
 
 // With this setting transformers puts a space before every text; the ids would differ.

@@ -94,7 +94,7 @@ std::optional<Corpus> find(const TextCache& cache, const fs::path& entry) {
 
 constexpr const char* kOwnCharacters = "characters";
 
-// What the ids of documents depend on: also the tokens that begin and separate them.
+// The ids of documents also depend on the tokens that begin and separate them.
 std::string cache_name(const Tokenizer& tokenizer) {
     std::string name = tokenizer.hash();
     if (const auto first = tokenizer.begin_of_text()) name += fmt::format(" begins {}", *first);

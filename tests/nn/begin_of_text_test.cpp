@@ -271,7 +271,7 @@ TEST_CASE("begin of text: what an exported tokenizer.json makes other programs a
     CHECK(is == rules);
     CHECK(Json::parse(slurp(scratch / "out/tokenizer_config.json"))["bos_token"] == "<s>");
 
-    // A template without a list of tokens gets one; an ill-formed one is named.
+    // A template without a list of tokens gets a list; an ill-formed template is named.
     Json bare = rules_with(ends);
     bare["post_processor"]["single"] = Json::array({part("A")});
     bare["post_processor"].erase("special_tokens");

@@ -46,7 +46,7 @@ constexpr const char* kRenamed =
     "(m.content | trim) + eos_token + '\\n' }}{% else %}{{ '<|human|>\\n' + (m.content | trim) + "
     "'\\n' }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|bot|>\\n' }}{% endif %}";
 
-// Of the fixture with ChatML's marks.
+// The fixture with ChatML's marks.
 struct Place {
     LoadedModel loaded = load_model(test::source_dir() / "tests/fixtures/llama");
     const Tokenizer& tokenizer = *loaded.tokenizer;

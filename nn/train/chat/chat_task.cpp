@@ -30,8 +30,8 @@ void check_chat_settings(const TrainingConfig& config) {
             "their own");
 }
 
-// What was learned ends an answer in other programs as well: it is the first of the ids that do,
-// unless the template writes the one that was.
+// The end that was learned comes first of the ids that end texts, so other programs stop there,
+// too; unless the template writes the id that was the first.
 void keep_end(const ChatEncoder& encoder, const Tokenizer& tokenizer,
               TextConventions& conventions) {
     const std::int64_t end = encoder.end();
