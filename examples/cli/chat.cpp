@@ -28,7 +28,7 @@ struct ChatSettings {
     std::string model;
     std::string adapter;
     std::string style;
-    std::string system;
+    std::optional<std::string> system;
     SampleOptions options;
     WeightType weights = WeightType::f32;
     std::uint64_t seed = 1337;
@@ -116,7 +116,8 @@ void add_chat(Options& app) {
     o.text("--chat-template", s->style,
            "Form of the conversation: chatml, llama3, plain or a file *.jinja; default: the "
            "directory's, or plain");
-    o.text("--chat-system", s->system, "System message; default: the template's");
+    o.text("--chat-system", s->system,
+           "System message, which may be \"\"; default: the template's");
     o.count("--tokens", s->options.tokens, "Maximum number of tokens in an answer");
     o.texts("--stop", s->options.stop, "End answers before this text; may be given several times")
         .one_value();

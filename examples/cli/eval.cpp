@@ -149,6 +149,7 @@ const std::vector<Measurement>& measurements() {
 int run_eval(EvalSettings& s, const Options& o) {
     s.has_threshold = o.given("--threshold");
     s.options.at_most_all = !o.given("--batches");
+    s.config.chat_system_empty = o.given("--chat-system") && s.config.chat_system.empty();
     set_num_threads(s.threads);
     const ModelKind kind = model_kind(s.config.start);
     const auto& all = measurements();
@@ -216,7 +217,8 @@ void add_eval(Options& app) {
     o.text("--chat-template", s->config.chat_template,
            "Form of conversations: chatml, llama3, plain or a file *.jinja; default: the model's");
     o.text("--chat-system", s->config.chat_system,
-           "System message of conversations without one; default: the template's");
+           "System message of conversations without one, which may be \"\"; default: the "
+           "template's");
     Option tokens = o.text("--tokens", s->tokens,
                            "A file of token ids instead of a text, evaluated completely in windows "
                            "of the model's context");

@@ -236,6 +236,7 @@ void add_train(Options& app) {
     o.run([s, &o] {
         RunRequest& run = s->run;
         run.given = given_fields<TrainingConfig>(o);
+        run.config.chat_system_empty = o.given("--chat-system") && run.config.chat_system.empty();
         read_task(o, *s);
         read_models(o, *s);
         if (s->exportable) make_exportable(run.config, run.given);

@@ -14,71 +14,146 @@
 namespace tapestry {
 namespace {
 
-// A text of an object, or an error that says which.
-std::string text_in(const JsonNode& object, const std::string& name) {
-    const auto found = object.find(name);
-    require<JsonError>(found.has_value(), "\"{}\" is missing", name);
-    require<JsonError>(found->is(JsonKind::string), "\"{}\" is {}, not a text", name,
-                       utf8::printable(found->shown()));
-    return found->get<std::string>();
+using jinja::Value;
+
+// For messages: a text or a number as it is.
+std::string described(const Value& value) {
+    constexpr std::size_t kMost = 300;
+    if (value.if_list() != nullptr) return "a list";
+    if (value.if_members() != nullptr) return "an object";
+    const std::string text = utf8::json_for_terminal(to_json(value));
+    return text.size() <= kMost ? text : utf8::quoted(text, kMost);
+}
+
+// A member; nullptr if there is none or it is null, as in data sets with the same members in all
+// lines.
+const Value* member(const Value& object, std::string_view name) {
+    const Value* found = object.find(name);
+    return found == nullptr || found->is_none() ? nullptr : found;
+}
+
+// The same; also for an empty list.
+const Value* full_member(const Value& object, std::string_view name) {
+    const Value* found = member(object, name);
+    const bool is_empty = found != nullptr && found->if_list() && found->if_list()->empty();
+    return is_empty ? nullptr : found;
+}
+
+std::string text_in(const Value& object, std::string_view name) {
+    const Value* found = member(object, name);
+    require<JsonError>(found != nullptr, "\"{}\" is {}", name,
+                       object.find(name) == nullptr ? "missing" : "null");
+    require<JsonError>(found->if_is<std::string>() != nullptr, "\"{}\" is {}, not a text", name,
+                       described(*found));
+    return found->string();
 }
 
 // OpenAI's and Hugging Face's members for tool calls: if they were ignored, the model would learn
-// another conversation. Data sets with the same members in all lines have null or [] there.
-void refuse_tools(const JsonNode& object) {
+// another conversation.
+void refuse_tools(const Value& object) {
     for (const char* name : {"tool_calls", "function_call", "tools", "functions"}) {
-        const auto found = object.find(name);
-        const bool is_empty = !found || found->is(JsonKind::null) ||
-                              (found->is(JsonKind::array) && found->elements().empty());
-        require<JsonError>(is_empty, "\"{}\" is not supported", name);
+        require<JsonError>(full_member(object, name) == nullptr, "\"{}\" is not supported", name);
     }
 }
 
 // OpenAI's: a message of weight 0 is read, but not learned.
-bool is_learned(const JsonNode& message) {
+bool is_learned(const Value& message) {
     constexpr const char* kWeight = "weight";
-    const auto found = message.find(kWeight);
-    if (!found || found->is(JsonKind::null)) return true;
-    const double weight = found->is(JsonKind::number) ? found->get<double>() : -1;
+    const Value* found = member(message, kWeight);
+    if (found == nullptr) return true;
+    const double weight = found->is_number() ? found->number() : -1;
     require<JsonError>(weight == 0 || weight == 1, "\"{}\" is {}; must be 0 or 1", kWeight,
-                       utf8::printable(found->shown()));
+                       described(*found));
     return weight == 1;
 }
 
-std::vector<ChatMessage> messages_in(const JsonNode& list) {
-    require<JsonError>(list.is(JsonKind::array), "\"messages\" is not a list");
+// A list of parts, [{"type": "text", "text": "..."}, ...], is their texts, one behind the other.
+std::string joined(const jinja::List& parts) {
+    std::string all;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Value* type = member(parts[i], "type");
+        require<JsonError>(type != nullptr, "part {} of \"content\" has no \"type\"", i + 1);
+        require<JsonError>(*type == Value("text"),
+                           "part {} of \"content\" is {}; only parts of the type \"text\" are "
+                           "supported",
+                           i + 1, described(*type));
+        all += text_in(parts[i], "text");
+    }
+    return all;
+}
+
+std::string content_of(const Value& message) {
+    const Value* content = member(message, "content");
+    if (content != nullptr && content->if_list() != nullptr) return joined(*content->if_list());
+    return text_in(message, "content");
+}
+
+std::vector<ChatMessage> messages_in(const Value& list, std::string_view name) {
+    require<JsonError>(list.if_list() != nullptr, "\"{}\" is not a list of messages", name);
     std::vector<ChatMessage> messages;
-    for (const JsonNode& one : list.elements()) {
+    for (const Value& one : *list.if_list()) {
         try {
             refuse_tools(one);
             messages.push_back({.role = text_in(one, "role"),
-                                .content = text_in(one, "content"),
+                                .content = content_of(one),
                                 .is_learned = is_learned(one)});
         } catch (const JsonError& error) {
-            fail<JsonError>("message {}: {}", messages.size() + 1, error.what());
+            fail<JsonError>("message {}{}: {}", messages.size() + 1,
+                            name == "messages" ? "" : fmt::format(" of \"{}\"", name),
+                            error.what());
         }
     }
     return messages;
 }
 
+// Two texts, or TRL's two lists of messages, of which the second's are learned.
+ChatExample prompt_in(const Value& root) {
+    const Value *prompt = member(root, "prompt"), *completion = member(root, "completion");
+    const auto is_list = [](const Value* value) {
+        return value != nullptr && value->if_list() != nullptr;
+    };
+    if (!is_list(prompt) && !is_list(completion)) {
+        return {.prompt = text_in(root, "prompt"), .completion = text_in(root, "completion")};
+    }
+    require<JsonError>(is_list(prompt) && is_list(completion),
+                       "of \"prompt\" and \"completion\" only one is a list of messages");
+    ChatExample example{.is_chat = true, .messages = messages_in(*prompt, "prompt")};
+    for (ChatMessage& message : example.messages) message.is_learned = false;
+    const std::vector<ChatMessage> learned = messages_in(*completion, "completion");
+    const auto is_answer = [](const ChatMessage& one) { return one.role == "assistant"; };
+    require<JsonError>(std::any_of(learned.begin(), learned.end(), is_answer),
+                       "no message of \"completion\" is the assistant's");
+    example.messages.insert(example.messages.end(), learned.begin(), learned.end());
+    return example;
+}
+
+// Other forms that data sets have, for messages.
+std::string other_form(const Value& root) {
+    const auto has = [&root](const char* name) { return root.find(name) != nullptr; };
+    const char* form = has("instruction") && has("output")
+                           ? "Alpaca's (\"instruction\", \"output\")"
+                       : has("conversations") ? "ShareGPT's (\"conversations\")"
+                                              : nullptr;
+    if (form != nullptr) return fmt::format("the form is {}, which is not supported", form);
+    return "has neither \"messages\" nor \"prompt\" and \"completion\"";
+}
+
 ChatExample example_in(std::string_view line) {
-    constexpr std::size_t kLevels = 3;  // the line, its list of messages, each of these
-    check_names_once(line, kLevels);
-    const JsonTree tree(line);
-    const JsonNode root = tree.root();
-    require<JsonError>(root.is(JsonKind::object), "not an object");
+    const Value root = jinja::from_json(line);
+    require<JsonError>(root.if_members() != nullptr, "not an object");
     refuse_tools(root);
-    const auto messages = root.find("messages");
-    if (messages) return {.is_chat = true, .messages = messages_in(*messages)};
-    require<JsonError>(root.find("prompt") || root.find("completion"),
-                       R"(has neither "messages" nor "prompt" and "completion")");
-    return {.prompt = text_in(root, "prompt"), .completion = text_in(root, "completion")};
+    const Value* messages = member(root, "messages");
+    if (messages != nullptr) {
+        return {.is_chat = true, .messages = messages_in(*messages, "messages")};
+    }
+    const bool is_prompt = member(root, "prompt") || member(root, "completion");
+    require<JsonError>(is_prompt, "{}", other_form(root));
+    return prompt_in(root);
 }
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
 
 }  // namespace
-
 ChatExamples read_chat_examples(const std::filesystem::path& file) {
     const std::string whole = read_text(file);
     Checksum sum;
@@ -94,7 +169,7 @@ ChatExamples read_chat_examples(const std::filesystem::path& file) {
         try {
             all.examples.push_back(example_in(line));
             all.examples.back().line = number;
-        } catch (const JsonError& error) {
+        } catch (const ValueError& error) {
             fail<IoError>(
                 R"({}:{}: {}; a line is {{"messages": [{{"role": ..., "content": ...}}]}} or )"
                 R"({{"prompt": ..., "completion": ...}})",

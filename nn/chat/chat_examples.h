@@ -33,8 +33,11 @@ struct ChatExamples {
 /// Reads a file whose lines are objects of one of these forms, and skips empty lines:
 ///   {"messages": [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]}
 ///   {"prompt": "...", "completion": "..."}
-/// A message may have a "weight", 0 (ChatMessage::is_learned) or 1. "tools", "functions",
-/// "tool_calls" and "function_call" must be null or empty. Other members are ignored.
+/// The prompt and the completion may also be two lists of messages: one conversation, of which only
+/// the completion is learned. A content may be a list of parts, {"type": "text", "text": "..."},
+/// which are joined. A message may have a "weight", 0 (ChatMessage::is_learned) or 1. "tools",
+/// "functions", "tool_calls" and "function_call" must be null or empty. Other members are ignored,
+/// and so are those that are null.
 /// Throws IoError as read_text does; with file and line, for a line of another form or with a
 /// message without role or content; and for a file without examples.
 ChatExamples read_chat_examples(const std::filesystem::path& file);

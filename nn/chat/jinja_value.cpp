@@ -1,6 +1,5 @@
 #include <tapestry/nn/chat/jinja_value.h>
 
-#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <fmt/core.h>
@@ -38,51 +37,6 @@ std::string quoted_in_python(std::string_view text) {
     return all + quote;
 }
 
-constexpr int kDeepest = 100;
-
-class JsonText {
-public:
-    explicit JsonText(std::int64_t indent) : indent_(indent) {}
-
-    std::string of(const Value& value, int depth = 0) const {
-        if (const auto* text = value.if_is<std::string>()) return json_text(*text);
-        if (const auto* truth = value.if_is<bool>()) return *truth ? "true" : "false";
-        if (value.is_none()) return "null";
-        if (value.is_number()) return value.text();
-        std::vector<std::string> parts;
-        if (const List* list = value.if_list()) {
-            for (const Value& one : *list) parts.push_back(of(one, depth + 1));
-            return joined(parts, '[', ']', depth);
-        }
-        const Members* members = value.if_members();
-        require<JinjaError>(members != nullptr, "tojson: {} has no form in JSON", value.type());
-        for (const auto& [name, one] : *members) {
-            parts.push_back(fmt::format("{}: {}", json_text(name), of(one, depth + 1)));
-        }
-        return joined(parts, '{', '}', depth);
-    }
-
-private:
-    std::string joined(const std::vector<std::string>& parts, char open, char close,
-                       int depth) const {
-        std::string text(1, open);
-        const auto line = [&](std::int64_t level) {
-            if (indent_ < 0) return;
-            text += '\n';
-            text.append(static_cast<std::size_t>(indent_ * level), ' ');
-        };
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (i > 0) text += indent_ < 0 ? ", " : ",";
-            line(depth + 1);
-            text += parts[i];
-        }
-        if (!parts.empty()) line(depth);
-        return checked(text + close);
-    }
-
-    std::int64_t indent_;
-};
-
 }  // namespace
 
 std::string shown(const Value& value) {
@@ -112,7 +66,7 @@ std::string checked(std::string text) {
 void Value::contain(const Value& value) {
     require<JinjaError>(value.if_namespace() == nullptr, "a namespace cannot be an element");
     levels_ = std::max(levels_, value.levels_ + 1);
-    require<JinjaError>(levels_ <= kDeepest, "a value of more than {} levels", kDeepest);
+    require<JinjaError>(levels_ <= kMostLevels, "a value of more than {} levels", kMostLevels);
 }
 
 Value::Value(List list) : value_(std::make_shared<List>(std::move(list))) {
@@ -266,11 +220,6 @@ Value Arguments::get(std::size_t position, std::string_view name, Value otherwis
         if (key == name) return value;
     }
     return otherwise;
-}
-
-std::string to_json(const Value& value, std::int64_t indent) {
-    require<JinjaError>(indent <= kDeepest, "tojson: an indent of {}", indent);
-    return JsonText(indent).of(value);
 }
 
 std::vector<std::string_view> characters(std::string_view text) {

@@ -45,6 +45,9 @@ constexpr std::size_t kMostText = std::size_t{1} << 24;
 /// Elements of a list, at most.
 constexpr std::size_t kMostElements = 100'000;
 
+/// Levels that a value may have.
+constexpr int kMostLevels = 100;
+
 /// A value. Lists and dictionaries are shared, as in Python, and never changed. They throw
 /// JinjaError if they have more than 100 levels.
 class Value {
@@ -134,6 +137,10 @@ struct Arguments {
 
 /// Like Python's json.dumps(ensure_ascii=False): on one line or, from an indent of 0 on, on many.
 std::string to_json(const Value& value, std::int64_t indent = -1);
+/// The value of a text in JSON; members keep their order. Integers beyond 64 bits are real numbers.
+/// Throws JsonError for another text, for one with more than 100 levels, and for an object in which
+/// a name occurs twice.
+Value from_json(std::string_view text);
 
 /// Python's repr().
 std::string shown(const Value& value);

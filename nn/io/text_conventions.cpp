@@ -112,7 +112,7 @@ std::string chat_template_in(const SavedFiles& files) {
 }
 
 ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer& tokenizer,
-                             const std::string& given, const std::string& system) {
+                             const std::string& given, const std::optional<std::string>& system) {
     const auto text_of = [&tokenizer](std::optional<std::int64_t> id) -> std::string {
         const bool is_there = id && *id >= 0 && *id < tokenizer.vocab_size();
         return is_there ? tokenizer.decode(std::span(&*id, 1)) : std::string();
@@ -134,7 +134,7 @@ ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer
         const std::string& own = conventions.chat_template;
         chat.program = own.empty() ? of_style("plain") : own;
     }
-    if (!system.empty()) chat.program = with_system(chat.program, system);
+    if (system) chat.program = with_system(chat.program, *system);
     const auto has = [&chat](const char* name) {
         return chat.program.find(name) != std::string::npos;
     };

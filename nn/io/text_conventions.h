@@ -35,11 +35,12 @@ struct TextConventions {
 };
 
 /// The form of conversations. `given` is the name of a ChatStyle, a file *.jinja, or a program;
-/// empty: the directory's program or, without one, the plain style. `system`, if not empty, is the
-/// message in front of conversations without one. Throws ValueError as chat_style_of() does, and
-/// IoError for a file that cannot be read.
+/// empty: the directory's program or, without one, the plain style. `system`, which may be empty,
+/// is the message in front of conversations without one; nullopt: the template's. Throws ValueError
+/// as chat_style_of() does, and IoError for a file that cannot be read.
 ChatTemplate chosen_template(const TextConventions& conventions, const Tokenizer& tokenizer,
-                             const std::string& given = {}, const std::string& system = {});
+                             const std::string& given = {},
+                             const std::optional<std::string>& system = {});
 
 /// Those of a directory, in our format or Hugging Face's: config.json, generation_config.json, and
 /// chat_template.jinja or tokenizer_config.json. An eos_token is not read, because only a tokenizer

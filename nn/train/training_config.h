@@ -59,6 +59,8 @@ struct TrainingConfig {
     std::string data = {};
     std::string chat_template = {};  ///< as chosen_template() takes it; empty: that of `start`
     std::string chat_system = {};    ///< system message of conversations without one
+    /// They have an empty one. Otherwise an empty chat_system leaves them to the template.
+    bool chat_system_empty = false;
     /// Of the ids, cut off the end of those held out: no training looks at them.
     double test_fraction = 0;
     std::string start =
@@ -172,7 +174,11 @@ struct FieldsOf<TrainingConfig> {
               "Form of the conversations of --data FILE.jsonl: chatml, llama3, plain or a file "
               "*.jinja; default: that of --model's directory, or plain");
         field("chat_system", &C::chat_system,
-              "System message of conversations without one; default: the template's");
+              "System message of conversations without one, which may be \"\"; default: the "
+              "template's");
+        field("chat_system_empty", &C::chat_system_empty,
+              "Conversations without a system message have an empty one",
+              {.optional = true, .in_command = false, .option = "--chat-system"});
         field("test_fraction", &C::test_fraction,
               "Share of the text, at its end, that is kept for testing (`tapestry eval --split "
               "test`); it is taken from the tenth held out for validation",

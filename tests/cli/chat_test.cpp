@@ -120,6 +120,30 @@ TEST_CASE("cli chat: activations computed again and weights in int8, as the opti
     CHECK_FALSE(fs::exists(place / "x/model.safetensors"));
 }
 
+TEST_CASE("cli chat: an empty system message is written") {
+    const ChatPlace place;
+    const std::string empty = " <|im_start|> s y s t e m \\n <|im_end|> \\n <|im_start|> u s e r";
+    const auto first = [&](const Arguments& more) {
+        const Outcome outcome = place.run(place.training(more));
+        check_done(outcome);
+        return outcome.out;
+    };
+    CHECK(first({"--out", "a"}).find(empty) == std::string::npos);
+    CHECK(first({"--out", "b", "--chat-system", ""}).find(empty) != std::string::npos);
+    const auto loss = [&](const Arguments& more) {
+        const Outcome outcome =
+            place.run(Arguments{"eval", "--model", "a", "--data", "c.jsonl", "--json"} + more);
+        check_done(outcome);
+        return Json::parse(outcome.out)["loss"].get<double>();
+    };
+    CHECK(loss({}) != loss({"--chat-system", ""}));
+    check_refused(place.run(place.training({"--out", "a", "--resume", "--chat-system", ""})),
+                  "chat_system_empty was no and is now yes");
+    spill(place / "in.txt", std::string(2, 'x') + "\n");
+    check_done(place.run({"chat", "--model", "m", "--chat-system", "", "--tokens", "2"},
+                         {.stdin_from = (place / "in.txt").string()}));
+}
+
 TEST_CASE("cli chat: bad input is one line") {
     const ChatPlace place;
     const auto refused = [&](const Arguments& more, const std::string& words) {

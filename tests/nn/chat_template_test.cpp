@@ -85,6 +85,14 @@ TEST_CASE("chat: a directory's program is run, with the system message it writes
     CHECK(given.encode(none).ids == encoder.encode(own).ids);
     CHECK(given.encode(own).ids == encoder.encode(own).ids);
     CHECK(with_system(given.chat().program, system.content) == given.chat().program);
+    // An empty one is written, too.
+    const ChatEncoder empty({with_system(kSmolTemplate, "")}, place.tokenizer);
+    CHECK(place.text(empty.encode(none)) ==
+          "<|im_start|>system\n<|im_end|>\n<|im_start|>user\n Hi<|im_end|>\n"
+          "<|im_start|>assistant\nYes <|im_end|>");
+    const TextConventions directory{.chat_template = kSmolTemplate};
+    CHECK(chosen_template(directory, place.tokenizer, "", "").program == empty.chat().program);
+    CHECK(chosen_template(directory, place.tokenizer).program == kSmolTemplate);
 }
 
 TEST_CASE("chat: answers are what a model writes behind the template's prompt, thoughts included") {

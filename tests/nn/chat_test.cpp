@@ -313,6 +313,30 @@ TEST_CASE("chat: examples of one question are not split, and the longest are cut
     }
 }
 
+TEST_CASE("chat: an empty system message differs from none, also in a resumed run") {
+    const ChatPlace place;
+    const std::string with_default =
+        "{% if messages[0].role != 'system' %}<|im_start|>system\nHelp.<|im_end|>\n{% endif %}" +
+        chat_program(ChatStyle::chatml);
+    for (const std::string& program : {with_default, chat_program(ChatStyle::chatml)}) {
+        spill(place.base / "chat_template.jinja", program);
+        fs::remove_all(place.out);
+        TrainingConfig config = place.chat_config();
+        config.lora_dropout = 0;
+        const std::string usual = Session(config).task().example_text();
+        config.chat_system_empty = true;
+        const std::string empty =
+            " <|im_start|> s y s t e m \\n <|im_end|> \\n <|im_start|> u s e r";
+        CHECK(usual.find(empty) == std::string::npos);
+        CHECK(Session(config).task().example_text().find(empty) != std::string::npos);
+        train_shared(place, config, {.last = 3});
+        TrainingConfig again = place.chat_config();  // as without options
+        train_shared(place, again, {.resume = true});
+        const TextConventions kept = load_text_conventions(place.out);
+        CHECK(kept.chat_template == with_system(program, ""));
+    }
+}
+
 TEST_CASE("chat: interrupted, resumed, rewound and by several processes, the same bytes") {
     const auto bytes_in = [](const fs::path& out) {
         return slurp(out / "model.safetensors") + slurp(out / "adapter" / kAdapterWeightsName);
@@ -363,7 +387,10 @@ TEST_CASE("chat: what a run refuses") {
     refused([](TrainingConfig& c) { c.test_fraction = 0.1; }, "--test-fraction is for a text");
     refused([](TrainingConfig& c) { c.sequence = 33; }, "more than the model's context of 32");
     spill(place.data, line_of({{"user", "a"}, {"assistant", "b"}}));
-    refused([](TrainingConfig&) {}, "one question only, so none can be held out");
+    spill(place.data, slurp(place.data) + slurp(place.data));
+    refused([](TrainingConfig&) {},
+            "chat.jsonl: one question only, in 2 examples, so none can be held out for validation; "
+            "add an example of another question");
     spill(place.base / "chat_template.jinja", "\n{{ something | else }}");
     refused([](TrainingConfig&) {}, "chat: the template, line 2: the filter 'else' is not");
     const auto begin = [&] {

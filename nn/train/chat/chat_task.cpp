@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -58,7 +59,10 @@ std::vector<bool> held_out_of(const ChatExamples& from) {
         number_of.push_back(numbers.emplace(question_of(example), next).first->second);
     }
     const std::int64_t last = std::ssize(numbers);
-    require(last > 1, "{}: one question only, so none can be held out for validation", from.file);
+    require(last > 1,
+            "{}: one question only, in {}, so none can be held out for validation; add an example "
+            "of another question",
+            from.file, pluralize(std::ssize(from.examples), "example"));
     std::vector<bool> held_out;
     for (const std::int64_t number : number_of) {
         held_out.push_back(last < kOneOf ? number == last : number % kOneOf == 0);
@@ -78,13 +82,18 @@ std::string hash_of(const ChatExamples& from, const ChatTemplate& chat,
     return sum.hex();
 }
 
+std::optional<std::string> system_of(const TrainingConfig& config) {
+    if (config.chat_system.empty() && !config.chat_system_empty) return std::nullopt;
+    return config.chat_system;
+}
+
 // The style's name, if a resumed run gets the same program from it; otherwise the program.
 std::string name_in_config(const ChatTemplate& chat, const TrainingConfig& config,
                            const LoadedModel& from) {
     std::string name(name_of_program(chat.program));
     if (name.empty()) return chat.program;
     const ChatTemplate same =
-        chosen_template(from.conventions, *from.tokenizer, name, config.chat_system);
+        chosen_template(from.conventions, *from.tokenizer, name, system_of(config));
     return same.program == chat.program ? name : chat.program;
 }
 
@@ -147,7 +156,7 @@ Ids validation_of(const ChatData& chat, const TrainingConfig& config) {
 
 ChatTemplate chosen_template(const TrainingConfig& config, const TextConventions& conventions,
                              const Tokenizer& tokenizer) {
-    return chosen_template(conventions, tokenizer, config.chat_template, config.chat_system);
+    return chosen_template(conventions, tokenizer, config.chat_template, system_of(config));
 }
 
 Batch batch_of(const std::vector<const ChatTokens*>& rows) {
