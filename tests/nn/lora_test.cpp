@@ -1,12 +1,7 @@
-// LoRA: the definition's numbers, what trains and what does not, files in PEFT's format, and runs.
-// tests/fixtures/make_lora_fixture.py has made the adapter.
+// LoRA: the definition's numbers, what trains and what does not, and runs. Adapters in files are in
+// peft_test.cpp.
 #include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/io/adapter_config.h>
-#include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/peft.h>
-#include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/models/llama/llama.h>
 #include <tapestry/nn/models/lora.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/optim/adam.h>
@@ -17,36 +12,25 @@
 #include <tapestry/ops/low_rank_linear.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/tests/nn/small_run.h>
-#include <tapestry/tests/source_dir.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/tests/nn/lora_support.h>
 
 #include <cmath>
 #include <functional>
-#include <set>
 
 using namespace tapestry;
+using test::Adapted;
+using test::change_adapter;
 using test::check_message;
+using test::expected;
+using test::largest_gap;
+using test::logits_of;
+using test::LoraPlace;
 using test::slurp;
-using test::spill;
 using Json = nlohmann::ordered_json;
 using Ids = std::vector<std::int64_t>;
 namespace fs = std::filesystem;
 
 namespace {
-
-const fs::path kBase = test::source_dir() / "tests/fixtures/llama";
-const fs::path kAdapter = test::source_dir() / "tests/fixtures/lora";
-
-Json expected() { return Json::parse(slurp(kAdapter / "expected.json")); }
-
-double largest_gap(const std::vector<double>& a, const std::vector<double>& b) {
-    REQUIRE(a.size() == b.size());
-    double gap = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) gap = std::max(gap, std::abs(a[i] - b[i]));
-    return gap;
-}
 
 // "blocks.1.attention.qkv.lora_value" -> "base_model.model.model.layers.1.self_attn.v_proj"
 std::string name_in_fixture(const std::string& path) {
@@ -56,31 +40,8 @@ std::string name_in_fixture(const std::string& path) {
     return fmt::format("base_model.model.model.layers.{}.{}", path[7], part);
 }
 
-struct Adapted {
-    explicit Adapted(const fs::path& adapter = kAdapter) : loaded(load_model(kBase)) {
-        loaded.model->to(DType::f64);  // the weights are exact in f32, so all digits must agree
-        count = load_adapter(adapter, *loaded.model);
-        const auto ids = expected()["ids"].get<Ids>();
-        const std::int64_t length = std::ssize(ids) - 1;
-        inputs = tensor(Ids(ids.begin(), ids.end() - 1), {1, length});
-        targets = tensor(Ids(ids.begin() + 1, ids.end()), {1, length});
-    }
-    std::vector<double> last(const LanguageModel& model) const {
-        const auto all = model(inputs).to_vector<double>();
-        return {all.end() - 384, all.end()};
-    }
-    LoadedModel loaded;
-    std::size_t count = 0;
-    Tensor inputs, targets;
-};
-
-// The fixture's adapter with a change.
-void change_adapter(const fs::path& to, const std::function<void(Json&)>& change) {
-    fs::create_directories(to);
-    fs::copy_file(kAdapter / kAdapterWeightsName, to / kAdapterWeightsName);
-    Json config = Json::parse(slurp(kAdapter / kAdapterConfigName));
-    change(config);
-    spill(to / kAdapterConfigName, config.dump());
+std::string bytes_in(const fs::path& out) {
+    return slurp(out / "model.safetensors") + slurp(out / "adapter" / kAdapterWeightsName);
 }
 
 }  // namespace
@@ -128,151 +89,6 @@ TEST_CASE("LoRA: the rank-stabilised scale is alpha / sqrt(r)") {
     CHECK(std::abs(loss - expected()["rank_stabilized_loss"].get<double>()) < 1e-9);
 }
 
-TEST_CASE("LoRA: adapters that this does not compute are refused by name") {
-    const test::Scratch scratch;
-    const auto refused = [&](const std::function<void(Json&)>& change, const char* words) {
-        fs::remove_all(scratch / "a");
-        change_adapter(scratch / "a", change);
-        const LoadedModel loaded = load_model(kBase);
-        check_message<IoError>([&] { load_adapter(scratch / "a", *loaded.model); }, words);
-        CHECK(lora_updates(*loaded.model).empty());
-    };
-    refused([](Json& c) { c["use_dora"] = true; }, "\"use_dora\" is true, which changes what");
-    refused(
-        [](Json& c) {
-            c["rank_pattern"] = {{"q_proj", 4}};
-        },
-        "is [3, 24], but the rank and query of blocks.0.attention.qkv need [4, 24]");
-    refused(
-        [](Json& c) {
-            c["rank_pattern"] = {{"q_proj", "4"}};
-        },
-        "\"rank_pattern\": 'q_proj' is \"4\"; must be a number above 0");
-    refused(
-        [](Json& c) {
-            c["alpha_pattern"] = {{"layers\\.[0-3]\\..*", 4}};
-        },
-        "adapter_config.json: \"alpha_pattern\": 'layers\\.[0-3]\\..*': '[' is not supported; "
-        "replace the key by the names of the modules, or their ends");
-    refused([](Json& c) { c["brand_new"] = 3; }, "\"brand_new\" is 3, which changes what");
-    refused([](Json& c) { c["bias"] = "all"; }, "\"bias\" is \"all\"; only \"none\" is supported");
-    refused([](Json& c) { c["peft_type"] = "IA3"; }, "\"peft_type\" is \"IA3\"; only \"LORA\"");
-    refused([](Json& c) { c["init_lora_weights"] = "pissa"; },
-            "\"init_lora_weights\" is \"pissa\": such an adapter belongs to weights that differ");
-    refused([](Json& c) { c["r"] = 4; },
-            "is [3, 24], but the rank and query of "
-            "blocks.0.attention.qkv need [4, 24]");
-    refused([](Json& c) { c.erase("r"); }, "\"r\" is missing");
-    change_adapter(scratch / "eva", [](Json& c) {  // how training began, which changes nothing
-        c["init_lora_weights"] = "eva";
-        c["eva_config"] = {{"rho", 2.0}};
-    });
-    CHECK(Adapted(scratch / "eva").count == 6);
-}
-
-TEST_CASE("LoRA: keys of rank_pattern and alpha_pattern name modules as PEFT's re.match does") {
-    const std::string name = "model.layers.13.self_attn.q_proj";
-    for (const char* key :
-         {"q_proj", "self_attn.q_proj", "model.layers.13.self_attn.q_proj", "^model.*q_proj",
-          "^model.layers.13.self_attn.q_proj$", "layers\\.13\\.self_attn\\.q_proj", ".*q_proj",
-          "layers.\\d+.self_attn.q_proj", "layers\\.(3|13)\\..*", "(k_proj|q_proj)",
-          "k_proj|q_proj", "layers.(?:\\d|1(2|3)).self_attn.(q|v)_proj", ".*",
-          "layers.1\\d*\\.self_attn.+", "q_proj$"}) {
-        CAPTURE(key);
-        CHECK(ModulePattern(key).matches(name));
-    }
-    for (const char* key :
-         {"proj", "_proj", "k_proj", "^q_proj", "self_attn", "layers.3.self_attn.q_proj", "",
-          "layers.\\d.self_attn.q_proj", "(k|v)_proj", "x.*", "q_proj.", "13.*.q_proj.+",
-          "model.layers.13.self_attn.q_projx"}) {
-        CAPTURE(key);
-        CHECK_FALSE(ModulePattern(key).matches(name));
-    }
-    const auto refused = [](const char* key, const char* words) {
-        CAPTURE(key);
-        check_message<ValueError>([&] { ModulePattern{key}; }, words);
-    };
-    refused("layers.[0-3].x", "'[' is not supported");
-    refused("layers.\\w+", "'\\w' is not supported");
-    refused("q_proj?", "'?' is not supported");
-    refused("(?!q)_proj", "'?' is not supported");
-    refused("a^b", "'^' is not supported");
-    refused("a$|b", "'$' is not supported");
-    refused("a+", "only . and \\d can be repeated");
-    refused("(q|v)+", "a group cannot be repeated");
-    refused("(q|v", "'(' has no ')'");
-    refused("q)", "')' has no '('");
-    refused("a\\", "'\\' is not supported");
-    refused(std::string(100'000, '(').c_str(), "more than 16 groups in one another");
-}
-
-TEST_CASE("LoRA: ranks and alphas of single matrices are read, used and written") {
-    const test::Scratch scratch;
-    change_adapter(scratch / "a", [](Json& c) {  // the same numbers, said otherwise
-        const double alpha = c["lora_alpha"].get<double>();
-        c["r"] = 5;
-        c["rank_pattern"] = {{"(q|v)_proj", 3}, {"layers\\.\\d+\\.mlp.down_proj", 3}};
-        c["lora_alpha"] = 2 * alpha;
-        c["alpha_pattern"] = {{".*", alpha}};
-    });
-    const Adapted same(scratch / "a");
-    CHECK(same.count == 6);
-    const auto logits = expected()["logits_of_last"].get<std::vector<double>>();
-    CHECK(largest_gap(same.last(*merged(*same.loaded.model)), logits) < 1e-9);
-    // Of different ranks and alphas.
-    const LoadedModel two = load_model(kBase);
-    Generator generator(3);
-    for (LoraSite& site : lora_sites(*two.model)) {
-        if (site.target != "query" && site.target != "down") continue;
-        const bool is_query = site.target == "query";
-        add_update(site, {.rank = is_query ? 2 : 4, .alpha = is_query ? 3.0 : 8.0}, generator);
-        site.update->b.copy_(randn(site.update->b.shape(), generator));
-    }
-    Commit commit(scratch.path());
-    write_adapter(commit, "adapter", *two.model, two.model->model_config(),
-                  saved_tensors(*two.model), {.name = "base"});
-    commit.finish();
-    const LoadedModel back = load_model(kBase);
-    CHECK(load_adapter(scratch / "adapter", *back.model) == 4);
-    const Tensor ids = tensor(Ids{1, 2, 3, 4}, {1, 4});
-    CHECK((*back.model)(ids).to_vector<float>() == (*two.model)(ids).to_vector<float>());
-    const Json config = Json::parse(slurp(scratch / "adapter" / kAdapterConfigName));
-    CHECK(config["r"] == 2);
-    CHECK(config["rank_pattern"]["model.layers.1.mlp.down_proj"] == 4);
-    CHECK(config["alpha_pattern"].size() == 2);
-}
-
-TEST_CASE("LoRA: a whole module in an adapter is called one") {
-    const test::Scratch scratch;
-    change_adapter(scratch / "a", [](Json&) {});
-    NamedTensors all;
-    for (const auto& [name, one] : read_safetensors(kAdapter / kAdapterWeightsName).tensors) {
-        all.emplace_back(name, one);
-    }
-    all.emplace_back("base_model.model.model.embed_tokens.weight", zeros({386, 24}));
-    write_safetensors(scratch / "a" / kAdapterWeightsName, all, {}, {});
-    const LoadedModel loaded = load_model(kBase);
-    check_message<IoError>([&] { load_adapter(scratch / "a", *loaded.model); },
-                           "embed_tokens.weight\" is not an update but a whole module, as PEFT");
-}
-
-TEST_CASE("LoRA: an adapter of another base is one line") {
-    Generator generator(1);
-    Llama wider({.vocab = 20, .context = 8, .layers = 2, .heads = 2, .dim = 32}, generator);
-    check_message<IoError>([&] { load_adapter(kAdapter, wider); },
-                           "need [3, 32]: is this the adapter's base model?");
-    Llama shallow({.vocab = 20,
-                   .context = 8,
-                   .layers = 1,
-                   .heads = 6,
-                   .kv_heads = 2,
-                   .dim = 24,
-                   .hidden = 40},
-                  generator);
-    check_message<IoError>([&] { load_adapter(kAdapter, shallow); },
-                           "layers.1.mlp.down_proj.lora_A.weight\" belongs to no matrix");
-}
-
 TEST_CASE("LoRA: the gradient of a gradient, where only B learns or all do") {
     for (const bool all : {false, true}) {
         CAPTURE(all);
@@ -292,15 +108,6 @@ TEST_CASE("LoRA: the gradient of a gradient, where only B learns or all do") {
         };
         CHECK(largest_gap(second(true), second(false)) < 1e-9);
     }
-}
-
-TEST_CASE("LoRA: an adapter that torch.save wrote is called one") {
-    const test::Scratch scratch;
-    fs::copy_file(kAdapter / "adapter_config.json", scratch / "adapter_config.json");
-    spill(scratch / "adapter_model.bin", "PK");
-    const LoadedModel loaded = load_model(kBase);
-    check_message<IoError>([&] { load_adapter(scratch.path(), *loaded.model); },
-                           "found adapter_model.bin, but only adapter_model.safetensors is");
 }
 
 TEST_CASE("LoRA: targets, by their names or Hugging Face's; those that match nothing are listed") {
@@ -420,42 +227,6 @@ TEST_CASE("LoRA: on all seven matrices the tape keeps little more than on three"
 }
 
 // ---- runs ---------------------------------------------------------------------------------------
-
-namespace {
-
-struct LoraPlace : test::RunPlace {
-    explicit LoraPlace(const char* kind = "llama") {
-        TrainingConfig first = config();
-        if (std::string_view(kind) == "llama") {
-            first.set_model(
-                LlamaConfig{.context = 8, .layers = 2, .heads = 4, .kv_heads = 2, .dim = 16});
-        }
-        save_task(base, Session(first).task());
-    }
-    TrainingConfig lora_config() const {
-        TrainingConfig config = this->config();
-        config.start = base.string();
-        config.lora = 2;
-        config.lora_dropout = 0.1;
-        config.steps = 6;
-        config.warmup = 0;
-        config.eval_every = 3;
-        config.batch = 8;
-        config.micro_batches = 8;
-        return config;
-    }
-    std::filesystem::path base = scratch / "base";
-};
-
-std::vector<float> logits_of(const LanguageModel& model) {
-    return model(tensor(Ids{1, 2, 3, 4}, {1, 4})).to_vector<float>();
-}
-
-std::string bytes_in(const fs::path& out) {
-    return slurp(out / "model.safetensors") + slurp(out / "adapter" / kAdapterWeightsName);
-}
-
-}  // namespace
 
 TEST_CASE("LoRA: a run leaves the merged model, and an adapter that gives the same on its base") {
     for (const char* kind : {"llama", "gpt"}) {
@@ -696,107 +467,6 @@ TEST_CASE("LoRA: an adapter that is in the way is refused before the first step"
     const auto start = [&] { train_shared(place, place.lora_config(), {.last = 1}); };
     check_message<IoError>(start, "adapter_config.json': a file of that name is there that is not");
     CHECK_FALSE(fs::exists(place.out / kMetricsName));
-}
-
-TEST_CASE("LoRA: adapters of GPT-NeoX and GPT-Neo have PEFT's names, and give the same again") {
-    for (const LlamaFamily family : {LlamaFamily::gpt_neox, LlamaFamily::gpt_neo}) {
-        const bool is_neox = family == LlamaFamily::gpt_neox;
-        CAPTURE(is_neox);
-        LoraPlace place;
-        TrainingConfig first = place.config();
-        LlamaConfig model{
-            .family = family, .context = 8, .layers = 1, .heads = 2, .kv_heads = 2, .dim = 16};
-        model.activation = Activation::gelu_erf;
-        first.set_model(model);
-        save_task(place.base, Session(first).task());
-        TrainingConfig config = place.lora_config();
-        config.lora_targets = is_neox ? std::vector<std::string>{"query_key_value", "dense"}
-                                      : std::vector<std::string>{"q_proj", "out_proj"};
-        train_shared(place, config, {});
-        LoadedModel base = load_model(place.base);
-        CHECK(load_adapter(place.out / "adapter", *base.model) == 2);
-        const auto unmerged = logits_of(*base.model);
-        const auto merged = logits_of(*load_model(place.out).model);
-        for (std::size_t i = 0; i < merged.size(); ++i) {
-            CHECK(unmerged[i] == doctest::Approx(merged[i]).epsilon(1e-5));
-        }
-        const Json settings = Json::parse(slurp(place.out / "adapter" / kAdapterConfigName));
-        CHECK(settings["target_modules"][0] == (is_neox ? "query_key_value" : "q_proj"));
-        CHECK(settings["fan_in_fan_out"] == false);
-        const auto tensors = read_safetensors(place.out / "adapter" / kAdapterWeightsName).tensors;
-        const std::string name = is_neox ? "gpt_neox.layers.0.attention.query_key_value"
-                                         : "transformer.h.0.attn.attention.q_proj";
-        CHECK(std::any_of(tensors.begin(), tensors.end(), [&](const auto& one) {
-            return one.first == "base_model.model." + name + ".lora_B.weight";
-        }));
-    }
-}
-
-TEST_CASE("LoRA: c_proj in GPT-2's and GPT-Neo's adapters, by PEFT's names") {
-    for (const bool is_neo : {false, true}) {
-        CAPTURE(is_neo);
-        const test::Scratch scratch;
-        Generator generator(1);
-        std::unique_ptr<LanguageModel> model, base;
-        for (auto* one : {&model, &base}) {
-            const ModelConfig config =
-                is_neo ? ModelConfig(LlamaConfig{.family = LlamaFamily::gpt_neo,
-                                                 .vocab = 20,
-                                                 .context = 8,
-                                                 .layers = 1,
-                                                 .heads = 2,
-                                                 .kv_heads = 2,
-                                                 .dim = 16})
-                       : ModelConfig(GPTConfig{
-                             .vocab = 20, .context = 8, .layers = 1, .heads = 2, .dim = 16});
-            *one = make_model(config, generator);
-        }
-        add_lora(*model, {.update = {.rank = 2}, .targets = {"c_proj", "c_fc"}}, generator);
-        Commit commit(scratch.path());
-        write_adapter(commit, "adapter", *model, model->model_config(), saved_tensors(*model), {});
-        commit.finish();
-        std::set<std::string> names;
-        for (const auto& [name, one] :
-             read_safetensors(scratch / "adapter" / kAdapterWeightsName).tensors) {
-            if (name.ends_with(".lora_A.weight")) names.insert(name);
-        }
-        const std::string layer = "base_model.model.transformer.h.0.";
-        std::set<std::string> wanted{layer + "mlp.c_fc.lora_A.weight",
-                                     layer + "mlp.c_proj.lora_A.weight"};
-        if (!is_neo) wanted.insert(layer + "attn.c_proj.lora_A.weight");
-        CHECK(names == wanted);
-        CHECK(load_adapter(scratch / "adapter", *base) == wanted.size());
-    }
-}
-
-TEST_CASE("LoRA: GPT-NeoX's rows for queries, keys and values come head by head in files") {
-    LoraPlace place;
-    Generator generator(1);
-    Llama model({.family = LlamaFamily::gpt_neox,
-                 .vocab = 20,
-                 .context = 8,
-                 .layers = 1,
-                 .heads = 2,
-                 .kv_heads = 2,
-                 .dim = 4},
-                generator);
-    add_lora(model, {.update = {.rank = 1}}, generator);
-    Ids rows;
-    for (std::int64_t i = 0; i < 12; ++i) rows.push_back(i);
-    Tensor b = lora_updates(model).front().second->b;
-    b.copy_(to(tensor(rows, {12, 1}), DType::f32));
-    fs::create_directories(place.out);
-    Commit commit(place.out);
-    write_adapter(commit, "adapter", model, model.model_config(), model.state_dict(),
-                  {.name = "base"});
-    commit.finish();
-    for (const auto& [name, tensor] :
-         read_safetensors(place.out / "adapter" / kAdapterWeightsName).tensors) {
-        if (!name.ends_with("lora_B.weight")) continue;
-        // [3, H, D] = q00 q01 q10 q11 k00 ... is [H, 3, D] = q00 q01 k00 k01 v00 v01 q10 ...
-        CHECK(tensor.to_vector<float>() ==
-              std::vector<float>{0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11});
-    }
 }
 
 TEST_CASE("LoRA: what a run says and refuses") {
