@@ -2,6 +2,7 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/chat/chat_tool_calls.h>
 #include <tapestry/nn/chat/jinja_functions.h>
 
 #include <fmt/core.h>
@@ -23,6 +24,9 @@ constexpr std::string_view kMark = "\uE0F3\uE0F4";
 
 constexpr const char* kHint = "; --chat-template takes chatml, llama3, plain or a file *.jinja";
 
+// Without tools.
+const jinja::Value kNoTools = jinja::None();
+
 // A template may remove them.
 std::string without_last_blanks(std::string_view text) {
     return jinja::stripped(text, {}, false, true);
@@ -36,6 +40,14 @@ std::size_t mark_length(std::string_view text) {
     const std::size_t end = text.find_first_of(text[0] == '<' ? "> \t\n<" : "] \t\n[", 1);
     const bool closes = end != text.npos && end > 1 && (text[end] == '>' || text[end] == ']');
     return closes && end < kMost ? end + 1 : 0;
+}
+
+// Whether the text has the message's content; Llama 3.1's template writes a tool's as JSON.
+bool has_words(std::string_view text, const ChatMessage& message) {
+    const std::string words = jinja::stripped(message.content, {}, true, true);
+    if (text.find(words) != text.npos) return true;
+    const std::string json = jinja::to_json(words);
+    return message.role == "tool" && text.find(json) != text.npos;
 }
 
 jinja::Program program_of(const ChatTemplate& chat) {
@@ -84,8 +96,9 @@ ChatEncoder::ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer)
     Answer answer{};
     try {
         header_ = header_of_answers();
-        text = written(probe, true);
-        answer = find(text, probe, 1, true);
+        const Conversation tried{probe, kNoTools};
+        text = written(tried, true);
+        answer = find(text, tried, 1, true);
     } catch (const ValueError& error) {
         fail("chat: tried on messages of user, assistant and user: {}{}", error.what(), kHint);
     }
@@ -137,17 +150,20 @@ void ChatEncoder::find_marks(std::string_view text) {
     }
 }
 
-std::string ChatEncoder::written(Messages messages, bool asks) const {
+std::string ChatEncoder::written(const Conversation& from, bool asks) const {
     jinja::List list;
-    for (const ChatMessage& one : messages) {
-        list.emplace_back(jinja::Members{{"role", one.role}, {"content", one.content}});
+    for (const ChatMessage& one : from.messages) {
+        jinja::Members members{{"role", one.role}, {"content", jinja::None()}};
+        if (one.has_content) members.back().second = one.content;
+        members.insert(members.end(), one.more.begin(), one.more.end());
+        list.emplace_back(std::move(members));
     }
     try {
         std::string text = program_.run({{"messages", std::move(list)},
                                          {"add_generation_prompt", asks},
                                          {"bos_token", chat_.bos_token},
                                          {"eos_token", chat_.eos_token},
-                                         {"tools", jinja::None()},
+                                         {"tools", from.tools},
                                          {"documents", jinja::None()}});
         return asks ? text + header_ : text;
     } catch (const jinja::JinjaError& error) {
@@ -158,51 +174,111 @@ std::string ChatEncoder::written(Messages messages, bool asks) const {
 // Older templates do not heed add_generation_prompt: then all that comes before a content asks.
 std::string ChatEncoder::header_of_answers() const {
     const std::vector<ChatMessage> probe{{"user", "a"}, {std::string(kAnswer), std::string(kMark)}};
-    const std::string before = written(Messages(probe).first(1), false);
-    if (written(Messages(probe).first(1), true) != before) return {};
-    const std::string text = written(probe, false);
+    const Conversation both{probe, kNoTools}, asked = both.first(1);
+    const std::string before = written(asked, false);
+    if (written(asked, true) != before) return {};
+    const std::string text = written(both, false);
     const std::size_t content = text.find(kMark);
     if (content == text.npos || !text.starts_with(before) || content < before.size()) return {};
     const std::string header = text.substr(before.size(), content - before.size());
     return jinja::stripped(header, {}, true, true).empty() ? std::string() : header;
 }
 
-ChatEncoder::Answer ChatEncoder::find(const std::string& text, Messages messages, std::size_t i,
-                                      bool asks) const {
-    const std::string before = written(messages.first(i), true);
+ChatEncoder::Answer ChatEncoder::find(const std::string& text, const Conversation& from,
+                                      std::size_t i, bool asks) const {
+    const std::string before = written(from.first(i), true);
     require(text.starts_with(before),
             "message {}: the chat template asks for an answer otherwise than it writes one, so it "
             "cannot be learned",
             i + 1);
-    std::vector<ChatMessage> marked(messages.begin(), messages.end());
+    const std::size_t end = has_tool_calls(from.messages[i])
+                                ? end_of_calls(text, before.size(), from, i, asks)
+                                : end_of_content(text, before.size(), from, i, asks);
+    return {before.size(), end, from.messages[i].is_learned};
+}
+
+std::size_t ChatEncoder::end_of_content(const std::string& text, std::size_t begin,
+                                        const Conversation& from, std::size_t i, bool asks) const {
+    std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
     marked[i].content += kMark;
-    const std::string with_mark = written(marked, asks);
+    const std::string with_mark = written({marked, from.tools}, asks);
     const std::size_t at = with_mark.find(kMark);
     require(at != with_mark.npos, "message {}: the chat template does not write it", i + 1);
     const std::string_view behind = std::string_view(with_mark).substr(at + kMark.size());
     const std::size_t end = text.size() - std::min(text.size(), behind.size());
     const std::string_view same = std::string_view(text).substr(0, end);
-    require(text.ends_with(behind) && end >= before.size() &&
+    require(text.ends_with(behind) && end >= begin &&
                 without_last_blanks(same) == without_last_blanks(with_mark.substr(0, at)),
             "message {}: the chat template does not write it as it is", i + 1);
-    return {before.size(), end, messages[i].is_learned};
+    return end;
+}
+
+// The mark is in the last call: behind it comes what the template writes there if the message is
+// the last, which ends with the end of an answer.
+std::size_t ChatEncoder::end_of_calls(const std::string& text, std::size_t begin,
+                                      const Conversation& from, std::size_t i, bool asks) const {
+    std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
+    const Conversation with{marked, from.tools};
+    if (!jinja::stripped(marked[i].content, {}, true, true).empty()) {
+        marked[i].content += kMark;
+        require(written(with, asks).find(kMark) != std::string::npos,
+                "message {}: the chat template writes its calls of tools without its content",
+                i + 1);
+    }
+    marked[i] = with_marked_call(from.messages[i], kMark);
+    const std::string all = written(with, asks), alone = written(with.first(i + 1), false);
+    const std::size_t at = all.find(kMark), at_alone = alone.find(kMark);
+    require(at != all.npos && at_alone != alone.npos,
+            "message {}: the chat template does not write \"tool_calls\", so a model would never "
+            "see them",
+            i + 1);
+    require(at >= begin && without_marks(all, kMark) == text,
+            "message {}: the chat template does not write its calls of tools as they are", i + 1);
+    const std::string_view behind = std::string_view(alone).substr(at_alone + kMark.size());
+    const std::size_t end = behind.rfind(end_text_);
+    const bool is_end =
+        end != behind.npos && without_last_blanks(behind.substr(end + end_text_.size())).empty() &&
+        std::string_view(text).substr(at).starts_with(behind.substr(0, end + end_text_.size()));
+    require(is_end, "message {}: the chat template does not end its calls of tools with {}", i + 1,
+            utf8::quoted(end_text_));
+    return at + end;
 }
 
 // ---- checks -------------------------------------------------------------------------------------
 
-void ChatEncoder::check_marks(std::string_view role, std::string_view content) const {
+void ChatEncoder::check_marks(std::string_view what, std::string_view text) const {
     for (const std::string& mark : marks_) {
-        require(content.find(mark) == content.npos,
-                "the {}'s text has {}, a mark of the chat template", role, utf8::quoted(mark));
+        require(text.find(mark) == text.npos, "{} has {}, a mark of the chat template", what,
+                utf8::quoted(mark));
     }
 }
 
 // One to learn.
 void ChatEncoder::check_answer(std::string_view content) const {
-    check_marks(kAnswer, content);
+    check_marks("the assistant's text", content);
     require(!jinja::stripped(content, {}, true, true).empty(), "the assistant's answer is empty");
     require(!ends_at_line_ || content.find('\n') == content.npos,
             "the assistant's answer has a line break, which ends answers here");
+}
+
+void ChatEncoder::check_answer(const ChatMessage& message) const {
+    check_marks("the assistant's message", jinja::to_json(message.more));
+    if (!has_tool_calls(message)) return check_answer(message.content);
+    check_marks("the assistant's text", message.content);
+    require(!ends_at_line_, "a line break, which ends answers here, cannot end calls of tools");
+}
+
+void ChatEncoder::check_calls(const ChatMessage& message, std::size_t i) const {
+    if (!has_tool_calls(message)) return;
+    try {
+        check_tool_calls(message);
+    } catch (const ValueError& error) {
+        fail("message {}: {}", i + 1, error.what());
+    }
+    require(chat_.program.find("tool_calls") != std::string::npos,
+            "message {}: the chat template does not write \"tool_calls\", so a model would never "
+            "see them",
+            i + 1);
 }
 
 // All but the answers' contents.
@@ -217,26 +293,28 @@ void ChatEncoder::check(Messages messages) const {
         require(is_known, "the role {} is not supported; must be one of system, user, assistant",
                 utf8::quoted(role));
         require(i == 0 || role != kSystem, "message {}: a system message must be the first", i + 1);
-        if (role != kAnswer) check_marks(role, messages[i].content);
+        check_calls(messages[i], i);
+        if (role == kAnswer) continue;
+        check_marks(fmt::format("the {}'s text", role), messages[i].content);
+        check_marks(fmt::format("the {}'s message", role), jinja::to_json(messages[i].more));
     }
 }
 
 // ---- conversations ------------------------------------------------------------------------------
 
-void ChatEncoder::add(Messages messages, bool asks, Writer& to) const {
+void ChatEncoder::add(const Conversation& from, bool asks, Writer& to) const {
+    const Messages messages = from.messages;
     check(messages);
-    const std::string text = written(messages, asks);
+    const std::string text = written(from, asks);
     const std::string_view all = text;
     std::size_t done = 0;
     for (std::size_t i = 0; i < messages.size(); ++i) {
-        const std::string& content = messages[i].content;
         if (messages[i].role != kAnswer) {
-            const std::string words = jinja::stripped(content, {}, true, true);
-            require(all.find(words) != all.npos, "message {}: the chat template does not write it",
+            require(has_words(all, messages[i]), "message {}: the chat template does not write it",
                     i + 1);
             continue;
         }
-        const Answer answer = find(text, messages, i, asks);
+        const Answer answer = find(text, from, i, asks);
         require(answer.begin >= done && all.substr(answer.end).starts_with(end_text_),
                 "message {}: the chat template does not end it with {}", i + 1,
                 utf8::quoted(end_text_));
@@ -247,7 +325,7 @@ void ChatEncoder::add(Messages messages, bool asks, Writer& to) const {
     if (asks) to.text(all.substr(done));
 }
 
-ChatTokens ChatEncoder::encode(Messages messages) const {
+ChatTokens ChatEncoder::encode(Messages messages, const jinja::Value& tools) const {
     bool has_answer = false;
     const auto is_target = [](const ChatMessage& one) {
         return one.role == kAnswer && one.is_learned;
@@ -261,10 +339,15 @@ ChatTokens ChatEncoder::encode(Messages messages) const {
             has_answer ? "all of the assistant's messages have the weight 0"
                        : "no message is the assistant's");
     for (const ChatMessage& message : messages) {
-        if (message.role == kAnswer) check_answer(message.content);
+        if (message.role == kAnswer) check_answer(message);
+    }
+    if (!tools.is_none()) {
+        check_marks("\"tools\"", jinja::to_json(tools));
+        require(written({messages, tools}, false) != written({messages, kNoTools}, false),
+                "the chat template does not write \"tools\", so a model would never see them");
     }
     Writer writer(tokenizer_);
-    add(messages, false, writer);
+    add({messages, tools}, false, writer);
     return std::move(writer.tokens);
 }
 
@@ -281,7 +364,7 @@ ChatTokens ChatEncoder::encode(std::string_view prompt, std::string_view complet
 
 Ids ChatEncoder::prompt(Messages messages) const {
     Writer writer(tokenizer_);
-    add(messages, true, writer);
+    add({messages, kNoTools}, true, writer);
     return std::move(writer.tokens.ids);
 }
 

@@ -5,6 +5,7 @@
 
 #include <tapestry/nn/chat/chat_template.h>
 #include <tapestry/nn/chat/jinja.h>
+#include <tapestry/nn/chat/jinja_value.h>
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <cstdint>
@@ -20,6 +21,9 @@ struct ChatMessage {
     std::string role;        ///< "system", "user" or "assistant", or another that the template has
     std::string content;     ///< its text
     bool is_learned = true;  ///< if it is the assistant's; false: only read
+    /// false: the template gets none instead of a text, as for a message that only calls tools.
+    bool has_content = true;
+    jinja::Members more = {};  ///< what else the template gets: "tool_calls", "name", ...
 };
 
 /// Tokens, and which of them a model learns to write.
@@ -32,7 +36,8 @@ struct ChatTokens {
 ///
 /// An answer begins where the template asks for one (add_generation_prompt) after the messages
 /// before it, and ends with its first token behind the content: what a model writes when it
-/// answers, with an empty block of thoughts if the template writes one there. Text and answers are
+/// answers, with an empty block of thoughts if the template writes one there. Calls of tools are a
+/// part of an answer, which then ends with its token behind the last call. Text and answers are
 /// encoded separately, so a token never covers the end of a prompt and the beginning of its answer.
 class ChatEncoder {
 public:
@@ -50,12 +55,14 @@ public:
     /// Whether the template writes a blank in front of answers.
     bool begins_with_blank() const { return begins_with_blank_; }
 
-    /// A conversation up to its last answer to learn. Throws ValueError for a role that is not
-    /// known or a system message that is not the first; for a content with a mark of the template;
+    /// A conversation up to its last answer to learn; `tools`, a list of functions or none, is the
+    /// template's variable of this name. Throws ValueError for a role that is not known or a system
+    /// message that is not the first; for a content, a call or tools with a mark of the template;
     /// for an answer that is empty, or has a line break if that is the end; for messages without
-    /// an answer to learn; and if the template refuses them, leaves a message out, or writes an
-    /// answer otherwise than it asks for it.
-    ChatTokens encode(std::span<const ChatMessage> messages) const;
+    /// an answer to learn; and if the template refuses them, leaves the tools, a message or its
+    /// calls out, or writes an answer otherwise than it asks for it.
+    ChatTokens encode(std::span<const ChatMessage> messages,
+                      const jinja::Value& tools = jinja::None()) const;
 
     /// A text and its continuation, neither with any mark but the end. Throws as encode() does.
     ChatTokens encode(std::string_view prompt, std::string_view completion) const;
@@ -65,6 +72,11 @@ public:
     std::vector<std::int64_t> prompt(std::span<const ChatMessage> messages) const;
 
 private:
+    struct Conversation {
+        std::span<const ChatMessage> messages;
+        const jinja::Value& tools;
+        Conversation first(std::size_t count) const { return {messages.first(count), tools}; }
+    };
     // Where an answer and its end are in a text.
     struct Answer {
         std::size_t begin, end;
@@ -72,16 +84,21 @@ private:
     };
     class Writer;
 
-    std::string written(std::span<const ChatMessage> messages, bool asks) const;
+    std::string written(const Conversation& from, bool asks) const;
     std::string header_of_answers() const;
-    Answer find(const std::string& text, std::span<const ChatMessage> messages, std::size_t i,
-                bool asks) const;
-    void add(std::span<const ChatMessage> messages, bool asks, Writer& to) const;
+    Answer find(const std::string& text, const Conversation& from, std::size_t i, bool asks) const;
+    std::size_t end_of_content(const std::string& text, std::size_t begin, const Conversation& from,
+                               std::size_t i, bool asks) const;
+    std::size_t end_of_calls(const std::string& text, std::size_t begin, const Conversation& from,
+                             std::size_t i, bool asks) const;
+    void add(const Conversation& from, bool asks, Writer& to) const;
     void find_end(std::string_view behind_answer);
     void find_marks(std::string_view text);
     void check(std::span<const ChatMessage> messages) const;
-    void check_marks(std::string_view role, std::string_view content) const;
+    void check_calls(const ChatMessage& message, std::size_t i) const;
+    void check_marks(std::string_view what, std::string_view text) const;
     void check_answer(std::string_view content) const;
+    void check_answer(const ChatMessage& message) const;
 
     ChatTemplate chat_;
     jinja::Program program_;

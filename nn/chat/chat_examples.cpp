@@ -16,6 +16,8 @@ namespace {
 
 using jinja::Value;
 
+constexpr const char* kAssistant = "assistant";
+
 // For messages: a text or a number as it is.
 std::string described(const Value& value) {
     constexpr std::size_t kMost = 300;
@@ -48,11 +50,13 @@ std::string text_in(const Value& object, std::string_view name) {
     return found->string();
 }
 
-// OpenAI's and Hugging Face's members for tool calls: if they were ignored, the model would learn
+// What OpenAI's "tools" and "tool_calls" replaced: if they were ignored, the model would learn
 // another conversation.
-void refuse_tools(const Value& object) {
-    for (const char* name : {"tool_calls", "function_call", "tools", "functions"}) {
-        require<JsonError>(full_member(object, name) == nullptr, "\"{}\" is not supported", name);
+void refuse_functions(const Value& object) {
+    for (const auto& [old, wanted] :
+         {std::pair("function_call", "tool_calls"), std::pair("functions", "tools")}) {
+        require<JsonError>(full_member(object, old) == nullptr,
+                           "\"{}\" is not supported; its new form is \"{}\"", old, wanted);
     }
 }
 
@@ -82,10 +86,29 @@ std::string joined(const jinja::List& parts) {
     return all;
 }
 
-std::string content_of(const Value& message) {
+std::string content_of(const Value& message, bool has_calls) {
     const Value* content = member(message, "content");
+    if (content == nullptr && has_calls) return {};
+    require<JsonError>(content != nullptr,
+                       "\"content\" is {}; only a message with \"tool_calls\" may lack it",
+                       message.find("content") == nullptr ? "missing" : "null");
     if (content != nullptr && content->if_list() != nullptr) return joined(*content->if_list());
     return text_in(message, "content");
+}
+
+ChatMessage message_in(const Value& from) {
+    refuse_functions(from);
+    const bool has_calls = full_member(from, "tool_calls") != nullptr;
+    ChatMessage message{.role = text_in(from, "role"),
+                        .content = content_of(from, has_calls),
+                        .is_learned = is_learned(from),
+                        .has_content = !has_calls || member(from, "content") != nullptr};
+    for (const auto& [name, value] : *from.if_members()) {
+        const bool is_read = name == "role" || name == "content" || name == "weight";
+        const bool is_empty = name == "tool_calls" && !has_calls;
+        if (!is_read && !is_empty && !value.is_none()) message.more.emplace_back(name, value);
+    }
+    return message;
 }
 
 std::vector<ChatMessage> messages_in(const Value& list, std::string_view name) {
@@ -93,10 +116,7 @@ std::vector<ChatMessage> messages_in(const Value& list, std::string_view name) {
     std::vector<ChatMessage> messages;
     for (const Value& one : *list.if_list()) {
         try {
-            refuse_tools(one);
-            messages.push_back({.role = text_in(one, "role"),
-                                .content = content_of(one),
-                                .is_learned = is_learned(one)});
+            messages.push_back(message_in(one));
         } catch (const JsonError& error) {
             fail<JsonError>("message {}{}: {}", messages.size() + 1,
                             name == "messages" ? "" : fmt::format(" of \"{}\"", name),
@@ -106,7 +126,7 @@ std::vector<ChatMessage> messages_in(const Value& list, std::string_view name) {
     return messages;
 }
 
-// Two texts, or TRL's two lists of messages, of which the second's are learned.
+// Two texts, or TRL's two lists of messages; answers in the second are learned.
 ChatExample prompt_in(const Value& root) {
     const Value *prompt = member(root, "prompt"), *completion = member(root, "completion");
     const auto is_list = [](const Value* value) {
@@ -120,11 +140,31 @@ ChatExample prompt_in(const Value& root) {
     ChatExample example{.is_chat = true, .messages = messages_in(*prompt, "prompt")};
     for (ChatMessage& message : example.messages) message.is_learned = false;
     const std::vector<ChatMessage> learned = messages_in(*completion, "completion");
-    const auto is_answer = [](const ChatMessage& one) { return one.role == "assistant"; };
-    require<JsonError>(std::any_of(learned.begin(), learned.end(), is_answer),
+    const auto is_assistant = [](const ChatMessage& one) { return one.role == kAssistant; };
+    require<JsonError>(std::any_of(learned.begin(), learned.end(), is_assistant),
                        "no message of \"completion\" is the assistant's");
     example.messages.insert(example.messages.end(), learned.begin(), learned.end());
     return example;
+}
+
+// "tools", a list of functions, which may be the text of one in JSON; otherwise none.
+Value tools_in(const Value& root) {
+    const Value* found = full_member(root, "tools");
+    if (found == nullptr) return jinja::None();
+    Value tools = *found;
+    if (const auto* text = tools.if_is<std::string>()) {
+        try {
+            tools = jinja::from_json(*text);
+        } catch (const ValueError& error) {
+            fail<JsonError>("\"tools\": {}", error.what());
+        }
+    }
+    const auto is_object = [](const Value& one) { return one.if_members() != nullptr; };
+    const jinja::List* list = tools.if_list();
+    require<JsonError>(list != nullptr && std::all_of(list->begin(), list->end(), is_object),
+                       "\"tools\" is {}, not a list of functions",
+                       list == nullptr ? described(tools) : "a list of other values");
+    return list->empty() ? Value(jinja::None()) : tools;
 }
 
 // Other forms that data sets have, for messages.
@@ -141,14 +181,19 @@ std::string other_form(const Value& root) {
 ChatExample example_in(std::string_view line) {
     const Value root = jinja::from_json(line);
     require<JsonError>(root.if_members() != nullptr, "not an object");
-    refuse_tools(root);
+    refuse_functions(root);
+    const Value tools = tools_in(root);
     const Value* messages = member(root, "messages");
     if (messages != nullptr) {
-        return {.is_chat = true, .messages = messages_in(*messages, "messages")};
+        return {.is_chat = true, .messages = messages_in(*messages, "messages"), .tools = tools};
     }
     const bool is_prompt = member(root, "prompt") || member(root, "completion");
     require<JsonError>(is_prompt, "{}", other_form(root));
-    return prompt_in(root);
+    ChatExample example = prompt_in(root);
+    require<JsonError>(example.is_chat || tools.is_none(),
+                       "\"tools\" are for messages, not for a prompt that is a text");
+    example.tools = tools;
+    return example;
 }
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
@@ -183,7 +228,7 @@ ChatExamples read_chat_examples(const std::filesystem::path& file) {
 ChatTokens encoded(const ChatExamples& from, const ChatExample& example,
                    const ChatEncoder& encoder) {
     try {
-        return example.is_chat ? encoder.encode(example.messages)
+        return example.is_chat ? encoder.encode(example.messages, example.tools)
                                : encoder.encode(example.prompt, example.completion);
     } catch (const ValueError& error) {
         fail<IoError>("{}:{}: {}", from.file, example.line, error.what());
@@ -211,7 +256,7 @@ std::string question_of(const ChatExample& example) {
     if (!example.is_chat) return example.prompt;
     std::string text;
     for (const ChatMessage& message : example.messages) {
-        if (message.role == "assistant") break;
+        if (message.role == kAssistant) break;
         text += message.role + '\0' + message.content + '\0';
     }
     return text;

@@ -18,6 +18,7 @@ namespace tapestry {
 struct ChatExample {
     bool is_chat = false;                    ///< a conversation, or a prompt
     std::vector<ChatMessage> messages = {};  ///< of a conversation
+    jinja::Value tools = jinja::None();      ///< that it may call: a list of functions, or none
     std::string prompt = {};                 ///< a text
     std::string completion = {};             ///< and its continuation
     std::int64_t line = 0;                   ///< in the file, counted from 1
@@ -35,10 +36,11 @@ struct ChatExamples {
 ///   {"prompt": "...", "completion": "..."}
 /// The prompt and the completion may also be two lists of messages: one conversation, of which only
 /// the completion is learned. A content may be a list of parts, {"type": "text", "text": "..."},
-/// which are joined. A message may have a "weight", 0 (ChatMessage::is_learned) or 1. "tools",
-/// "functions", "tool_calls" and "function_call" must be null or empty. Other members are ignored,
-/// and so are those that are null.
-/// Throws IoError as read_text does; with file and line, for a line of another form or with a
+/// which are joined. A message may have a "weight", 0 (ChatMessage::is_learned) or 1; its other
+/// members are ChatMessage::more. An assistant's message with "tool_calls" may lack a content. A
+/// conversation may have "tools", a list of functions or its text in JSON. "functions" and
+/// "function_call" must be null or empty. Other members are ignored, and so are those that are
+/// null. Throws IoError as read_text does; with file and line, for a line of another form or with a
 /// message without role or content; and for a file without examples.
 ChatExamples read_chat_examples(const std::filesystem::path& file);
 

@@ -235,6 +235,11 @@ void add_files(Maker& maker) {
                               R"({"role": "assistant", "content": "4"}]})"
                               "\n"
                               R"({"prompt": "2 + 2 =", "completion": " 4"})"
+                              "\n"
+                              R"({"tools": [{"name": "hello"}], "messages": [{"role": "user", )"
+                              R"("content": [{"type": "text", "text": "2"}]}, {"role": )"
+                              R"("assistant", "tool_calls": [{"function": {"name": "hello", )"
+                              R"("arguments": {}}}]}]})"
                               "\n");
         write_file_atomically("D/chat_template.jinja",
                               with_system(chat_program(ChatStyle::chatml), "hello"));

@@ -1,5 +1,6 @@
 // Lines of conversations as people's files have them: which are read as what, and which are
-// refused, in one line that says what to do.
+// refused, in one line that says what to do; conversations with tools.
+// tests/fixtures/make_chat_tools.py has made the latter, with Python's jinja2.
 #include <doctest/doctest.h>
 #include <tapestry/nn/chat/chat_examples.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -7,18 +8,24 @@
 #include <tapestry/tests/source_dir.h>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
 
 using namespace tapestry;
 using test::check_message;
+using test::slurp;
 using test::spill;
+using Json = nlohmann::json;
 
 namespace {
 
 // Reads lines for the fixture with ChatML's marks.
 struct Reader {
+    explicit Reader(const std::string& program = chat_program(ChatStyle::chatml))
+        : encoder({program}, *loaded.tokenizer) {}
+
     ChatExamples read(const std::string& lines) const {
         spill(scratch / "c.jsonl", lines);
         return read_chat_examples(scratch / "c.jsonl");
@@ -33,6 +40,19 @@ struct Reader {
         }
         return loaded.tokenizer->decode(ids);
     }
+    // Each answer's.
+    std::vector<std::string> answers(const std::string& line) const {
+        const ChatExamples all = read(line);
+        const ChatTokens tokens = encoded(all, all.examples.front(), encoder);
+        std::vector<std::string> texts;
+        std::vector<std::int64_t> ids;
+        for (std::size_t i = 0; i < tokens.ids.size(); ++i) {
+            if (tokens.is_target[i] != 0) ids.push_back(tokens.ids[i]);
+            const bool ends = i + 1 == tokens.ids.size() || tokens.is_target[i + 1] == 0;
+            if (!ids.empty() && ends) texts.push_back(loaded.tokenizer->decode(ids)), ids.clear();
+        }
+        return texts;
+    }
     std::string learned(const std::string& line) const { return text(line, true); }
     void refuses(const std::string& line, const std::string& words) const {
         CAPTURE(line);
@@ -41,7 +61,7 @@ struct Reader {
 
     test::Scratch scratch;
     LoadedModel loaded = load_model(test::source_dir() / "tests/fixtures/llama");
-    ChatEncoder encoder{ChatTemplate{chat_program(ChatStyle::chatml)}, *loaded.tokenizer};
+    ChatEncoder encoder;
 };
 
 const std::string kPlain =
@@ -80,7 +100,7 @@ TEST_CASE("chat examples: members that are null are as if they were not there") 
     CHECK(reader.learned(R"({"messages": null, "prompt": "a", "completion": "b"})") ==
           "b<|im_end|>");
     reader.refuses(R"({"messages": [{"role": "user", "content": null}]})",
-                   "message 1: \"content\" is null");
+                   "message 1: \"content\" is null; only a message with \"tool_calls\" may");
     reader.refuses(R"({"messages": [{"role": "assistant"}]})", "message 1: \"content\" is missing");
     reader.refuses(R"({"messages": [{"role": null, "content": "a"}]})",
                    "message 1: \"role\" is null");
@@ -128,4 +148,116 @@ TEST_CASE("chat examples: other forms are called by their names, with the forms 
                    "the form is ShareGPT's (\"conversations\"), which is not supported" + wanted);
     reader.refuses(R"({"messages": [{"from": "human", "value": "a"}]})",
                    "message 1: \"role\" is missing" + wanted);
+}
+
+// ---- tools --------------------------------------------------------------------------------------
+
+namespace {
+
+const std::string kTool =
+    R"({"type": "function", "function": {"name": "clock", "parameters": {}}})";
+const std::string kCall =
+    R"({"role": "assistant", "tool_calls": [{"function": {"name": "clock", "arguments": {}}}]})";
+
+std::string line_with_tools(const std::string& messages, const std::string& tools = kTool) {
+    return fmt::format(R"({{"tools": [{}], "messages": [{}]}})", tools, messages);
+}
+
+Json tools_fixture() {
+    return Json::parse(slurp(test::source_dir() / "tests/fixtures/chat_tools.json"));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "chat examples: tools and calls are written as Python's jinja2 writes them, and learned") {
+    const Json all = tools_fixture();
+    const Reader reader(all["template"]);
+    for (const Json& one : all["cases"]) {
+        const auto line = one["line"].get<std::string>();
+        CAPTURE(line);
+        CHECK(reader.text(line) == one["text"].get<std::string>());
+        CHECK(reader.answers(line) == one["learned"].get<std::vector<std::string>>());
+    }
+    // Tools as the text of a list, and empty lists of them.
+    const std::string user = R"({"role": "user", "content": "a"})";
+    const std::string answer = R"({"role": "assistant", "content": "b", "tool_calls": []})";
+    const std::string usual = line_with_tools(user + ", " + answer);
+    Json as_text = Json::parse(usual);
+    as_text["tools"] = "[" + kTool + "]";
+    CHECK(reader.text(as_text.dump()) == reader.text(usual));
+    CHECK(reader.text(line_with_tools(user + ", " + answer, "")).starts_with("<|im_start|>user"));
+    // A tool's content that the template writes as JSON, as Llama 3.1's does.
+    auto as_json = all["template"].get<std::string>();
+    const std::string place = "+ message.content }}\n        {{- '\\n</tool_response>'";
+    REQUIRE(as_json.find(place) != as_json.npos);
+    as_json.replace(as_json.find(place), 20, "+ (message.content | tojson) }}");
+    CHECK(Reader(as_json).text(all["cases"][0]["line"]).find(R"(weather: "{\"t\": 31}")") !=
+          std::string::npos);
+    // Of weight 0: read, and not learned.
+    const std::string result = R"({"role": "tool", "content": "12:00"})";
+    Json unlearned =
+        Json::parse(line_with_tools(user + ", " + kCall + ", " + result + ", " + answer));
+    unlearned["messages"][1]["weight"] = 0;
+    CHECK(reader.answers(unlearned.dump()).size() == 1);
+    unlearned["messages"][1].erase("weight");
+    CHECK(reader.answers(unlearned.dump()).size() == 2);
+}
+
+TEST_CASE("chat examples: tools that a template leaves out, and calls that are none, are refused") {
+    const std::string user = R"({"role": "user", "content": "a"})";
+    const std::string answer = R"({"role": "assistant", "content": "b"})";
+    const std::string with_call = line_with_tools(user + ", " + kCall);
+    const std::string never = ", so a model would never see them";
+    const Reader chatml;
+    chatml.refuses(line_with_tools(user + ", " + answer),
+                   "the chat template does not write \"tools\"" + never);
+    chatml.refuses(with_call, "message 2: the chat template does not write \"tool_calls\"" + never);
+
+    const auto program = tools_fixture()["template"].get<std::string>();
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        const std::size_t at = program.find(from);
+        REQUIRE(at != program.npos);
+        return Reader(std::string(program).replace(at, from.size(), to));
+    };
+    changed("if message.tool_calls", "if false")
+        .refuses(with_call, "message 2: the chat template does not write \"tool_calls\"" + never);
+    changed("message.content is string", "not message.tool_calls")
+        .refuses(line_with_tools(
+                     user + ", " +
+                     Json::parse(kCall)
+                         .patch(Json::parse(R"([{"op": "add", "path": "/content", "value": "x"}])"))
+                         .dump()),
+                 "message 2: the chat template writes its calls of tools without its content");
+    changed("{{- '<|im_end|>' }}", "{{- '' if message.tool_calls else '<|im_end|>' }}")
+        .refuses(with_call,
+                 "message 2: the chat template does not end its calls of tools with "
+                 "'<|im_end|>'");
+    changed("message in messages", "message in messages if not message.tool_calls")
+        .refuses(with_call, "message 2: the chat template ");
+
+    const Reader reader(program);
+    const auto call = [&](const std::string& role, const std::string& calls) {
+        return line_with_tools(user +
+                               fmt::format(R"(, {{"role": "{}", "content": "c", )"
+                                           R"("tool_calls": {}}}, )",
+                                           role, calls) +
+                               answer);
+    };
+    reader.refuses(call("user", "[{}]"), "message 2: \"tool_calls\" are for the assistant's");
+    reader.refuses(call("assistant", "{}"),
+                   "message 2: \"tool_calls\" is a dictionary, not a list");
+    reader.refuses(call("assistant", "[{\"function\": {}}]"),
+                   "message 2: a call in \"tool_calls\" is not {\"function\": {\"name\": ...");
+    reader.refuses(call("assistant", R"([{"name": "a", "arguments": "<|im_end|>"}])"),
+                   "the assistant's message has '<|im_end|>', a mark of the chat template");
+    reader.refuses(line_with_tools(user + ", " + answer, R"({"name": "<|im_end|>"})"),
+                   "\"tools\" has '<|im_end|>', a mark of the chat template");
+    reader.refuses(line_with_tools(user + ", " + answer, "1"),
+                   "\"tools\" is a list of other values, not a list of functions");
+    reader.refuses(R"({"tools": "[", "messages": []})", "\"tools\": not JSON");
+    reader.refuses(R"({"tools": [{}], "prompt": "a", "completion": "b"})",
+                   "\"tools\" are for messages, not for a prompt that is a text");
+    reader.refuses(R"({"functions": [{}], "messages": []})",
+                   "\"functions\" is not supported; its new form is \"tools\"");
 }

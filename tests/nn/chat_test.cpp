@@ -220,9 +220,10 @@ TEST_CASE("chat: bad lines are one message with file and line") {
     };
     refused(answer(R"("weight": 0)"), "all of the assistant's messages have the weight 0, so");
     refused(answer(R"("weight": 0.5)"), "message 1: \"weight\" is 0.5; must be 0 or 1");
-    refused(answer(R"("tool_calls": [{"id": "1"}])"), "message 1: \"tool_calls\" is not supported");
+    refused(answer(R"("tool_calls": [{"id": "1"}])"),
+            "message 1: a call in \"tool_calls\" is not {\"function\": ");
     refused(answer(R"("function_call": {})"), "message 1: \"function_call\" is not supported");
-    refused(R"({"tools": [{}], "prompt": "a", "completion": "b"})", "\"tools\" is not supported");
+    refused(R"({"tools": [{}], "prompt": "a", "completion": "b"})", "\"tools\" are for messages");
     refused(answer(R"("content": "c")"), "duplicate key 'content'");
     refused(line_of({{"user", "a"}, {"system", "s"}, {"assistant", "b"}}),
             "message 2: a system message must be the first");
