@@ -102,9 +102,11 @@ std::string read_interval(const std::string& text, CheckpointOptions& to) {
 std::string kind_with_fields(const std::vector<std::string>& fields) {
     const auto has = [](const ModelConfig& config, const std::string& name) {
         bool found = false;
-        const auto look = [&](const auto& one) { found = found || name == one.name; };
-        std::visit([&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(look); },
-                   config);
+        std::visit(
+            [&](const auto& model) {
+                for (const FieldInfo& one : fields_of(model)) found = found || name == one.name;
+            },
+            config);
         return found;
     };
     const auto& rows = model_rows();

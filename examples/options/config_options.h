@@ -77,19 +77,19 @@ void add_other_fields(
 /// Makes `option` exclude every field of Config declared so far.
 template <class Config>
 void exclude_fields(Options& o, Option option) {
-    for_each_field<Config>([&](const auto& one) {
+    for (const FieldInfo& one : kFields<Config>) {
         if (o.declares(option_name(one))) option.excludes(o.option(option_name(one)));
-    });
+    }
 }
 
 /// The fields of Config set on the command line.
 template <class Config>
 std::vector<std::string> given_fields(const Options& o) {
     std::vector<std::string> names;
-    for_each_field<Config>([&](const auto& one) {
+    for (const FieldInfo& one : kFields<Config>) {
         const std::string option = option_name(one);
         if (o.declares(option) && o.given(option)) names.emplace_back(one.name);
-    });
+    }
     return names;
 }
 

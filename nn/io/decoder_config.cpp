@@ -151,12 +151,11 @@ void write_decoder_config(JsonWriter& json, const LlamaConfig& given) {
     whole.object([&] { write(whole); });
     const LlamaConfig back =
         filled(read_decoder_config(ConfigFile(whole.text(), "config.json"), format));
-    for_each_field<LlamaConfig>([&](const auto& one) {
-        if (!one.traits.stored || back.*one.member == config.*one.member) return;
+    for (const auto& one : kFields<LlamaConfig>) {
+        if (!one.traits.stored || one.equal(back, config)) continue;
         fail("export: the files of {} have no place for {} {}; they mean {}",
-             row_of(ModelConfig(config)).phrase, one.name, value_text(config.*one.member),
-             value_text(back.*one.member));
-    });
+             row_of(ModelConfig(config)).phrase, one.name, one.text(config), one.text(back));
+    }
     write(json);
 }
 

@@ -53,6 +53,7 @@ struct CustomConfig {
 template <>
 struct FieldsOf<CustomConfig> {
     using C = CustomConfig;
+    using Enums = Types<ComputeType>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("name", &C::name, "Task that the model is of",

@@ -62,6 +62,7 @@ struct GPTConfig {
 template <>
 struct FieldsOf<GPTConfig> {
     using C = GPTConfig;
+    using Enums = Types<Activation, ComputeType, Positions, QKNorm, RotaryPairs>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("vocab", &C::vocab, "Vocabulary size",

@@ -47,6 +47,7 @@ struct MaskedLanguageModelConfig {
 template <>
 struct FieldsOf<MaskedLanguageModelConfig> {
     using C = MaskedLanguageModelConfig;
+    using Enums = Types<ComputeType>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("vocab", &C::vocab, "Vocabulary size, with the mask", {.low = 1, .required = true});

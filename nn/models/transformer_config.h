@@ -52,6 +52,7 @@ struct TransformerConfig {
 template <>
 struct FieldsOf<TransformerConfig> {
     using C = TransformerConfig;
+    using Enums = Types<Activation, ComputeType, Positions, QKNorm, RotaryPairs>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("source_vocab", &C::source_vocab, "Size of the source vocabulary",

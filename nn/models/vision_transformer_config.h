@@ -47,6 +47,7 @@ struct VisionTransformerConfig {
 template <>
 struct FieldsOf<VisionTransformerConfig> {
     using C = VisionTransformerConfig;
+    using Enums = Types<ComputeType>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("height", &C::height, "Height of the images in pixels", {.low = 1, .required = true});

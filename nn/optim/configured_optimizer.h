@@ -45,8 +45,11 @@ void check_setting(const char* kind, const char* name, double value, const Field
 template <class Config>
 OptimizerState::Settings setting_values(const Config& config) {
     OptimizerState::Settings values;
-    for_each_field<Config>(
-        [&](const auto& one) { values[one.name] = static_cast<double>(config.*one.member); });
+    for_each_field<Config>([&](const auto& one) {
+        if constexpr (std::is_arithmetic_v<typename std::decay_t<decltype(one)>::Value>) {
+            values[one.name] = static_cast<double>(config.*one.member);
+        }
+    });
     return values;
 }
 
@@ -60,7 +63,7 @@ Config with_settings(const char* kind, Config config, const OptimizerState::Sett
         if (found == values.end()) return;
         if constexpr (std::is_same_v<Value, bool>) {
             config.*one.member = found->second != 0;
-        } else {
+        } else if constexpr (std::is_arithmetic_v<Value>) {
             check_setting(kind, one.name, found->second, one.traits, std::is_integral_v<Value>);
             config.*one.member = static_cast<Value>(found->second);
         }

@@ -310,15 +310,12 @@ void check_same_request(Communicator& c, const RunRequest& request) {
     const bool any_isa = std::find(overrides.begin(), overrides.end(), "isa") != overrides.end();
     facts.emplace_back("isa", any_isa ? "any" : std::string(name_of(current_isa())));
     facts.emplace_back("timeout", fmt::format("{}", c.timeout()));
-    for_each_field<TrainingConfig>([&](const auto& one) {
-        if (!may_differ(one.name)) {
-            facts.emplace_back(one.name, value_text(request.config.*one.member));
-        }
-    });
+    for (const auto& one : kFields<TrainingConfig>) {
+        if (!may_differ(one.name)) facts.emplace_back(one.name, one.text(request.config));
+    }
     facts.emplace_back("kind", row_of(request.config.model_config()).name);
     request.config.visit_model([&](const auto& model) {
-        for_each_field<std::decay_t<decltype(model)>>(
-            [&](const auto& one) { facts.emplace_back(one.name, value_text(model.*one.member)); });
+        for (const auto& one : fields_of(model)) facts.emplace_back(one.name, one.text(model));
     });
     check_same(c, facts);
 }

@@ -16,15 +16,18 @@ namespace {
 
 template <class Config>
 void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string_view optimizer) {
-    for_each_field<Config>([&](const auto& one) {
-        std::string value = value_text(config.*one.member);
-        if (one.name == "steps" && value == std::to_string(TrainingConfig::kNoStepLimit)) return;
+    for (const auto& one : kFields<Config>) {
+        std::string value = one.text(config);
+        if (one.name == std::string_view("steps") &&
+            value == std::to_string(TrainingConfig::kNoStepLimit)) {
+            continue;
+        }
         const bool is_option = std::is_same_v<Config, TrainingConfig> || is_model_option(one.name);
         if (!value.empty() && is_option && one.traits.in_command &&
             !is_foreign_option(optimizer, one.name)) {
             lines.push_back({option_name(one), std::move(value), one.meaning});
         }
-    });
+    }
 }
 
 std::string subtitle_of(const Session& session) {
@@ -38,9 +41,9 @@ std::string subtitle_of(const Session& session) {
 // Options of other optimisers, which the command line also knows: "--momentum".
 std::vector<std::string> foreign_options(std::string_view optimizer) {
     std::vector<std::string> options;
-    for_each_field<TrainingConfig>([&](const auto& one) {
+    for (const FieldInfo& one : kFields<TrainingConfig>) {
         if (is_foreign_option(optimizer, one.name)) options.push_back(option_name(one));
-    });
+    }
     return options;
 }
 

@@ -21,12 +21,15 @@ namespace {
 // numbers will show any difference.
 ResumeOptions exactly(const TrainingConfig& config) {
     ResumeOptions options{.wanted = config};
-    const auto add = [&](const auto& one) {
-        if (!is_foreign_option(config.optimizer, one.name)) options.given.emplace_back(one.name);
+    const auto add = [&](const auto& fields) {
+        for (const FieldInfo& one : fields) {
+            if (!is_foreign_option(config.optimizer, one.name)) {
+                options.given.emplace_back(one.name);
+            }
+        }
     };
-    for_each_field<TrainingConfig>(add);
-    config.visit_model(
-        [&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(add); });
+    add(kFields<TrainingConfig>);
+    config.visit_model([&](const auto& model) { add(fields_of(model)); });
     options.overrides = options.given;
     options.overrides.insert(options.overrides.end(), {"isa", "version", "data"});
     return options;

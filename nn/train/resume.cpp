@@ -21,11 +21,12 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 void check_names(const std::vector<std::string>& overrides) {
     std::vector<std::string> known{"isa", "version", "data"};
-    const auto add = [&known](const auto& one) { known.emplace_back(one.name); };
-    for_each_field<TrainingConfig>(add);
+    const auto add = [&known](const auto& fields) {
+        for (const FieldInfo& one : fields) known.emplace_back(one.name);
+    };
+    add(kFields<TrainingConfig>);
     for (const std::string& kind : model_names()) {
-        std::visit([&](const auto& model) { for_each_field<std::decay_t<decltype(model)>>(add); },
-                   model_row(kind).defaults);
+        std::visit([&](const auto& model) { add(fields_of(model)); }, model_row(kind).defaults);
     }
     for (const std::string& name : overrides) {
         require(contains(known, name),
@@ -62,20 +63,20 @@ public:
         overridden.push_back(what);
     }
 
-    /// Copies the given values into `config` after checking them. `wanted` may be of another kind
+    /// Copies the given values into `config` after checking them. They may be those of another kind
     /// of model, which has the field under the same name.
-    template <class Config, class Wanted>
-    void take_given(Config& config, const Wanted& wanted) {
-        for_each_field<Config>([&](const auto& one) {
-            using Value = typename std::decay_t<decltype(one)>::Value;
-            const auto member = find_field<Wanted, Value>(one.name);
-            if (member == nullptr || !contains(options_.given, one.name)) return;
+    template <class Config>
+    void take(Config& config, const FieldValues& given) {
+        for (const auto& one : kFields<Config>) {
+            const auto found = given.find(one.name);
+            Config wanted = config;
+            if (found == given.end() || !one.set(wanted, found->second)) continue;
             const bool is_checked_base = base_is_checked && one.name == std::string_view("start");
             if (!changes_no_step(one.name) && !is_checked_base) {
-                check(one.name, value_text(config.*one.member), value_text(wanted.*member));
+                check(one.name, one.text(config), one.text(wanted));
             }
-            config.*one.member = wanted.*member;
-        });
+            config = std::move(wanted);
+        }
     }
 
     std::vector<std::string> overridden;
@@ -116,16 +117,16 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
             "{}: --kind {} cannot continue from the state of {}", name, wanted_kind.name,
             kind.phrase);
     check_model_options_given(config.model_config(), options.given);
-    config.visit_model([&](auto& model) {
-        options.wanted.visit_model(
-            [&](const auto& wanted) { differences.take_given(model, wanted); });
-    });
+    FieldValues given;
+    options.wanted.visit_model(
+        [&](const auto& model) { given = field_values(model, options.given); });
+    config.visit_model([&](auto& model) { differences.take(model, given); });
     if (contains(options.given, "text") || contains(options.given, "data")) {
         config.text.clear();
         config.data.clear();
     }
     const double rate = config.lr;
-    differences.take_given(config, options.wanted);
+    differences.take(config, field_values(options.wanted, options.given));
     // A base that is named anew is looked for there only.
     if (contains(options.given, "start")) config.start_place = options.wanted.start_place;
     // A rate that is now below the lowest would rise.

@@ -108,14 +108,14 @@ std::vector<std::string> task_names() {
 
 void check_task_options_given(std::string_view task, const std::vector<std::string>& given) {
     const TaskRow& row = task_row(task);
-    for_each_field<TrainingConfig>([&](const auto& one) {
+    for (const FieldInfo& one : kFields<TrainingConfig>) {
         const auto is_in = [&](const auto& names) {
             return std::find(names.begin(), names.end(), one.name) != names.end();
         };
         require(!is_in(given) || !is_in(row.unread),
                 "train: --task {} does not read {}; its examples are those of {}, {}", task,
                 option_name(one), row.files, row.examples);
-    });
+    }
 }
 
 std::string tasks_text() {

@@ -226,10 +226,10 @@ template <class F>
 void for_each_option(const ModelConfig& config, const F& f) {
     std::visit(
         [&](const auto& model) {
-            for_each_field<std::decay_t<decltype(model)>>([&](const auto& one) {
+            for (const auto& one : fields_of(model)) {
                 const bool is_option = one.traits.in_command && is_model_option(one.name);
-                if (is_option) f(one, value_text(model.*one.member));
-            });
+                if (is_option) f(one, one.text(model));
+            }
         },
         config);
 }
@@ -251,16 +251,18 @@ bool is_model_option(std::string_view field) {
 ModelConfig model_of_kind(std::string_view kind, const std::vector<ModelConfig>& models,
                           const std::vector<std::string>& given) {
     ModelConfig chosen = model_row(kind).defaults;
-    const auto take = [&given](auto& to, const auto& from) {
-        using To = std::decay_t<decltype(to)>;
-        using From = std::decay_t<decltype(from)>;
-        for_each_field<To>([&](const auto& one) {
-            using Value = typename std::decay_t<decltype(one)>::Value;
-            const auto member = find_field<From, Value>(one.name);
-            if (member != nullptr && is_among(given, one.name)) to.*one.member = from.*member;
-        });
-    };
-    for (auto one = models.rbegin(); one != models.rend(); ++one) std::visit(take, chosen, *one);
+    for (auto one = models.rbegin(); one != models.rend(); ++one) {
+        const FieldValues values =
+            std::visit([&](const auto& model) { return field_values(model, given); }, *one);
+        std::visit(
+            [&](auto& to) {
+                for (const auto& row : fields_of(to)) {
+                    const auto found = values.find(row.name);
+                    if (found != values.end()) row.set(to, found->second);
+                }
+            },
+            chosen);
+    }
     return chosen;
 }
 
@@ -278,12 +280,12 @@ std::string reason_for(const ModelConfig& model, const std::vector<std::string>&
 void check_model_options_given(const ModelConfig& model, const std::vector<std::string>& given) {
     std::vector<std::string> own, foreign;
     std::string options;
-    for_each_option(model, [&](const auto& one, const std::string&) {
+    for_each_option(model, [&](const FieldInfo& one, const std::string&) {
         own.emplace_back(one.name);
         options += (options.empty() ? "" : ", ") + option_name(one);
     });
     for (const ModelRow& row : model_rows()) {
-        for_each_option(row.defaults, [&](const auto& one, const std::string&) {
+        for_each_option(row.defaults, [&](const FieldInfo& one, const std::string&) {
             const std::string option = option_name(one);
             const bool is_new =
                 is_among(given, one.name) && !is_among(own, one.name) && !is_among(foreign, option);
@@ -305,7 +307,7 @@ std::string models_text() {
     std::string text;
     for (const ModelRow& row : model_rows()) {
         text += fmt::format("  {:<9} {}\n          ", row.name, row.summary);
-        for_each_option(row.defaults, [&](const auto& one, const std::string& value) {
+        for_each_option(row.defaults, [&](const FieldInfo& one, const std::string& value) {
             text += fmt::format(" {} {}", option_name(one), value);
         });
         text += '\n';

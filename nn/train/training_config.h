@@ -158,6 +158,7 @@ struct TrainingConfig {
 template <>
 struct FieldsOf<TrainingConfig> {
     using C = TrainingConfig;
+    using Enums = Types<BatchOrder, RateCurve, Recipe, WeightType>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("recipe", &C::recipe, "Set of settings; options given explicitly override it");

@@ -119,6 +119,7 @@ struct tapestry::NamesOf<Colour> {
 
 template <>
 struct tapestry::FieldsOf<Painting> {
+    using Enums = Types<Colour>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("layers", &Painting::layers, "Coats", {.low = 1, .high = 9});

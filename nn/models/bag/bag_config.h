@@ -40,6 +40,7 @@ struct BagConfig {
 template <>
 struct FieldsOf<BagConfig> {
     using C = BagConfig;
+    using Enums = Types<ComputeType>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("classes", &C::classes, "Number of labels", {.low = 1, .required = true});

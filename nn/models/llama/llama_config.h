@@ -74,6 +74,7 @@ struct LlamaConfig {
 template <>
 struct FieldsOf<LlamaConfig> {
     using C = LlamaConfig;
+    using Enums = Types<Activation, ComputeType, NormKind, Positions, QKNorm>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("vocab", &C::vocab, "Vocabulary size", {.low = 1, .required = true});

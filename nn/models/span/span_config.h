@@ -41,6 +41,7 @@ struct SpanConfig {
 template <>
 struct FieldsOf<SpanConfig> {
     using C = SpanConfig;
+    using Enums = Types<ComputeType, Positions>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("vocab", &C::vocab, "Vocabulary size, with three marks",

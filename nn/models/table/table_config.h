@@ -43,6 +43,7 @@ struct TableConfig {
 template <>
 struct FieldsOf<TableConfig> {
     using C = TableConfig;
+    using Enums = Types<ComputeType>;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
         field("target", &C::target, "Column of the table to predict", {.required = true});
