@@ -143,7 +143,7 @@ Indices written_out(const Tensor& x, const Indices& where) {
 // ---- tensors ------------------------------------------------------------------------------------
 
 // Indices along one axis of x (`named`), and the number of that axis in the view.
-struct Numbers {
+struct IndexNumbers {
     Tensor ids;
     int named;
     int axis;
@@ -163,8 +163,8 @@ Tensors numbers_of(const Tensor& x, int axis, const Tensor& mask) {
 }
 
 // Moves the tensors out of `where`, where kAll replaces them.
-std::vector<Numbers> take_numbers(const Tensor& x, Indices& where) {
-    std::vector<Numbers> numbers;
+std::vector<IndexNumbers> take_numbers(const Tensor& x, Indices& where) {
+    std::vector<IndexNumbers> numbers;
     Indices positions;
     int named = 0;
     int axis = 0;
@@ -189,12 +189,12 @@ std::vector<Numbers> take_numbers(const Tensor& x, Indices& where) {
 }
 
 // sum_k ids_k stride_k: one index into all the axes merged into one.
-Tensor one_number(const Tensor& x, const std::vector<Numbers>& numbers) {
+Tensor one_number(const Tensor& x, const std::vector<IndexNumbers>& numbers) {
     Shape shape;
-    for (const Numbers& n : numbers) shape = broadcast_shapes("index", shape, n.ids.shape());
+    for (const IndexNumbers& n : numbers) shape = broadcast_shapes("index", shape, n.ids.shape());
     Tensor flat = zeros(shape, DType::i64);
     std::int64_t* to = flat.mutable_data<std::int64_t>();
-    for (const Numbers& n : numbers) {
+    for (const IndexNumbers& n : numbers) {
         const std::int64_t size = x.size(n.named);
         const Tensor ids = dense(views::expand(n.ids, shape));
         const std::int64_t* id = ids.data<std::int64_t>();
@@ -209,7 +209,7 @@ Tensor one_number(const Tensor& x, const std::vector<Numbers>& numbers) {
 }
 
 // y[..., i..., ...] = x[..., ids0[i...], ids1[i...], ..., ...]
-Tensor choose(const Tensor& x, const Tensor& part, const std::vector<Numbers>& numbers) {
+Tensor choose(const Tensor& x, const Tensor& part, const std::vector<IndexNumbers>& numbers) {
     const int first = numbers.front().axis;
     const int last = numbers.back().axis + 1;
     require<ShapeError>(std::cmp_equal(last - first, numbers.size()),
@@ -233,7 +233,7 @@ Tensor choose(const Tensor& x, const Tensor& part, const std::vector<Numbers>& n
 Tensor index(const Tensor& x, const std::vector<Index>& where) {
     check_defined("index", x);
     IndexView view{written_out(x, where)};
-    const std::vector<Numbers> numbers = take_numbers(x, view.where);
+    const std::vector<IndexNumbers> numbers = take_numbers(x, view.where);
     int axis = 0;
     for (const Index& index : view.where) {  // before axes are renumbered in the view
         if (const auto* i = as<std::int64_t>(index)) views::select("index", x, axis, *i);

@@ -14,6 +14,9 @@ namespace tapestry::checker {
 /// differences, far below the effect of mistakes.
 inline constexpr double kSame = 1e-5;
 
+/// Enough numbers to tell a pattern: two of them fit any.
+inline constexpr std::size_t kTelling = 3;
+
 /// A wrong gradient and the right one, at symptoms.places.
 struct Wrong {
     const Symptoms& symptoms;

@@ -13,8 +13,6 @@
 namespace tapestry::checker {
 namespace {
 
-constexpr std::size_t kTelling = 3;
-
 // J g, where the rule is J^T g.
 Values forward(const Wrong& w, const Values& cotangent) {
     Values model(cotangent.size(), 0.0);

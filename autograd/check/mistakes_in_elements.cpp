@@ -10,18 +10,18 @@ namespace tapestry::checker {
 namespace {
 
 // Which elements are wrong, beyond what the differences leave open.
-struct Split {
+struct SplitPlaces {
     std::vector<bool> is_wrong = {};  // by place
     std::size_t wrong = 0, first = 0;
     std::size_t surely_right = 0;  // those in which the others' error would be seen
 };
 
-Split split(const Wrong& w, double part) {
+SplitPlaces split(const Wrong& w, double part) {
     constexpr double kClearly = 8;
     const std::size_t n = w.right.size();
     double most = 0;
     for (std::size_t i = 0; i < n; ++i) most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
-    Split found;
+    SplitPlaces found;
     Values allowed, relative;
     for (std::size_t i = 0; i < n; ++i) {
         const double size = std::abs(w.right[i]), off = std::abs(w.claimed[i] - w.right[i]);
@@ -43,7 +43,7 @@ Split split(const Wrong& w, double part) {
 }
 
 // "the second half", "where x is negative": where exactly those are wrong; empty if nothing fits.
-std::string words_for(const Wrong& w, const Split& found) {
+std::string words_for(const Wrong& w, const SplitPlaces& found) {
     const std::size_t n = found.is_wrong.size();
     const auto fits = [&](auto is_in) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -75,7 +75,7 @@ std::string words_for(const Wrong& w, const Split& found) {
 }
 
 // "; there claimed = 0.5 * numeric"; empty if it is no one factor.
-std::string factor_there(const Wrong& w, const Split& found) {
+std::string factor_there(const Wrong& w, const SplitPlaces& found) {
     Values claimed, right;
     for (std::size_t i = 0; i < found.is_wrong.size(); ++i) {
         if (!found.is_wrong[i]) continue;
@@ -96,7 +96,7 @@ std::string factor_there(const Wrong& w, const Split& found) {
 // In a narrow format, the error of a pattern (a mean, a multiple of x) has all sizes, down to those
 // that the format hides. So if many elements are wrong, one factor must explain them; if few are,
 // the others must not even nearly be wrong.
-bool is_clear_cut(const Wrong& w, const Split& found) {
+bool is_clear_cut(const Wrong& w, const SplitPlaces& found) {
     constexpr double kNearly = 4;  // times the doubt
     const std::size_t n = found.is_wrong.size();
     if (3 * found.wrong > n) return !factor_there(w, found).empty();
@@ -110,7 +110,7 @@ bool is_clear_cut(const Wrong& w, const Split& found) {
 
 Match partly_right(const Wrong& w, bool clearly) {
     constexpr double kFar = 0.01, kFarther = 1e-3;
-    Split found = split(w, kFar);
+    SplitPlaces found = split(w, kFar);
     const std::size_t n = found.is_wrong.size();
     if (found.wrong == 0 || found.surely_right == 0) return {};
     if (3 * found.wrong > n) {

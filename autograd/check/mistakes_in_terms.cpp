@@ -13,8 +13,6 @@
 namespace tapestry::checker {
 namespace {
 
-// Enough numbers to tell a pattern: two of them fit any.
-constexpr std::size_t kTelling = 3;
 constexpr std::ptrdiff_t kTellingInFormat = 5;
 
 // Numbers that count next to the largest, of at least two sizes: a constant shows no pattern of x.

@@ -119,7 +119,7 @@ std::string SlidingWindowAttention::settings() const { return fmt::format("windo
 
 namespace {
 
-Tensor columns_of(const Tensor& blocks) {  // [B, N, l, H, D] -> [B, H, l, N, D]
+Tensor block_columns(const Tensor& blocks) {  // [B, N, l, H, D] -> [B, H, l, N, D]
     return permute(blocks, {0, 3, 2, 1, 4});
 }
 Tensor rows_of(const Tensor& columns) {  // [B, H, l, N, D] -> [B, N, H, l, D], and back
@@ -170,7 +170,7 @@ Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tens
 
     const Tensor near_keys = with_neighbours(k_rows, 1, after);  // [B, N, H, L, D]
     const Tensor near = matmul(transpose(q_rows, 2, 3), transpose(near_keys, -2, -1));
-    const Tensor column = matmul(columns_of(q_rows), transpose(columns_of(k_rows), -2, -1));
+    const Tensor column = matmul(block_columns(q_rows), transpose(block_columns(k_rows), -2, -1));
     const Tensor scores = concat({near, rows_of(column)}, -1);  // [B, N, H, l, L + N]
     Tensor weights = softmax(
         masked_fill(scores, logical_not(seen), -std::numeric_limits<double>::infinity()), -1);
@@ -178,7 +178,7 @@ Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tens
                       options.generator != nullptr ? *options.generator : default_generator());
     const Tensors parts = split(weights, {near.size(-1), column.size(-1)}, -1);
     const Tensor y = matmul(parts[0], with_neighbours(v_rows, 1, after)) +  // [B, N, H, l, E]
-                     rows_of(matmul(from_rows(parts[1]), columns_of(v_rows)));
+                     rows_of(matmul(from_rows(parts[1]), block_columns(v_rows)));
     const Tensor all = from_blocks(y, sizes.keys);  // [B, H, S, E]
     return hooked(slice(all, 2, sizes.keys - sizes.queries, sizes.keys), q, k, v);
 }

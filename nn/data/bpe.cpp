@@ -15,7 +15,7 @@ namespace tapestry {
 namespace {
 
 constexpr std::uint32_t kNoMerge = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoIndex = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
@@ -132,7 +132,7 @@ private:
     void encode_long(std::string_view word) {
         start(word);
         while (!candidates_.empty()) merge_all_of_best();
-        for (std::size_t at = 0; at != kNone; at = symbols_[at].next) {
+        for (std::size_t at = 0; at != kNoIndex; at = symbols_[at].next) {
             ids_.push_back(symbols_[at].id);
         }
     }
@@ -142,7 +142,7 @@ private:
         for (std::size_t i = 0; i < word.size(); ++i) {
             const Id id = tokenizer_.byte_ids_[static_cast<unsigned char>(word[i])];
             symbols_.push_back(
-                {id, kNoMerge, i == 0 ? kNone : i - 1, i + 1 == word.size() ? kNone : i + 1});
+                {id, kNoMerge, i == 0 ? kNoIndex : i - 1, i + 1 == word.size() ? kNoIndex : i + 1});
         }
         for (std::size_t i = 0; i + 1 < word.size(); ++i) look_at(i);
     }
@@ -151,7 +151,7 @@ private:
     void look_at(std::size_t at) {
         Symbol& symbol = symbols_[at];
         symbol.rank = kNoMerge;
-        if (symbol.next == kNone) return;
+        if (symbol.next == kNoIndex) return;
         const Merge* const merge = tokenizer_.merge_of(symbol.id, symbols_[symbol.next].id);
         if (merge == nullptr) return;
         symbol.rank = merge->rank;
@@ -179,9 +179,9 @@ private:
         left.id = tokenizer_.merge_of(left.id, right.id)->id;
         left.next = right.next;
         right.rank = kNoMerge;
-        if (left.next != kNone) symbols_[left.next].previous = at;
+        if (left.next != kNoIndex) symbols_[left.next].previous = at;
         look_at(at);
-        if (left.previous != kNone) look_at(left.previous);
+        if (left.previous != kNoIndex) look_at(left.previous);
     }
 
     const BytePairTokenizer& tokenizer_;

@@ -126,8 +126,8 @@ struct ImageColumns {
 };
 
 // From the first row with pixels; `named` is the label's column if a line with names has said so.
-ImageColumns columns_of(const PixelFields& fields, std::optional<std::size_t> named,
-                        const ImageReading& to, const std::string& place) {
+ImageColumns image_columns(const PixelFields& fields, std::optional<std::size_t> named,
+                           const ImageReading& to, const std::string& place) {
     ImageColumns columns{.label = named, .count = fields.size(), .size = {}};
     const auto count = std::ssize(fields);
     const bool has_label = to.has_classes || named || !to.wanted || count != to.wanted->numbers();
@@ -206,7 +206,7 @@ void read_pixel_columns(const fs::path& file, ImageReading& to) {
             named = named_label(fields, to, place);
             continue;
         }
-        if (!columns) columns = columns_of(fields, named, to, place);
+        if (!columns) columns = image_columns(fields, named, to, place);
         read_row(fields, *columns, place, to);
     }
 }

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kLabel = "__label__";
 constexpr std::string_view kBlank = " \t\r";
 
-struct Labelled {
+struct LabelledText {
     std::vector<std::string> labels;
     std::string text;
     std::int64_t line = 0;
@@ -31,7 +31,7 @@ struct Labelled {
 
 // What a file has.
 struct Contents {
-    std::vector<Labelled> all;
+    std::vector<LabelledText> all;
     bool several = false;  // a text may have any number of labels
 };
 
@@ -42,7 +42,7 @@ Contents read_prefixed(DelimitedText& from) {
     while (!from.is_done()) {
         std::string_view rest = without_blanks(from.next_line());
         if (rest.empty()) continue;
-        Labelled one{.labels = {}, .text = {}, .line = from.place().line};
+        LabelledText one{.labels = {}, .text = {}, .line = from.place().line};
         while (rest.starts_with(kLabel)) {
             const std::size_t end = std::min(rest.find_first_of(kBlank), rest.size());
             one.labels.emplace_back(rest.substr(kLabel.size(), end - kLabel.size()));
@@ -157,7 +157,7 @@ std::vector<std::string> label_names(std::string_view text) {
 namespace {
 
 // A text's labels by id, sorted.
-std::vector<std::int64_t> ids_of(const Labelled& one, const PlaceInFile& place,
+std::vector<std::int64_t> ids_of(const LabelledText& one, const PlaceInFile& place,
                                  const std::map<std::string, std::int64_t>& ids) {
     std::vector<std::int64_t> all;
     for (const std::string& label : one.labels) {
@@ -181,9 +181,9 @@ std::map<std::string, std::int64_t> ids_by_name(const std::vector<std::string>& 
     return ids;
 }
 
-std::vector<std::string> sorted_names(const std::vector<Labelled>& all) {
+std::vector<std::string> sorted_names(const std::vector<LabelledText>& all) {
     std::set<std::string> names;
-    for (const Labelled& one : all) names.insert(one.labels.begin(), one.labels.end());
+    for (const LabelledText& one : all) names.insert(one.labels.begin(), one.labels.end());
     return {names.begin(), names.end()};
 }
 
@@ -199,7 +199,7 @@ LabelledTexts read_labelled_texts(const std::filesystem::path& file,
     LabelledTexts result{.labels = known.empty() ? sorted_names(contents.all) : known,
                          .several = several};
     const auto ids = ids_by_name(result.labels);
-    for (Labelled& one : contents.all) {
+    for (LabelledText& one : contents.all) {
         from.place().line = one.line;
         if (needed == LabelsPerText::one && one.labels.size() != 1) {
             from.place().wrong("has {}; the model gives each text exactly one",

@@ -11,33 +11,33 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-using Pieces = std::vector<TokenIds>;
+using IdParts = std::vector<TokenIds>;
 
 // The whole text, or evenly spaced pieces of a long one.
-Pieces pieces_of(const TokenIds& ids) {
+IdParts pieces_of(const TokenIds& ids) {
     constexpr std::int64_t kPieces = 1000;
     constexpr std::int64_t kLength = CountingLosses::kMostCounted / kPieces;
     if (ids.size() <= CountingLosses::kMostCounted) return {ids};
     const std::int64_t distance = (ids.size() - kLength) / (kPieces - 1);
-    Pieces pieces;
+    IdParts pieces;
     for (std::int64_t i = 0; i < kPieces; ++i) pieces.push_back(ids.slice(i * distance, kLength));
     return pieces;
 }
 
-std::int64_t size_of(const Pieces& pieces) {
+std::int64_t size_of(const IdParts& pieces) {
     std::int64_t size = 0;
     for (const TokenIds& piece : pieces) size += piece.size();
     return size;
 }
 
 // The ids to predict: all but the first of each piece.
-Pieces targets_of(const Pieces& pieces) {
-    Pieces targets;
+IdParts targets_of(const IdParts& pieces) {
+    IdParts targets;
     for (const TokenIds& piece : pieces) targets.push_back(piece.slice(1, piece.size() - 1));
     return targets;
 }
 
-Counts count_ids(const Pieces& pieces, std::int64_t vocab) {
+Counts count_ids(const IdParts& pieces, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab));
     const auto count = [&](std::span<const std::int64_t> block) {
         for (const std::int64_t id : block) {
@@ -52,7 +52,7 @@ Counts count_ids(const Pieces& pieces, std::int64_t vocab) {
 }
 
 // counts[a vocab + b]: number of times b follows a
-Counts count_pairs(const Pieces& pieces, std::int64_t vocab) {
+Counts count_pairs(const IdParts& pieces, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab * vocab));
     for (const TokenIds& piece : pieces) {
         std::int64_t before = -1;
@@ -105,8 +105,8 @@ CountingLosses counting_losses(const TokenIds& training, const TokenIds& held_ou
     require(training.size() > 0 && held_out.size() >= 2,
             "counting_losses: needs at least 1 id to count and 2 held out, got {} and {}",
             training.size(), held_out.size());
-    const Pieces learned = pieces_of(training), tried = pieces_of(held_out);
-    const Pieces targets = targets_of(tried);
+    const IdParts learned = pieces_of(training), tried = pieces_of(held_out);
+    const IdParts targets = targets_of(tried);
     const auto predicted = static_cast<double>(size_of(targets));
     const std::vector<double> p = frequencies(count_ids(learned, vocab), size_of(learned));
     CountingLosses losses{.uniform = std::log(static_cast<double>(vocab))};

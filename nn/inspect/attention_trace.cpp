@@ -23,7 +23,7 @@ Tensor heads_of_first(const Tensor& x) {
 }
 
 // [G, S, D] -> [H, S, D], repeated for each head
-Tensor for_each_head(const Tensor& x, std::int64_t heads) {
+Tensor repeated_heads(const Tensor& x, std::int64_t heads) {
     const std::int64_t shared = x.size(0), keys = x.size(1), width = x.size(2);
     if (shared == heads) return x;
     const Tensor alone = views::reshape(x, {shared, 1, keys, width});
@@ -46,7 +46,7 @@ std::vector<float> added(const Tensor& mask) {
 AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& options) {
     const NoGradGuard no_grad;
     const Tensor q = heads_of_first(inputs.at(0));
-    const Tensor k = for_each_head(heads_of_first(inputs.at(1)), q.size(0));
+    const Tensor k = repeated_heads(heads_of_first(inputs.at(1)), q.size(0));
     AttentionTrace trace;
     trace.causal = options.causal;
     trace.scale = options.scale.value_or(1);
@@ -55,7 +55,7 @@ AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& op
     trace.keys = k.size(1);
     trace.q = q.to_vector<float>();
     trace.k = k.to_vector<float>();
-    const Tensor v = for_each_head(heads_of_first(inputs.at(2)), q.size(0));
+    const Tensor v = repeated_heads(heads_of_first(inputs.at(2)), q.size(0));
     trace.value_dim = v.size(2);
     trace.v = v.to_vector<float>();
     AttentionOptions plain{.causal = options.causal, .scale = options.scale};

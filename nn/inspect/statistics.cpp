@@ -15,12 +15,12 @@ namespace tapestry {
 namespace {
 
 // Processed by threads in pieces of this size: a page reads every tensor of a step twice.
-constexpr std::int64_t kPiece = 1 << 14;
+constexpr std::int64_t kPieceElements = 1 << 14;
 // Independent sums for neighbours: an addition need not wait for the previous one.
 constexpr std::size_t kLanes = 4;
 
 std::size_t pieces_of(std::int64_t n) {
-    return static_cast<std::size_t>((n + kPiece - 1) / kPiece);
+    return static_cast<std::size_t>((n + kPieceElements - 1) / kPieceElements);
 }
 
 // The sum of f over all elements, each as a double: in lanes, then lane by lane, then piece by
@@ -28,7 +28,7 @@ std::size_t pieces_of(std::int64_t n) {
 template <class T, class F>
 double sum_of(const T* values, std::int64_t n, const F& f) {
     std::vector<double> sums(pieces_of(n));
-    parallel_for(n, kPiece, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(n, kPieceElements, [&](std::int64_t begin, std::int64_t end) {
         std::array<double, kLanes> lanes{};
         std::int64_t i = begin;
         for (; i + static_cast<std::int64_t>(kLanes) <= end; i += kLanes) {
@@ -37,7 +37,7 @@ double sum_of(const T* values, std::int64_t n, const F& f) {
             }
         }
         for (; i < end; ++i) lanes[0] += f(static_cast<double>(values[i]));
-        double& sum = sums[static_cast<std::size_t>(begin / kPiece)];
+        double& sum = sums[static_cast<std::size_t>(begin / kPieceElements)];
         for (const double lane : lanes) sum += lane;
     });
     double sum = 0;
@@ -70,8 +70,9 @@ ValueStatistics counts_of(const T* values, std::int64_t n) {
 template <class T>
 ValueStatistics statistics_of(const T* values, std::int64_t n) {
     std::vector<ValueStatistics> pieces(pieces_of(n));
-    parallel_for(n, kPiece, [&](std::int64_t begin, std::int64_t end) {
-        pieces[static_cast<std::size_t>(begin / kPiece)] = counts_of(values + begin, end - begin);
+    parallel_for(n, kPieceElements, [&](std::int64_t begin, std::int64_t end) {
+        pieces[static_cast<std::size_t>(begin / kPieceElements)] =
+            counts_of(values + begin, end - begin);
     });
     ValueStatistics s;
     s.min = std::numeric_limits<double>::infinity();

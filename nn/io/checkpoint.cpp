@@ -243,7 +243,7 @@ namespace {
 
 // The source is too large for any cache: pieces must be large enough to be worth scheduling, and
 // small enough to keep all threads busy to the end.
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 struct Piece {
     std::byte* to;
@@ -256,8 +256,8 @@ void add_pieces(std::vector<Piece>& pieces, Tensor& to, const Tensor& from) {
         using T = decltype(zero);
         auto* write = reinterpret_cast<std::byte*>(to.mutable_data<T>());
         const auto* read = reinterpret_cast<const std::byte*>(from.data<T>());
-        for (std::size_t at = 0; at < from.bytes(); at += kPiece) {
-            pieces.push_back({write + at, read + at, std::min(kPiece, from.bytes() - at)});
+        for (std::size_t at = 0; at < from.bytes(); at += kPieceBytes) {
+            pieces.push_back({write + at, read + at, std::min(kPieceBytes, from.bytes() - at)});
         }
     });
 }

@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTransformer = "transformer.";
-constexpr std::string_view kHead = "lm_head.weight";
+constexpr std::string_view kHeadWeight = "lm_head.weight";
 
 // ---- settings
 
@@ -223,7 +223,7 @@ void load_weights(const SavedFiles& files, GPT& model, WeightType weights) {
         read_parameters(files, wanted, without_prefix, std::move(parameters));
     const std::string file = weight_files(files).front().string();
     if (model.config().tied_head) {
-        drop_copy_of_head(file, others, std::string(kHead), "wte.weight",
+        drop_copy_of_head(file, others, std::string(kHeadWeight), "wte.weight",
                           model.token_embedding.weight);
     }
     check_all_used(file, others);
@@ -242,7 +242,7 @@ void check_expressible(const GPT& model) {
 
 // The name in GPT2LMHeadModel.
 std::string full_name(const std::string& name) {
-    return name == kHead ? name : std::string(kTransformer) + name;
+    return name == kHeadWeight ? name : std::string(kTransformer) + name;
 }
 
 NamedTensors tensors_of(const GPT& model) {

@@ -21,7 +21,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::string_view kStep = "step-", kSuffix = ".safetensors", kStaged = ".saving-";
+constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors", kStaged = ".saving-";
 constexpr std::size_t kStageDigits = 16;
 
 constexpr std::array<std::string_view, 8> kModelFiles{
@@ -65,13 +65,15 @@ std::optional<SavedName> saved_name(std::string_view name) {
     return parts;
 }
 
-std::string state_file(std::int64_t step) { return fmt::format("{}{:08}{}", kStep, step, kSuffix); }
+std::string state_file(std::int64_t step) {
+    return fmt::format("{}{:08}{}", kStepPrefix, step, kSuffix);
+}
 
 std::optional<std::int64_t> step_of_state(std::string_view file) {
-    if (!file.starts_with(kStep) || !file.ends_with(kSuffix)) return std::nullopt;
+    if (!file.starts_with(kStepPrefix) || !file.ends_with(kSuffix)) return std::nullopt;
     std::int64_t step = -1;
     const char* const end = file.data() + file.size() - kSuffix.size();
-    const auto [stop, error] = std::from_chars(file.data() + kStep.size(), end, step);
+    const auto [stop, error] = std::from_chars(file.data() + kStepPrefix.size(), end, step);
     if (error != std::errc{} || stop != end || step < 0 || state_file(step) != file)
         return std::nullopt;
     return step;

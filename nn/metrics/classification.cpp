@@ -27,10 +27,10 @@ std::vector<std::int64_t> classes_in(std::string_view what, const Tensor& x) {
 }
 
 // Predicted and right classes, one of each per prediction.
-struct Pairs {
+struct PairCounts {
     std::vector<std::int64_t> found, targets;
 
-    Pairs(const Tensor& predictions, const Tensor& right) {
+    PairCounts(const Tensor& predictions, const Tensor& right) {
         check_defined("metrics", predictions);
         check_defined("metrics", right);
         targets = classes_in("targets", right);
@@ -61,7 +61,7 @@ void ClassCounts::add(std::size_t target, std::size_t found, std::int64_t times)
 }
 
 void ClassCounts::add(const Tensor& predictions, const Tensor& targets) {
-    const Pairs pairs(predictions, targets);
+    const PairCounts pairs(predictions, targets);
     for (const auto* all : {&pairs.found, &pairs.targets}) {  // before anything is counted
         for (const std::int64_t c : *all) {
             require<IndexError>(c >= 0 && static_cast<std::size_t>(c) < classes(),
@@ -121,7 +121,7 @@ Tensor ClassCounts::matrix() const {
 }
 
 double accuracy(const Tensor& predictions, const Tensor& targets) {
-    const Pairs pairs(predictions, targets);
+    const PairCounts pairs(predictions, targets);
     std::int64_t right = 0;
     for (std::size_t i = 0; i < pairs.targets.size(); ++i) {
         right += pairs.found[i] == pairs.targets[i];

@@ -254,7 +254,7 @@ struct AddedRows {
 
 // So that intermediate results are small. The last rows join those before them, because products of
 // a few rows may be added in another order.
-constexpr std::int64_t kRowsAtOnce = 128;
+constexpr std::int64_t kMergedRows = 128;
 
 // In place if the matrix is only used here.
 Tensor with_updates(const Tensor& matrix, bool is_own, const std::vector<AddedRows>& updates) {
@@ -263,7 +263,7 @@ Tensor with_updates(const Tensor& matrix, bool is_own, const std::vector<AddedRo
     for (const AddedRows& one : updates) {
         const std::int64_t all = one.b.size(0);
         for (std::int64_t i = 0, end = 0; i < all; i = end) {
-            end = all - i < 2 * kRowsAtOnce ? all : i + kRowsAtOnce;
+            end = all - i < 2 * kMergedRows ? all : i + kMergedRows;
             Tensor rows = views::slice(w, 0, one.first + i, one.first + end);
             const Tensor added = matmul(views::slice(one.b, 0, i, end), one.a) * one.scale;
             rows.copy_(tapestry::to(tapestry::to(rows, added.dtype()) + added, rows.dtype()));

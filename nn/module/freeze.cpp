@@ -20,7 +20,7 @@ bool any_under(std::string_view prefix, const NamedTensors& all) {
 }
 
 // The next components below `prefix`: "0", "1", ... below "blocks".
-std::vector<std::string> parts_of(const NamedTensors& all, std::string_view prefix) {
+std::vector<std::string> module_parts(const NamedTensors& all, std::string_view prefix) {
     std::vector<std::string> parts;
     for (const auto& [name, tensor] : all) {
         if (!stands_under(prefix, name) || name == prefix) continue;
@@ -41,7 +41,7 @@ std::vector<std::string> parts_of(const NamedTensors& all, std::string_view pref
         const std::size_t dot = known.rfind('.');
         known = dot == std::string_view::npos ? "" : known.substr(0, dot);
     }
-    std::vector<std::string> parts = parts_of(all, known);
+    std::vector<std::string> parts = module_parts(all, known);
     const bool cut = parts.size() > kShown;
     if (cut) parts.resize(kShown);
     const std::string shown = fmt::format("{}{}", fmt::join(parts, ", "), cut ? ", ..." : "");

@@ -31,7 +31,7 @@ void EarlyStopping::restore_best() {
 
 namespace {
 
-constexpr double kNoise = 0.1;       // nats by which the mean may fluctuate
+constexpr double kLossNoise = 0.1;   // nats by which the mean may fluctuate
 constexpr double kLostAgain = 0.25;  // fraction of the gain
 
 const char* predicted_by(const ModelConfig& config) {
@@ -73,9 +73,9 @@ LossWatch::LossWatch(const TrainingConfig& config, const ExpectedLoss& guess)
 
 bool LossWatch::has_risen() const {
     const RunFacts& f = watch_.facts();
-    if (f.lowest.step == 0 || f.lowest.value >= f.guessing - kNoise) return false;
+    if (f.lowest.step == 0 || f.lowest.value >= f.guessing - kLossNoise) return false;
     const double gain = f.guessing - f.lowest.value;
-    return f.recent - f.lowest.value > std::max(kNoise, kLostAgain * gain);
+    return f.recent - f.lowest.value > std::max(kLossNoise, kLostAgain * gain);
 }
 
 std::string LossWatch::remedy() const {
@@ -100,7 +100,7 @@ std::string LossWatch::concern() const {
         return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, f.lowest.value,
                            f.lowest.step, remedy());
     }
-    if (evaluated && f.recent < f.guessing - kNoise) {
+    if (evaluated && f.recent < f.guessing - kLossNoise) {
         return fmt::format(
             "{}; on what it learns from it is {:.4f}: more data, fewer steps or dropout may "
             "help",

@@ -26,7 +26,7 @@ TransformerConfig transformer_of(const TrainingConfig& config) {
     return std::get<TransformerConfig>(config.model_config());
 }
 
-void check_files(const TrainingConfig& config) {
+void check_pair_files(const TrainingConfig& config) {
     require(config.data.empty(), "translate: --data is one text; --pairs names a file of pairs");
     require(!config.text.empty(), "translate: needs --pairs, a file of pairs");
     require(config.test_fraction == 0,
@@ -113,7 +113,7 @@ TransformerConfig completed(const TrainingConfig& config, const TransformerStart
 
 std::unique_ptr<Task> TranslateTask::begin(TrainingConfig& config, TaskStart start,
                                            Generator& weights) {
-    check_files(config);
+    check_pair_files(config);
     TextPairs pairs = read_text_pairs(config.text);
     const std::vector<bool> held_out = held_out_pairs(pairs);
     TransformerStart from = start_of(config, start, pairs, held_out);

@@ -14,10 +14,10 @@
 namespace tapestry {
 namespace {
 
-using Texts = std::vector<std::string>;
+using Sentences = std::vector<std::string>;
 using Words = std::vector<std::u32string>;
 
-void check_numbers(const char* what, const Texts& hypotheses, const Texts& references) {
+void check_numbers(const char* what, const Sentences& hypotheses, const Sentences& references) {
     require(hypotheses.size() == references.size(), "{}: {} hypotheses, but {} references", what,
             hypotheses.size(), references.size());
 }
@@ -165,7 +165,7 @@ std::int64_t edits(const Words& from, const Words& to) {
 
 }  // namespace
 
-double corpus_bleu(const Texts& hypotheses, const Texts& references, BleuTokens tokens) {
+double corpus_bleu(const Sentences& hypotheses, const Sentences& references, BleuTokens tokens) {
     constexpr std::size_t kOrders = 4;
     check_numbers("corpus_bleu", hypotheses, references);
     std::array<double, kOrders> right{}, total{};
@@ -192,7 +192,7 @@ double corpus_bleu(const Texts& hypotheses, const Texts& references, BleuTokens 
     return 100 * brevity * std::exp(logs / static_cast<double>(kOrders));
 }
 
-double corpus_chrf(const Texts& hypotheses, const Texts& references) {
+double corpus_chrf(const Sentences& hypotheses, const Sentences& references) {
     constexpr std::size_t kOrders = 6;
     constexpr double kWeight = 2 * 2;  // of recall: beta squared
     check_numbers("corpus_chrf", hypotheses, references);
@@ -222,7 +222,7 @@ double corpus_chrf(const Texts& hypotheses, const Texts& references) {
     return 100 * (1 + kWeight) * precision * recall / (kWeight * precision + recall);
 }
 
-double word_error_rate(const Texts& hypotheses, const Texts& references) {
+double word_error_rate(const Sentences& hypotheses, const Sentences& references) {
     check_numbers("word_error_rate", hypotheses, references);
     double errors = 0, words = 0;
     for (std::size_t i = 0; i < hypotheses.size(); ++i) {
@@ -234,7 +234,7 @@ double word_error_rate(const Texts& hypotheses, const Texts& references) {
     return errors / words;
 }
 
-TranslationScores score_translations(const Texts& hypotheses, const Texts& references,
+TranslationScores score_translations(const Sentences& hypotheses, const Sentences& references,
                                      BleuTokens tokens) {
     TranslationScores scores{.pairs = std::ssize(references),
                              .bleu = corpus_bleu(hypotheses, references, tokens),
