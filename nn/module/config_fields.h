@@ -191,6 +191,7 @@ struct FieldWriter {
     }
 };
 
+/// FieldsOf<Config>::Enums, or no types.
 template <class Config>
 constexpr auto enums_of() {
     if constexpr (requires { typename FieldsOf<Config>::Enums; }) {
@@ -200,6 +201,7 @@ constexpr auto enums_of() {
     }
 }
 
+/// The table kFields<Config>, made from the list.
 template <class Config, class... Enums>
 constexpr auto make_fields(Types<Enums...> /*enums*/) {
     using Row = FieldRow<Config, bool, std::int64_t, std::uint64_t, double, std::string,

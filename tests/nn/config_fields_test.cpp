@@ -140,6 +140,23 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
     CHECK_THROWS_AS(ConfigFile(R"({"seed": -1})", "c").get<std::uint64_t>("seed"), IoError);
 }
 
+TEST_CASE("config fields: values by name fit fields of their type only") {
+    const FieldValues values =
+        field_values(GPTConfig{.dim = 24, .dropout = 0.25, .qk_norm = QKNorm::rms},
+                     {"dim", "dropout", "qk_norm", "no_such_field"});
+    CHECK_EQ(values.size(), 3);
+    LlamaConfig to;
+    for (const auto& row : kFields<LlamaConfig>) {
+        const auto found = values.find(row.name);
+        if (found == values.end()) continue;
+        CHECK(row.set(to, found->second));
+        CHECK_FALSE(row.set(to, std::any(std::string("24"))));
+    }
+    CHECK_EQ(to.dim, 24);
+    CHECK_EQ(to.dropout, 0.25);
+    CHECK(to.qk_norm == QKNorm::rms);
+}
+
 TEST_CASE("parameter_count: the model's parameters, from its configuration only") {
     const GPTConfig small{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
     std::vector<GPTConfig> gpts(14, small);
