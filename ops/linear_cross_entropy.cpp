@@ -20,7 +20,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 namespace {
@@ -60,9 +62,14 @@ CrossEntropyOptions for_rows(const Options& o) {
 
 // ---- slices -------------------------------------------------------------------------------------
 
+// Which gradients are wanted.
+struct Wanted {
+    bool x, weight;
+};
+
 // The results of the forward pass for x [R, C]. The gradients are undefined unless wanted.
 struct Computed {
-    Tensor losses;     // [R]
+    Tensor losses;     // [R], or of the learned rows only
     Tensor to_x;       // [R, C], of x's dtype
     Tensor to_weight;  // [V, C], of the weight's
 };
@@ -169,6 +176,61 @@ private:
     Tensor losses_, lse_, logits_;
 };
 
+// ---- ignored rows -------------------------------------------------------------------------------
+
+// The rows that are learned, which alone are multiplied: in conversations, half of them or fewer.
+std::vector<std::int64_t> learned_rows(const Tensor& targets, std::int64_t ignore_index) {
+    const std::span<const std::int64_t> all(targets.data<std::int64_t>(),
+                                            static_cast<std::size_t>(targets.numel()));
+    std::vector<std::int64_t> rows;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i] != ignore_index) rows.push_back(static_cast<std::int64_t>(i));
+    }
+    return rows;
+}
+
+// Rows of x, one after the other.
+Tensor gathered(const Tensor& x, const std::vector<std::int64_t>& rows) {
+    const std::int64_t width = x.numel() / x.size(0);
+    Tensor y({std::ssize(rows), width}, x.dtype());
+    visit_dtype(x.dtype(), [&](auto zero) {
+        auto* to = y.mutable_data<decltype(zero)>();
+        for (const std::int64_t row : rows) {
+            to = std::copy_n(x.data<decltype(zero)>() + row * width, width, to);
+        }
+    });
+    return y;
+}
+
+// The inverse: the others of `count` rows are 0.
+Tensor scattered(const Tensor& x, const std::vector<std::int64_t>& rows, std::int64_t count) {
+    const std::int64_t width = x.size(1);
+    Tensor y = zeros({count, width}, x.dtype());
+    visit_dtype(x.dtype(), [&](auto zero) {
+        const auto* from = x.data<decltype(zero)>();
+        for (const std::int64_t row : rows) {
+            std::copy_n(from, width, y.mutable_data<decltype(zero)>() + row * width);
+            from += width;
+        }
+    });
+    return y;
+}
+
+// Slices over those rows of x [R, C] that are learned; the gradient of the others is 0.
+Computed compute(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                 const Options& options, std::int64_t counted, Wanted wanted) {
+    const auto run = [&](const Tensor& rows, const Tensor& classes) {
+        return Slices(rows, weight, classes, options, counted, !wanted.weight)
+            .run(wanted.x, wanted.weight, weight.dtype());
+    };
+    if (counted == 0 || counted == x.size(0)) return run(x, targets);
+    const std::vector<std::int64_t> learned = learned_rows(targets, options.ignore_index);
+    Computed computed =
+        run(gathered(x, learned), views::reshape(gathered(targets, learned), {counted}));
+    if (wanted.x) computed.to_x = scattered(computed.to_x, learned, x.size(0));
+    return computed;
+}
+
 // ---- the op -------------------------------------------------------------------------------------
 
 struct LinearCrossEntropyOp final : Op {
@@ -183,9 +245,9 @@ struct LinearCrossEntropyOp final : Op {
                            options.label_smoothing, options.softcap, options.ignore_index);
     }
     double flops() const override {
-        const double rows = static_cast<double>(saved_rows());
         const auto& weight = inputs()[1].shape;
-        return rows * static_cast<double>(weight[0]) * (2.0 * static_cast<double>(weight[1]) + 5);
+        return static_cast<double>(counted) * static_cast<double>(weight[0]) *
+               (2.0 * static_cast<double>(weight[1]) + 5);
     }
     std::int64_t saved_rows() const {
         const Shape& x = inputs()[0].shape;
@@ -276,8 +338,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     const std::int64_t counted =
         count_targets("linear_cross_entropy", classes, weight.size(0), options.ignore_index);
     if (!fusion_enabled()) return plain(x, weight, classes, options);
-    const bool wants_x = Tape::following({x}) != nullptr;
-    const bool wants_weight = Tape::following({weight}) != nullptr;
+    const Wanted wanted{.x = Tape::following({x}) != nullptr,
+                        .weight = Tape::following({weight}) != nullptr};
     Computed computed;
     Tensor y;
     {
@@ -285,9 +347,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
         const bool is_half = x.dtype() == DType::f16;
         const auto kept = [is_half](const Tensor& t) { return is_half ? to(t, DType::f32) : t; };
         const Tensor rows = views::reshape(dense(kept(x)), {classes.numel(), weight.size(1)});
-        Slices slices(rows, dense(kept(weight)), views::reshape(classes, {classes.numel()}),
-                      options, counted, !wants_weight);
-        computed = slices.run(wants_x, wants_weight, kept(weight).dtype());
+        computed = compute(rows, dense(kept(weight)), views::reshape(classes, {classes.numel()}),
+                           options, counted, wanted);
         y = reduced(computed.losses, options.reduction, counted);
     }
     return record<LinearCrossEntropyOp>({x, weight}, y, x, weight, classes, computed, options,

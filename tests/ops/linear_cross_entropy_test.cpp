@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 using namespace tapestry;
 
@@ -110,6 +111,27 @@ TEST_CASE("linear_cross_entropy: several slices give what the plain form gives")
         const Problem problem = large_problem(DType::f16, DType::f32, 10);
         check_same(sliced(problem, options), plain(problem, options), 0.003);
     }
+}
+
+TEST_CASE("linear_cross_entropy: ignored rows take no part, whatever they hold") {
+    Generator generator(6);
+    const Problem learned{normal({40, 5}, 0, 1, generator), normal({70, 5}, 0, 1, generator),
+                          randint(0, 70, {40}, generator)};
+    Problem all{full({100, 5}, std::nan("")), learned.weight, full({100}, -100, DType::i64)};
+    const auto place = [](std::int64_t i) { return i * 5 / 2; };  // 0, 2, 5, 7, ...
+    for (std::int64_t i = 0; i < 40; ++i) {
+        all.targets.mutable_data<std::int64_t>()[place(i)] =
+            learned.targets.data<std::int64_t>()[i];
+        std::copy_n(learned.x.data<float>() + 5 * i, 5, all.x.mutable_data<float>() + 5 * place(i));
+    }
+    const Result some = sliced(learned, {}), result = sliced(all, {});
+    CHECK_EQ(result.loss, some.loss);
+    CHECK_EQ(result.to_weight.to_vector<float>(), some.to_weight.to_vector<float>());
+    std::vector<float> expected(500, 0.0F);
+    for (std::int64_t i = 0; i < 40; ++i) {
+        std::copy_n(some.to_x.data<float>() + 5 * i, 5, expected.begin() + 5 * place(i));
+    }
+    CHECK_EQ(result.to_x.to_vector<float>(), expected);
 }
 
 TEST_CASE("linear_cross_entropy: in f16 the slopes of rare classes are not lost") {
