@@ -4,7 +4,7 @@
 #
 # CMake's own UNITY_BUILD gives the sources no namespaces. Sources with compile options or
 # definitions are compiled by themselves, and so are those with CMake's property
-# SKIP_UNITY_BUILD_INCLUSION.
+# SKIP_UNITY_BUILD_INCLUSION. `.ci/long includes` compiles each source by itself.
 set(TAPESTRY_ROOMS 0 CACHE STRING "Compile up to so many sources of a target as one; 0: each by itself")
 
 # tapestry_rooms(TARGET SOURCES [NAMESPACES]): replaces the sources listed in the variable SOURCES
@@ -50,6 +50,9 @@ function(tapestry_rooms target variable)
       DEPENDS ${paths} ${tapestry_SOURCE_DIR}/cmake/room_unit.cmake
       WORKING_DIRECTORY ${tapestry_SOURCE_DIR}
       VERBATIM)
+    # A name inside a function may be another source's constant, which is no mistake.
+    set_source_files_properties(${file} PROPERTIES
+      COMPILE_OPTIONS $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wno-shadow>)
     list(APPEND result ${file})
   endwhile()
   set(${variable} ${result} PARENT_SCOPE)
