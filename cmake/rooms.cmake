@@ -52,7 +52,7 @@ function(tapestry_rooms target variable)
       VERBATIM)
     # A name inside a function may be another source's constant, which is no mistake.
     set_source_files_properties(${file} PROPERTIES
-      COMPILE_OPTIONS $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wno-shadow>)
+      COMPILE_OPTIONS "-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>")
     list(APPEND result ${file})
   endwhile()
   set(${variable} ${result} PARENT_SCOPE)
