@@ -54,6 +54,14 @@ struct TuningPlace : Place {
     }
 };
 
+// Of the fixture's vocabulary.
+std::string token_of(int id) {
+    for (const Json& one : Json::parse(slurp(kLlama / "tokenizer.json"))["added_tokens"]) {
+        if (one["id"] == id) return one["content"];
+    }
+    return {};
+}
+
 Arguments tuning(const Arguments& more, const char* out = "x", const char* steps = "4") {
     return Arguments{"train", "--model",    "m",    "--lora",   "2", "--steps",
                      steps,   "--out",      out,    "--batch",  "2", "--lr",
@@ -122,6 +130,10 @@ TEST_CASE("cli fine-tuning: a directory that does not fit together is one line")
 TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are one line") {
     const TuningPlace place;
     place.refused(tuning({"--data", "c.jsonl"}), "c.jsonl:2: no message is the assistant's");
+    fs::copy_file(place / "c.jsonl", place / "c.json");
+    place.refused(tuning({"--data", "c.json"}),
+                  "c.json': a file, not a directory that `tapestry tokenize` has made; JSON Lines "
+                  "must be called *.jsonl");
     place.refused(tuning(kOnText + Arguments{"--lora-targets", "quary"}),
                   "LoRA: no matrix of a Llama has the name \"quary\"; there are query, key, value, "
                   "output, gate, up, down");
@@ -215,6 +227,16 @@ TEST_CASE("cli fine-tuning: the chat template next to an adapter is the model's 
         CHECK_EQ(talked.err, "tapestry: " + said);
         check_done(place.run(chat + Arguments{"--chat-template", "plain"}));
     }
+    place.restore();
+    fs::remove_all(place / "g");
+    spill(place / "a/tokenizer_config.json", Json{{"eos_token", "<|im_end|>"}}.dump());
+    const Outcome ended = place.run(merge);
+    check_done(ended);
+    CHECK(ended.out.starts_with("end of texts '<|im_end|>': the one next to the adapter, a\n"));
+    const Json ends = Json::parse(slurp(place / "g/config.json"))["eos_token_id"];
+    CHECK(token_of(ends[0].get<int>()) == "<|im_end|>");
+    place.restore();
+    spill(place / "a/chat_template.jinja", chatml);
     spill(place / "m/chat_template.jinja", chatml);  // nothing changes, so nothing is said
     check_done(place.run(chat));
 }
