@@ -9,7 +9,7 @@ namespace tapestry {
 /// The program without what with_system() has put in front.
 std::string_view without_system(std::string_view program);
 
-/// The program with this system message in place of its own; "" if with_system() gave it none.
+/// The program with another system message; "" if with_system() gave it none.
 std::string with_other_system(const std::string& program, std::string_view system);
 
 }  // namespace tapestry

@@ -30,7 +30,7 @@ public:
     /// fails, calls raise_exception, takes more than 200,000 turns or writes more than kMostText.
     std::string run(Members variables, bool marks_generation = false) const;
 
-    /// Whether it has a block {% generation %}, transformers' mark of what is learned.
+    /// Whether it has a block {% generation %}, transformers' mark of learned text.
     bool has_generation() const;
 
 private:

@@ -214,7 +214,7 @@ private:
         from_.refuse(fmt::format("the block {} is not supported", utf8::quoted(name)));
     }
 
-    // transformers' mark of what is learned
+    // transformers' mark of learned text
     Statement generation() {
         has_generation_ = true;
         return [inner = body("endgeneration")](Context& context, std::string& to) {
