@@ -35,16 +35,21 @@ struct ChatSettings {
     int threads = num_threads();
 };
 
-// Without its line break; nullopt at the end of the input.
+std::string without_return(std::string line) {
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+// Without its line break, which is CR LF in files of some systems; nullopt at the end of the input.
 std::optional<std::string> read_line() {
     std::string line;
     for (int c = std::getc(stdin); c != EOF; c = std::getc(stdin)) {
-        if (c == '\n') return line;
+        if (c == '\n') return without_return(std::move(line));
         line += static_cast<char>(c);
     }
     require<IoError>(std::ferror(stdin) == 0, "standard input could not be read");
     if (line.empty()) return std::nullopt;
-    return line;
+    return without_return(std::move(line));
 }
 
 LoadedModel loaded_with_adapter(const ChatSettings& s) {

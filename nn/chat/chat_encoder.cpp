@@ -2,6 +2,8 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/chat/chat_probe.h>
+#include <tapestry/nn/chat/chat_system.h>
 #include <tapestry/nn/chat/chat_tool_calls.h>
 #include <tapestry/nn/chat/jinja_functions.h>
 
@@ -17,20 +19,8 @@ using Ids = std::vector<std::int64_t>;
 using Messages = std::span<const ChatMessage>;
 
 constexpr std::string_view kSystem = "system";
-constexpr std::string_view kAnswer = "assistant";
-
-// Behind a content, to find where the template writes its end: two private characters.
-constexpr std::string_view kMark = "\uE0F3\uE0F4";
 
 constexpr const char* kHint = "; --chat-template takes chatml, llama3, plain or a file *.jinja";
-
-// Without tools.
-const jinja::Value kNoTools = jinja::None();
-
-// A template may remove them.
-std::string without_last_blanks(std::string_view text) {
-    return jinja::stripped(text, {}, false, true);
-}
 
 // The length of <|a mark|>, </s> or [INST] at the beginning; 0: there is none.
 std::size_t mark_length(std::string_view text) {
@@ -40,14 +30,6 @@ std::size_t mark_length(std::string_view text) {
     const std::size_t end = text.find_first_of(text[0] == '<' ? "> \t\n<" : "] \t\n[", 1);
     const bool closes = end != text.npos && end > 1 && (text[end] == '>' || text[end] == ']');
     return closes && end < kMost ? end + 1 : 0;
-}
-
-// Whether the text has the message's content; Llama 3.1's template writes a tool's as JSON.
-bool has_words(std::string_view text, const ChatMessage& message) {
-    const std::string words = jinja::stripped(message.content, {}, true, true);
-    if (text.find(words) != text.npos) return true;
-    const std::string json = jinja::to_json(words);
-    return message.role == "tool" && text.find(json) != text.npos;
 }
 
 jinja::Program program_of(const ChatTemplate& chat) {
@@ -96,12 +78,14 @@ ChatEncoder::ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer)
     Answer answer{};
     try {
         header_ = header_of_answers();
+        question_ = question();
         const Conversation tried{probe, kNoTools};
         text = written(tried, true);
         answer = find(text, tried, 1, true);
     } catch (const ValueError& error) {
         fail("chat: tried on messages of user, assistant and user: {}{}", error.what(), kHint);
     }
+    check_system();
     begins_with_blank_ = text[answer.begin] == ' ';
     find_end(std::string_view(text).substr(answer.end));
     find_marks(std::string_view(text).substr(0, answer.begin));
@@ -133,6 +117,13 @@ void ChatEncoder::find_end(std::string_view behind_answer) {
             return;
     }
     const std::string_view name = name_of_program(chat_.program);
+    const std::string without_blanks = jinja::stripped(behind_answer, {}, true, false);
+    const std::size_t later = mark_length(without_blanks);
+    require(later == 0 || without_blanks.size() == behind_answer.size(),
+            "chat: the template {}writes a blank between an answer and its end, {}, so the end is "
+            "not the first token behind the answer{}",
+            name.empty() ? "" : fmt::format("{} ", name),
+            utf8::quoted(without_blanks.substr(0, later)), kHint);
     fail("chat: the template {}needs the token {}, which the vocabulary lacks{}",
          name.empty() ? "" : fmt::format("{} ", name),
          utf8::quoted(behind_answer.substr(0, mark > 0 ? mark : behind_answer.find('\n'))), kHint);
@@ -150,7 +141,8 @@ void ChatEncoder::find_marks(std::string_view text) {
     }
 }
 
-std::string ChatEncoder::written(const Conversation& from, bool asks) const {
+std::string ChatEncoder::run(const jinja::Program& program, const Conversation& from, bool asks,
+                             bool marks_generation) const {
     jinja::List list;
     for (const ChatMessage& one : from.messages) {
         jinja::Members members{{"role", one.role}, {"content", jinja::None()}};
@@ -159,89 +151,17 @@ std::string ChatEncoder::written(const Conversation& from, bool asks) const {
         list.emplace_back(std::move(members));
     }
     try {
-        std::string text = program_.run({{"messages", std::move(list)},
-                                         {"add_generation_prompt", asks},
-                                         {"bos_token", chat_.bos_token},
-                                         {"eos_token", chat_.eos_token},
-                                         {"tools", from.tools},
-                                         {"documents", jinja::None()}});
+        std::string text = program.run({{"messages", std::move(list)},
+                                        {"add_generation_prompt", asks},
+                                        {"bos_token", chat_.bos_token},
+                                        {"eos_token", chat_.eos_token},
+                                        {"tools", from.tools},
+                                        {"documents", jinja::None()}},
+                                       marks_generation);
         return asks ? text + header_ : text;
     } catch (const jinja::JinjaError& error) {
         fail("the chat template, {}", error.what());
     }
-}
-
-// Older templates do not heed add_generation_prompt: then all that comes before a content asks.
-std::string ChatEncoder::header_of_answers() const {
-    const std::vector<ChatMessage> probe{{"user", "a"}, {std::string(kAnswer), std::string(kMark)}};
-    const Conversation both{probe, kNoTools}, asked = both.first(1);
-    const std::string before = written(asked, false);
-    if (written(asked, true) != before) return {};
-    const std::string text = written(both, false);
-    const std::size_t content = text.find(kMark);
-    if (content == text.npos || !text.starts_with(before) || content < before.size()) return {};
-    const std::string header = text.substr(before.size(), content - before.size());
-    return jinja::stripped(header, {}, true, true).empty() ? std::string() : header;
-}
-
-ChatEncoder::Answer ChatEncoder::find(const std::string& text, const Conversation& from,
-                                      std::size_t i, bool asks) const {
-    const std::string before = written(from.first(i), true);
-    require(text.starts_with(before),
-            "message {}: the chat template asks for an answer otherwise than it writes one, so it "
-            "cannot be learned",
-            i + 1);
-    const std::size_t end = has_tool_calls(from.messages[i])
-                                ? end_of_calls(text, before.size(), from, i, asks)
-                                : end_of_content(text, before.size(), from, i, asks);
-    return {before.size(), end, from.messages[i].is_learned};
-}
-
-std::size_t ChatEncoder::end_of_content(const std::string& text, std::size_t begin,
-                                        const Conversation& from, std::size_t i, bool asks) const {
-    std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
-    marked[i].content += kMark;
-    const std::string with_mark = written({marked, from.tools}, asks);
-    const std::size_t at = with_mark.find(kMark);
-    require(at != with_mark.npos, "message {}: the chat template does not write it", i + 1);
-    const std::string_view behind = std::string_view(with_mark).substr(at + kMark.size());
-    const std::size_t end = text.size() - std::min(text.size(), behind.size());
-    const std::string_view same = std::string_view(text).substr(0, end);
-    require(text.ends_with(behind) && end >= begin &&
-                without_last_blanks(same) == without_last_blanks(with_mark.substr(0, at)),
-            "message {}: the chat template does not write it as it is", i + 1);
-    return end;
-}
-
-// The mark is in the last call: behind it comes what the template writes there if the message is
-// the last, which ends with the end of an answer.
-std::size_t ChatEncoder::end_of_calls(const std::string& text, std::size_t begin,
-                                      const Conversation& from, std::size_t i, bool asks) const {
-    std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
-    const Conversation with{marked, from.tools};
-    if (!jinja::stripped(marked[i].content, {}, true, true).empty()) {
-        marked[i].content += kMark;
-        require(written(with, asks).find(kMark) != std::string::npos,
-                "message {}: the chat template writes its calls of tools without its content",
-                i + 1);
-    }
-    marked[i] = with_marked_call(from.messages[i], kMark);
-    const std::string all = written(with, asks), alone = written(with.first(i + 1), false);
-    const std::size_t at = all.find(kMark), at_alone = alone.find(kMark);
-    require(at != all.npos && at_alone != alone.npos,
-            "message {}: the chat template does not write \"tool_calls\", so a model would never "
-            "see them",
-            i + 1);
-    require(at >= begin && without_marks(all, kMark) == text,
-            "message {}: the chat template does not write its calls of tools as they are", i + 1);
-    const std::string_view behind = std::string_view(alone).substr(at_alone + kMark.size());
-    const std::size_t end = behind.rfind(end_text_);
-    const bool is_end =
-        end != behind.npos && without_last_blanks(behind.substr(end + end_text_.size())).empty() &&
-        std::string_view(text).substr(at).starts_with(behind.substr(0, end + end_text_.size()));
-    require(is_end, "message {}: the chat template does not end its calls of tools with {}", i + 1,
-            utf8::quoted(end_text_));
-    return at + end;
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -281,6 +201,28 @@ void ChatEncoder::check_calls(const ChatMessage& message, std::size_t i) const {
             i + 1);
 }
 
+// The message of --chat-system.
+void ChatEncoder::check_system() const {
+    const std::string marked = with_other_system(chat_.program, kMark);
+    if (marked.empty() || with_other_system(chat_.program, {}) == chat_.program) return;
+    const std::vector<ChatMessage> probe{{"user", "a"}};
+    const std::string text = run(jinja::Program(marked), {probe, kNoTools}, true);
+    require(text.find(kMark) != text.npos,
+            "chat: the template does not write the system message of --chat-system{}", kHint);
+}
+
+// The mark tells the content from an equal part of another message. It need not be written as it
+// is: Llama 3.1's template writes a tool's as JSON.
+void ChatEncoder::check_is_written(const std::string& text, const Conversation& from, std::size_t i,
+                                   bool asks) const {
+    std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
+    marked[i].content += kMark;
+    const std::string words = jinja::stripped(from.messages[i].content, {}, true, true);
+    const bool is_there = written({marked, from.tools}, asks).find(kMark) != std::string::npos;
+    require(is_there && (marked[i].role == "tool" || text.find(words) != text.npos),
+            "message {}: the chat template does not write it", i + 1);
+}
+
 // All but the answers' contents.
 void ChatEncoder::check(Messages messages) const {
     for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -290,8 +232,11 @@ void ChatEncoder::check(Messages messages) const {
         };
         const bool is_known = role == kSystem || role == "user" || role == kAnswer ||
                               ((role == "tool" || role == "developer") && (has('\'') || has('"')));
-        require(is_known, "the role {} is not supported; must be one of system, user, assistant",
-                utf8::quoted(role));
+        require(
+            is_known,
+            "the role {} is not supported; must be one of system, user, assistant, or tool if the "
+            "template knows it",
+            utf8::quoted(role));
         require(i == 0 || role != kSystem, "message {}: a system message must be the first", i + 1);
         check_calls(messages[i], i);
         if (role == kAnswer) continue;
@@ -307,17 +252,19 @@ void ChatEncoder::add(const Conversation& from, bool asks, Writer& to) const {
     check(messages);
     const std::string text = written(from, asks);
     const std::string_view all = text;
+    const bool marks = program_.has_generation() && !asks;
+    const std::vector<Part> parts = marks ? generated(text, from) : std::vector<Part>();
     std::size_t done = 0;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         if (messages[i].role != kAnswer) {
-            require(has_words(all, messages[i]), "message {}: the chat template does not write it",
-                    i + 1);
+            check_is_written(text, from, i, asks);
             continue;
         }
-        const Answer answer = find(text, from, i, asks);
+        Answer answer = find(text, from, i, asks);
         require(answer.begin >= done && all.substr(answer.end).starts_with(end_text_),
                 "message {}: the chat template does not end it with {}", i + 1,
                 utf8::quoted(end_text_));
+        if (marks) answer.is_learned = is_generated(parts, answer, i) && answer.is_learned;
         to.text(all.substr(done, answer.begin - done));
         to.answer(all.substr(answer.begin, answer.end - answer.begin), end_, answer.is_learned);
         done = answer.end + end_text_.size();
@@ -348,6 +295,9 @@ ChatTokens ChatEncoder::encode(Messages messages, const jinja::Value& tools) con
     }
     Writer writer(tokenizer_);
     add({messages, tools}, false, writer);
+    const auto& targets = writer.tokens.is_target;
+    require(std::find(targets.begin(), targets.end(), 1) != targets.end(),
+            "no answer is in the chat template's {{% generation %}}, so there is nothing to learn");
     return std::move(writer.tokens);
 }
 

@@ -9,6 +9,7 @@
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,12 +38,16 @@ struct ChatTokens {
 /// An answer begins where the template asks for one (add_generation_prompt) after the messages
 /// before it, and ends with its first token behind the content: what a model writes when it
 /// answers, with an empty block of thoughts if the template writes one there. Calls of tools are a
-/// part of an answer, which then ends with its token behind the last call. Text and answers are
-/// encoded separately, so a token never covers the end of a prompt and the beginning of its answer.
+/// part of an answer, which then ends with its token behind the last call. A conversation that
+/// begins with an answer has no messages before it; this answer begins behind what the template
+/// asks with after a user's message. Of a template with {% generation %}, only answers inside of it
+/// are learned. Text and answers are encoded separately, so a token never covers the end of a
+/// prompt and the beginning of its answer.
 class ChatEncoder {
 public:
     /// The tokenizer must outlive it. Throws ValueError for a program that is not supported or
-    /// fails, and if the vocabulary lacks the token that it ends answers with.
+    /// fails, if it leaves out with_system()'s message, and if the vocabulary lacks the token that
+    /// it ends answers with.
     ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer);
 
     const ChatTemplate& chat() const { return chat_; }  ///< its template
@@ -84,8 +89,21 @@ private:
     };
     class Writer;
 
-    std::string written(const Conversation& from, bool asks) const;
+    // What {% generation %} wrote in a text.
+    struct Part {
+        std::size_t begin, end;
+    };
+
+    std::string run(const jinja::Program& program, const Conversation& from, bool asks,
+                    bool marks_generation = false) const;
+    std::string written(const Conversation& from, bool asks) const {
+        return run(program_, from, asks);
+    }
     std::string header_of_answers() const;
+    std::optional<std::string> question() const;
+    std::size_t begin_of_first(const std::string& text, const Conversation& from, bool asks) const;
+    std::vector<Part> generated(const std::string& text, const Conversation& from) const;
+    bool is_generated(const std::vector<Part>& parts, const Answer& answer, std::size_t i) const;
     Answer find(const std::string& text, const Conversation& from, std::size_t i, bool asks) const;
     std::size_t end_of_content(const std::string& text, std::size_t begin, const Conversation& from,
                                std::size_t i, bool asks) const;
@@ -94,6 +112,9 @@ private:
     void add(const Conversation& from, bool asks, Writer& to) const;
     void find_end(std::string_view behind_answer);
     void find_marks(std::string_view text);
+    void check_system() const;
+    void check_is_written(const std::string& text, const Conversation& from, std::size_t i,
+                          bool asks) const;
     void check(std::span<const ChatMessage> messages) const;
     void check_calls(const ChatMessage& message, std::size_t i) const;
     void check_marks(std::string_view what, std::string_view text) const;
@@ -104,6 +125,7 @@ private:
     jinja::Program program_;
     const Tokenizer& tokenizer_;
     std::string header_;  // what asks for an answer if the template itself does not
+    std::optional<std::string> question_;  // what does behind a user's message, if that is known
     std::int64_t end_ = 0;
     std::string end_text_;
     std::vector<std::string> marks_;  // tokens of the template, which contents may not have

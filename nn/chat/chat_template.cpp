@@ -2,6 +2,7 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/chat/chat_system.h>
 
 #include <fmt/core.h>
 
@@ -33,12 +34,6 @@ std::string program_of(std::string_view message, std::string_view answer_begins)
         "{{% for message in messages %}}{{{{ {} }}}}{{% endfor %}}"
         "{{% if add_generation_prompt %}}{{{{ '{}' }}}}{{% endif %}}",
         message, answer_begins);
-}
-
-std::string_view without_system(std::string_view program) {
-    if (!program.starts_with(kBeforeSystem)) return program;
-    const std::size_t end = program.find(kAfterSystem);
-    return end == program.npos ? program : program.substr(end + kAfterSystem.size());
 }
 
 }  // namespace
@@ -81,6 +76,17 @@ std::string chat_program(ChatStyle style, std::string_view begin, std::string_vi
 std::string with_system(const std::string& program, std::string_view system) {
     const std::string before = fmt::format("{}{}{}", kBeforeSystem, escaped(system), kAfterSystem);
     return program.starts_with(before) ? program : before + program;
+}
+
+std::string_view without_system(std::string_view program) {
+    if (!program.starts_with(kBeforeSystem)) return program;
+    const std::size_t end = program.find(kAfterSystem);
+    return end == program.npos ? program : program.substr(end + kAfterSystem.size());
+}
+
+std::string with_other_system(const std::string& program, std::string_view system) {
+    const std::string_view rest = without_system(program);
+    return rest.size() == program.size() ? "" : with_system(std::string(rest), system);
 }
 
 std::string_view name_of_program(std::string_view program) {

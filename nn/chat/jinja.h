@@ -10,11 +10,15 @@
 
 namespace tapestry::jinja {
 
+/// Around what a {% generation %} block writes, if asked for: private characters.
+constexpr std::string_view kGenerationBegins = "\uE0F5\uE0F6", kGenerationEnds = "\uE0F6\uE0F5";
+
 /// A program, as transformers runs it: trim_blocks and lstrip_blocks, with break, continue and
 /// {% generation %}, without strftime_now, so a template writes the same on any day. It
 /// has the parts of the language that chat templates use; others are refused by name: call blocks,
 /// includes, recursive loops, *arguments, the operators % for texts and **, other filters and
-/// tests. Only lower() knows letters beyond ASCII; the keys of dictionaries are texts. Source:
+/// tests; so are arguments that a filter, test, method or function does not take. Only lower()
+/// knows letters beyond ASCII; the keys of dictionaries are texts. Source:
 /// jinja.palletsprojects.com, Template Designer Documentation; transformers,
 /// utils/chat_template_utils.py.
 class Program {
@@ -24,7 +28,10 @@ public:
 
     /// The text that it writes, with these variables. Throws JinjaError, with the line, if it
     /// fails, calls raise_exception, takes more than 200,000 turns or writes more than kMostText.
-    std::string run(Members variables) const;
+    std::string run(Members variables, bool marks_generation = false) const;
+
+    /// Whether it has a block {% generation %}, transformers' mark of learned text.
+    bool has_generation() const;
 
 private:
     struct Body;

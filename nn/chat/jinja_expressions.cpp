@@ -83,13 +83,13 @@ public:
     Expression filtered(Expression input) {
         count();
         const std::string name = from_.name();
-        const Filter filter = find_filter(name);
+        const Filter* filter = find_filter(name);
         if (filter == nullptr)
             from_.refuse(fmt::format("the filter {} is not supported", utf8::quoted(name)));
         Call call = from_.next().is("(") ? parse_call(from_) : Call();
         return [input = std::move(input), filter, call = std::move(call)](Context& context) {
             const Value value = input(context);
-            return filter(value, call.values(context));
+            return (*filter)(value, call.values(context));
         };
     }
 
@@ -184,7 +184,7 @@ private:
         count();
         const bool negates = from_.take_if("not");
         const std::string name = from_.name();
-        const Test test = find_test(name);
+        const Test* test = find_test(name);
         if (test == nullptr)
             from_.refuse(fmt::format("the test {} is not supported", utf8::quoted(name)));
         Call call;
@@ -200,7 +200,7 @@ private:
         }
         return [value = std::move(value), test, negates, call = std::move(call)](Context& context) {
             const Value tested_value = value(context);
-            return Value(test(tested_value, call.values(context)) != negates);
+            return Value((*test)(tested_value, call.values(context)) != negates);
         };
     }
 

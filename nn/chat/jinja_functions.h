@@ -3,6 +3,8 @@
 
 #include <tapestry/nn/chat/jinja_value.h>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace tapestry::jinja {
@@ -18,13 +20,39 @@ Value item(const Value& value, const Value& at);
 /// value[first:last:step]; parts may be none.
 Value slice(const Value& value, const Value& first, const Value& last, const Value& step);
 
-/// value | name(arguments...)
-using Filter = Value (*)(const Value& value, const Arguments& from);
-/// value is name(arguments...)
-using Test = bool (*)(const Value& value, const Arguments& from);
+/// Throws JinjaError for arguments that the function of this name does not take: `parameters` are
+/// their names in order, with blanks between; "*" is for any.
+void check_arguments(std::string_view name, std::string_view parameters, const Arguments& from);
 
-Filter find_filter(std::string_view name);  ///< nullptr if there is none
-Test find_test(std::string_view name);      ///< nullptr if there is none
+/// A filter, a test, a method or a function. Arguments that it does not take are refused, never
+/// ignored.
+template <class Result, class... Subject>
+struct Named {
+    const char* name;
+    const char* parameters;  ///< as check_arguments() takes them
+    Result (*compute)(Subject... subject, const Arguments& from);
+
+    /// Throws as check_arguments() does.
+    Result operator()(Subject... subject, const Arguments& from) const {
+        check_arguments(name, parameters, from);
+        return compute(subject..., from);
+    }
+};
+
+using Filter = Named<Value, const Value&>;  ///< value | name(arguments...)
+using Test = Named<bool, const Value&>;     ///< value is name(arguments...)
+
+const Filter* find_filter(std::string_view name);  ///< nullptr if there is none
+const Test* find_test(std::string_view name);      ///< nullptr if there is none
+
+/// The row of a table with this name, or nullptr.
+template <class Row, std::size_t N>
+const Row* find_in(const Row (&table)[N], std::string_view name) {
+    for (const Row& row : table) {
+        if (name == row.name) return &row;
+    }
+    return nullptr;
+}
 
 /// value.name for a text, a dictionary or a list: a function, or an undefined value.
 Value method(const Value& value, std::string_view name);

@@ -62,11 +62,14 @@ public:
     void boolean(bool value) override { add(value); }
     void number(std::uint64_t value) override {
         constexpr auto kMost = static_cast<std::uint64_t>(INT64_MAX);
-        add(value <= kMost ? Value(static_cast<std::int64_t>(value))
-                           : Value(static_cast<double>(value)));
+        if (value > kMost) refuse_number(std::to_string(value));
+        add(static_cast<std::int64_t>(value));
     }
     void negative_number(std::int64_t value) override { add(value); }
-    void real_number(const std::string& text) override { add(number_in(text)); }
+    void real_number(const std::string& text) override {
+        if (text.find_first_of(".eE") == text.npos) refuse_number(text);
+        add(number_in(text));
+    }
     void string(const std::string& value) override { add(value); }
     void begin_array() override { open(); }
     void end_array() override {
@@ -97,6 +100,10 @@ private:
         std::set<std::string> names;
     };
 
+    // Rounded, it would be written as another number.
+    [[noreturn]] static void refuse_number(const std::string& text) {
+        fail<JsonError>("the integer {} is beyond 64 bits", utf8::printable(text));
+    }
     void open() {
         require<JsonError>(open_.size() < kMostLevels, "nested deeper than {} levels", kMostLevels);
         open_.emplace_back();

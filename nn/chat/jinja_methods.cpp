@@ -133,7 +133,7 @@ Value joined(const std::string& text, const Arguments& from) {
     return all;
 }
 
-using TextMethod = Value (*)(const std::string& text, const Arguments& from);
+using TextMethod = Named<Value, const std::string&>;
 
 template <bool begin, bool end>
 Value strip(const std::string& text, const Arguments& from) {
@@ -141,68 +141,74 @@ Value strip(const std::string& text, const Arguments& from) {
     return stripped(text, signs.is_none() ? std::string() : signs.string(), begin, end);
 }
 
-constexpr std::pair<const char*, TextMethod> kTextMethods[] = {
-    {"strip", strip<true, true>},
-    {"lstrip", strip<true, false>},
-    {"rstrip", strip<false, true>},
-    {"split", [](const std::string& text, const Arguments& a) { return Value(split(text, a)); }},
-    {"splitlines", [](const std::string& text, const Arguments&) { return Value(lines_of(text)); }},
-    {"startswith",
+constexpr TextMethod kTextMethods[] = {
+    {"strip", "chars", strip<true, true>},
+    {"lstrip", "chars", strip<true, false>},
+    {"rstrip", "chars", strip<false, true>},
+    {"split", "sep maxsplit",
+     [](const std::string& text, const Arguments& a) { return Value(split(text, a)); }},
+    {"splitlines", "",
+     [](const std::string& text, const Arguments&) { return Value(lines_of(text)); }},
+    {"startswith", "prefix",
      [](const std::string& text, const Arguments& from) {
          return Value(any_of(from, [&](const std::string& x) { return text.starts_with(x); }));
      }},
-    {"endswith",
+    {"endswith", "prefix",
      [](const std::string& text, const Arguments& from) {
          return Value(any_of(from, [&](const std::string& x) { return text.ends_with(x); }));
      }},
-    {"removeprefix",
+    {"removeprefix", "prefix",
      [](const std::string& text, const Arguments& from) {
          const std::string part = from.get(0, "prefix", "").string();
          return Value(text.starts_with(part) ? text.substr(part.size()) : text);
      }},
-    {"removesuffix",
+    {"removesuffix", "suffix",
      [](const std::string& text, const Arguments& from) {
          const std::string part = from.get(0, "suffix", "").string();
          return Value(text.ends_with(part) ? text.substr(0, text.size() - part.size()) : text);
      }},
-    {"replace",
+    {"replace", "old new count",
      [](const std::string& text, const Arguments& a) { return Value(replaced(text, a)); }},
-    {"lower", [](const std::string& text, const Arguments&) { return Value(lower_case(text)); }},
-    {"upper",
+    {"lower", "",
+     [](const std::string& text, const Arguments&) { return Value(lower_case(text)); }},
+    {"upper", "",
      [](const std::string& text, const Arguments&) {
          std::string all = text;
          std::transform(all.begin(), all.end(), all.begin(), upper);
          return Value(std::move(all));
      }},
-    {"title",
+    {"title", "",
      [](const std::string& text, const Arguments&) { return Value(capitalized(text, true)); }},
-    {"capitalize",
+    {"capitalize", "",
      [](const std::string& text, const Arguments&) { return Value(capitalized(text, false)); }},
-    {"isdigit",
+    {"isdigit", "",
      [](const std::string& text, const Arguments&) {
          return Value(!text.empty() && text.find_first_not_of("0123456789") == text.npos);
      }},
-    {"find", position},
-    {"count", number_of},
-    {"join", joined}};
+    {"find", "sub", position},
+    {"count", "sub", number_of},
+    {"join", "iterable", joined}};
 
 Value member_function(const Value& value, std::string_view name) {
     if (name == "get") {
         return Function([value](const Arguments& from) {
+            check_arguments("get", "key default", from);
             const Value* found = value.find(from.get(0, "key", "").text());
             return found != nullptr ? *found : from.get(1, "default", None());
         });
     }
     const bool with_names = name != "values", with_values = name != "keys";
-    return Function([value, with_names, with_values](const Arguments&) {
-        List all;
-        for (const auto& [key, one] : *value.if_members()) {
-            all.push_back(with_names && with_values ? Value(List{key, one})
-                          : with_names              ? Value(key)
-                                                    : one);
-        }
-        return Value(std::move(all));
-    });
+    return Function(
+        [value, with_names, with_values, name = std::string(name)](const Arguments& from) {
+            check_arguments(name, "", from);
+            List all;
+            for (const auto& [key, one] : *value.if_members()) {
+                all.push_back(with_names && with_values ? Value(List{key, one})
+                              : with_names              ? Value(key)
+                                                        : one);
+            }
+            return Value(std::move(all));
+        });
 }
 
 }  // namespace
@@ -231,11 +237,9 @@ std::string stripped(std::string_view text, std::string_view signs, bool begin, 
 
 Value method(const Value& value, std::string_view name) {
     if (value.if_is<std::string>() != nullptr) {
-        for (const auto& [key, f] : kTextMethods) {
-            if (name != key) continue;
-            return Function([value, method = f](const Arguments& from) {
-                return method(value.string(), from);
-            });
+        if (const TextMethod* found = find_in(kTextMethods, name)) {
+            return Function(
+                [value, found](const Arguments& from) { return (*found)(value.string(), from); });
         }
     }
     const bool of_members = name == "get" || name == "items" || name == "keys" || name == "values";

@@ -17,7 +17,11 @@ namespace tapestry::jinja {
 /// The variables of a running program.
 class Context {
 public:
-    explicit Context(Members globals) : frames_{std::move(globals)} {}
+    explicit Context(Members globals, bool marks_generation = false)
+        : frames_{std::move(globals)}, marks_generation_(marks_generation) {}
+
+    /// Whether blocks {% generation %} are marked.
+    bool marks_generation() const { return marks_generation_; }
 
     /// The value of a name, innermost first: the program's own, then the language's.
     Value get(const std::string& name) const;
@@ -42,6 +46,7 @@ public:
 
 private:
     std::vector<Members> frames_;
+    bool marks_generation_;
     std::size_t first_ = 1;  // of those that are seen in addition to frame 0
     std::int64_t steps_ = 0;
 };

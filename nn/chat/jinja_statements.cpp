@@ -99,13 +99,15 @@ struct Loop {
 };
 
 struct Macro {
+    std::string name;
     Names names;                        // of its parameters
+    std::string parameters;             // the same, as check_arguments() takes them
     std::vector<Expression> otherwise;  // their default values; may be empty functions
     Statement body;
 
     Value run(const Arguments& from, Context& context) const {
         const Context::Scope scope(context, true);
-        require<JinjaError>(from.positional.size() <= names.size(), "too many arguments");
+        check_arguments(name, parameters, from);
         for (std::size_t i = 0; i < names.size(); ++i) {
             const Value missing = otherwise[i] ? otherwise[i](context) : Undefined{names[i]};
             context.set(names[i], from.get(i, names[i], missing));
@@ -119,6 +121,8 @@ struct Macro {
 class ProgramParser {
 public:
     explicit ProgramParser(TokenReader& from) : from_(from) {}
+
+    bool has_generation() const { return has_generation_; }
 
     Statement program() {
         Statement all = until({});
@@ -201,13 +205,24 @@ private:
         if (name == "set") return setting();
         if (name == "macro") return macro();
         if (name == "filter") return filtered();
-        if (name == "generation") return body("endgeneration");  // transformers' mark of answers
+        if (name == "generation") return generation();
         if (name == "break" || name == "continue") {
             close();
             const Flow flow = name == "break" ? Flow::stops : Flow::skips;
             return [flow](Context&, std::string&) { return flow; };
         }
         from_.refuse(fmt::format("the block {} is not supported", utf8::quoted(name)));
+    }
+
+    // transformers' mark of learned text
+    Statement generation() {
+        has_generation_ = true;
+        return [inner = body("endgeneration")](Context& context, std::string& to) {
+            if (context.marks_generation()) append(to, std::string(kGenerationBegins));
+            const Flow flow = inner(context, to);
+            if (context.marks_generation()) append(to, std::string(kGenerationEnds));
+            return flow;
+        };
     }
 
     Statement condition() {
@@ -336,11 +351,13 @@ private:
     Statement macro() {
         const std::string name = from_.name();
         auto all = std::make_shared<Macro>();
+        all->name = name;
         from_.need("(");
         while (!from_.take_if(")")) {
             if (!all->names.empty()) from_.need(",");
             if (from_.take_if(")")) break;
             all->names.push_back(from_.name());
+            all->parameters += " " + all->names.back();
             all->otherwise.push_back(from_.take_if("=") ? parse_expression(from_) : Expression());
         }
         all->body = body("endmacro");
@@ -355,21 +372,27 @@ private:
 
     TokenReader& from_;
     int depth_ = 0;
+    bool has_generation_ = false;
 };
 
 }  // namespace
 
 struct Program::Body {
     Statement statement;
+    bool has_generation;
 };
 
 Program::Program(std::string_view text) {
     TokenReader tokens(tokens_of(text));
-    body_ = std::make_shared<const Body>(Body{ProgramParser(tokens).program()});
+    ProgramParser parser(tokens);
+    Statement all = parser.program();
+    body_ = std::make_shared<const Body>(Body{std::move(all), parser.has_generation()});
 }
 
-std::string Program::run(Members variables) const {
-    Context context(std::move(variables));
+bool Program::has_generation() const { return body_->has_generation; }
+
+std::string Program::run(Members variables, bool marks_generation) const {
+    Context context(std::move(variables), marks_generation);
     std::string text;
     body_->statement(context, text);
     return text;

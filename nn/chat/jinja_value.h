@@ -137,9 +137,8 @@ struct Arguments {
 
 /// Like Python's json.dumps(ensure_ascii=False): on one line or, from an indent of 0 on, on many.
 std::string to_json(const Value& value, std::int64_t indent = -1);
-/// The value of a text in JSON; members keep their order. Integers beyond 64 bits are real numbers.
-/// Throws JsonError if it is not JSON, has more than 100 levels, or has an object in which a name
-/// occurs twice.
+/// The value of a text in JSON; members keep their order. Throws JsonError if it is not JSON, has
+/// more than 100 levels, an integer beyond 64 bits, or an object in which a name occurs twice.
 Value from_json(std::string_view text);
 
 /// Python's repr().

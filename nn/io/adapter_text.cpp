@@ -2,19 +2,29 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/foreign_tokenizer.h>
 #include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_files.h>
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kBeginField = "bos_token_id";
+constexpr const char* kEndField = "eos_token_id";
 
 std::string token(const Tokenizer& tokenizer, std::int64_t id) {
     return id >= 0 && id < tokenizer.vocab_size() ? tokenizer.decode({&id, 1}) : std::string();
@@ -95,6 +105,33 @@ std::string difference(const SavedFiles& files, const Tokenizer& base) {
     return {};
 }
 
+// Of generation_config.json, as the model's; otherwise those of the model behind the eos_token.
+TextConventions with_own_ends(const SavedFiles& files, const Tokenizer& tokenizer,
+                              TextConventions all) {
+    if (const fs::path path = files.path(kGenerationConfigName); is_there(path)) {
+        const ConfigFile file(path);
+        if (!all.bos && file.has(kBeginField)) all.bos = file.get<std::int64_t>(kBeginField);
+        if (!file.has(kEndField)) return all;
+        all.eos = file.node(kEndField).is(JsonKind::array)
+                      ? file.get<std::vector<std::int64_t>>(kEndField)
+                      : std::vector{file.get<std::int64_t>(kEndField)};
+        for (const std::int64_t id : all.eos) {
+            require<IoError>(id >= 0 && id < tokenizer.vocab_size(),
+                             "{}: \"{}\" has {}, and the vocabulary {} tokens", file.path(),
+                             kEndField, id, tokenizer.vocab_size());
+        }
+        return all;
+    }
+    const std::string end = special_token(files, "eos_token").value_or("");
+    const std::vector<std::int64_t> ids = ids_of(tokenizer, end);
+    if (ids.size() != 1) return all;
+    const std::optional<std::int64_t> usual = tokenizer.end_of_text();
+    if (!all.bos && all.eos.empty() && usual) all.bos = all.eos.emplace_back(*usual);
+    std::erase(all.eos, ids.front());
+    all.eos.insert(all.eos.begin(), ids.front());
+    return all;
+}
+
 }  // namespace
 
 std::string take_adapter_template(const fs::path& directory, LoadedModel& loaded) {
@@ -104,12 +141,42 @@ std::string take_adapter_template(const fs::path& directory, LoadedModel& loaded
                          "{}: the tokenizer next to the adapter is not the model's: {}; let PEFT "
                          "merge such an adapter (merge_and_unload)",
                          directory.string(), differs);
-        std::string own = chat_template_in(files);
-        if (own.empty() || own == loaded.conventions.chat_template) return {};
-        loaded.conventions.chat_template = std::move(own);
-        return fmt::format("chat template: the one next to the adapter, {}",
+        TextConventions own = loaded.conventions;
+        if (loaded.tokenizer && loaded.tokenizer->kind() != "char") {
+            own = with_own_ends(files, *loaded.tokenizer, std::move(own));
+        }
+        const std::string program = chat_template_in(files);
+        if (!program.empty()) own.chat_template = program;
+        const bool is_new = own.chat_template != loaded.conventions.chat_template;
+        const bool ends = own.eos != loaded.conventions.eos;
+        loaded.conventions = own;
+        if (ends) loaded.tokenizer->declare_ends(own.eos);
+        if (!is_new && !ends) return {};
+        const std::string end =
+            ends ? fmt::format("end of texts {}",
+                               utf8::quoted(token(*loaded.tokenizer, own.eos.front())))
+                 : std::string();
+        return fmt::format("{}{}{}: {} next to the adapter, {}", is_new ? "chat template" : "",
+                           is_new && ends ? ", " : "", end, is_new && ends ? "those" : "the one",
                            utf8::printable(directory.string()));
     });
+}
+
+void write_adapter_text(Commit& commit, const std::string& folder,
+                        const TextConventions& conventions) {
+    const auto write = [&](const char* name, const std::string& text) {
+        commit.write(fmt::format("{}/{}", folder, name), text_file(name, text).write);
+    };
+    if (!conventions.chat_template.empty()) {
+        write("chat_template.jinja", conventions.chat_template);
+    }
+    if (conventions.eos.empty()) return;
+    JsonWriter json(2);
+    json.object([&] {
+        if (conventions.bos) json.member(kBeginField, *conventions.bos);
+        json.member(kEndField, conventions.eos);
+    });
+    write(kGenerationConfigName, json.text() + "\n");
 }
 
 }  // namespace tapestry

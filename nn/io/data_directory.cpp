@@ -102,6 +102,14 @@ std::unique_ptr<Tokenizer> read_data_tokenizer(const SavedFiles& files, const Co
     return tokenizer;
 }
 
+void check_no_file(const fs::path& directory) {
+    std::error_code ignored;
+    require<IoError>(!fs::is_regular_file(directory, ignored),
+                     "{}: a file, not a directory that `tapestry tokenize` has made; JSON Lines "
+                     "must be called *.jsonl",
+                     shown(directory));
+}
+
 // Versions before this one left out the token that begins texts.
 void check_beginnings(const ConfigFile& file, const Tokenizer& tokenizer) {
     const auto first = tokenizer.begin_of_text();
@@ -179,11 +187,13 @@ void remove_data(const fs::path& directory) {
 }
 
 std::unique_ptr<Tokenizer> load_data_tokenizer(const fs::path& directory) {
+    check_no_file(directory);
     const SavedFiles files(directory);
     return read_data_tokenizer(files, ConfigFile(directory / kDataName));
 }
 
 Corpus load_data(const fs::path& directory) {
+    check_no_file(directory);
     const SavedFiles files(directory);
     const ConfigFile file(directory / kDataName);
     auto tokenizer = read_data_tokenizer(files, file);

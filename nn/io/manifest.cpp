@@ -35,7 +35,8 @@ bool is_model_file(std::string_view file) {
 bool belongs(std::string_view folder, std::string_view file) {
     if (folder.empty()) return is_model_file(file) || file == kMetricsName;
     if (folder == kAdapterFolder || folder == kBestAdapterFolder) {
-        return file == kAdapterConfigName || file == kAdapterWeightsName;
+        return file == kAdapterConfigName || file == kAdapterWeightsName ||
+               file == "chat_template.jinja" || file == kGenerationConfigName;
     }
     if (folder == kBestFolder) return is_model_file(file) || file == kManifestName;
     const bool holds_states = folder == kCheckpointsFolder || folder == kRewindFolder;

@@ -205,14 +205,14 @@ std::string base_hash(const LanguageModel& model) {
     return sum.hex();
 }
 
-void write_adapter(Commit& commit, const std::string& folder, const Module& model,
+bool write_adapter(Commit& commit, const std::string& folder, const Module& model,
                    const ModelConfig& config, const NamedTensors& weights,
                    const AdapterBase& base) {
     const auto updates = lora_updates(model);
     const auto has_name = [&](const auto& one) {
         return their_path(config, one.first).has_value();
     };
-    if (updates.empty() || !std::all_of(updates.begin(), updates.end(), has_name)) return;
+    if (updates.empty() || !std::all_of(updates.begin(), updates.end(), has_name)) return false;
     const std::map<std::string, Tensor> by_name(weights.begin(), weights.end());
     NamedTensors tensors;
     std::vector<std::string> targets;
@@ -241,6 +241,7 @@ void write_adapter(Commit& commit, const std::string& folder, const Module& mode
                  [tensors, metadata](const fs::path& path, const WriteOptions& options) {
                      return write_safetensors(path, tensors, metadata, options);
                  });
+    return true;
 }
 
 bool is_over_int8(const fs::path& directory) {

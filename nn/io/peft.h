@@ -32,8 +32,8 @@ std::string base_hash(const LanguageModel& model);
 /// Writes both files into a folder of a commit ("" for none). `weights` are the model's, or a copy.
 /// The base's hash is in the metadata of adapter_model.safetensors, which PEFT does not read. Does
 /// nothing for a model without updates, or with one of a module that Hugging Face's model of the
-/// family does not have.
-void write_adapter(Commit& commit, const std::string& folder, const Module& model,
+/// family does not have. Returns whether it wrote them.
+bool write_adapter(Commit& commit, const std::string& folder, const Module& model,
                    const ModelConfig& config, const NamedTensors& weights, const AdapterBase& base);
 
 /// Whether an adapter says that the matrices of its base were in int8 when it was trained. Throws

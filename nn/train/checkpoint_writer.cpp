@@ -4,10 +4,12 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/nn/io/adapter_text.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/lora.h>
+#include <tapestry/nn/train/text_task.h>
 
 #include <sys/resource.h>
 #include <time.h>
@@ -94,7 +96,8 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
 
 void check_adapter(const Commit& commit, const char* folder, const Session& session) {
     if (session.config().lora == 0) return;
-    for (const char* const name : {kAdapterConfigName, kAdapterWeightsName}) {
+    for (const char* const name :
+         {kAdapterConfigName, kAdapterWeightsName, "chat_template.jinja", kGenerationConfigName}) {
         commit.check_place(fmt::format("{}/{}", folder, name));
     }
 }
@@ -102,10 +105,13 @@ void check_adapter(const Commit& commit, const char* folder, const Session& sess
 void write_updates(Commit& commit, const char* folder, const Session& session,
                    const NamedTensors& own) {
     const TrainingConfig& config = session.config();
-    write_adapter(commit, folder, session.module(), session.task().model_config(), own,
-                  {.name = config.start,
-                   .hash = config.start_hash,
-                   .is_int8 = config.frozen_weights == WeightType::int8});
+    const bool has_adapter =
+        write_adapter(commit, folder, session.module(), session.task().model_config(), own,
+                      {.name = config.start,
+                       .hash = config.start_hash,
+                       .is_int8 = config.frozen_weights == WeightType::int8});
+    const auto* const text = dynamic_cast<const TextTask*>(&session.task());
+    if (has_adapter && text != nullptr) write_adapter_text(commit, folder, text->conventions());
 }
 
 // Checks the names that this run's best model needs. Throws IoError if a foreign file has one.

@@ -1,10 +1,20 @@
 #include <tapestry/nn/train/resume.h>
 
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/chat/chat_system.h>
+#include <tapestry/nn/chat/chat_template.h>
+
+#include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -42,6 +52,24 @@ bool decides_parameters(std::string_view field) {
            field == "target" || field == "pieces";
 }
 
+// A file is the program in it, whose path no run stores; a style's program is its name.
+std::string template_of(const std::string& given) {
+    constexpr std::uint64_t kMost = 1 << 20;
+    if (given.find('{') != given.npos || !given.ends_with(".jinja")) return given;
+    std::string program = read_file(given, kMost);
+    const std::string_view name = name_of_program(program);
+    return name.empty() ? program : std::string(name);
+}
+
+// For people.
+std::string template_text(const std::string& chat) {
+    constexpr std::size_t kMost = 40;
+    const std::string_view name = name_of_program(chat);
+    if (chat.find('{') == chat.npos) return utf8::printable(chat);
+    if (!name.empty()) return fmt::format("a program of the form {}", name);
+    return fmt::format("the program {}", utf8::quoted(without_system(chat), kMost));
+}
+
 // Collects the differences that are allowed.
 class Differences {
 public:
@@ -50,16 +78,20 @@ public:
 
     /// Throws unless the two are equal or an override allows the difference.
     void check(const std::string& what, const std::string& stored, const std::string& now) {
-        if (stored == now) return;
+        if (stored != now) differ(what, utf8::printable(stored), now);
+    }
+
+    /// The same for two that are not equal, as people read them.
+    void differ(const std::string& what, const std::string& stored, const std::string& now) {
         require(
             !decides_parameters(what),
             "{}: {} was {} and is now {}, whose parameters the run's state does not have; start "
             "a new run",
-            name_, what == "frozen_weights" ? "--weights" : what, utf8::printable(stored), now);
+            name_, what == "frozen_weights" ? "--weights" : what, stored, now);
         require(contains(options_.overrides, what),
                 "{}: {} was {} and is now {}; --override {} continues anyway, with other steps "
                 "than an uninterrupted run",
-                name_, what, utf8::printable(stored), now, what);
+                name_, what, stored, now, what);
         overridden.push_back(what);
     }
 
@@ -71,6 +103,12 @@ public:
             const auto found = given.find(one.name);
             Config wanted = config;
             if (found == given.end() || !one.set(wanted, found->second)) continue;
+            if constexpr (std::is_same_v<Config, TrainingConfig>) {
+                if (one.name == std::string_view("chat_template")) {
+                    take_template(config, wanted.chat_template);
+                    continue;
+                }
+            }
             const bool is_checked_base = base_is_checked && one.name == std::string_view("start");
             if (!changes_no_step(one.name) && !is_checked_base) {
                 check(one.name, one.text(config), one.text(wanted));
@@ -83,6 +121,15 @@ public:
     bool base_is_checked = false;  // by its checksum, so it may be in another directory
 
 private:
+    // A run stores the program with its system message.
+    void take_template(TrainingConfig& config, const std::string& given) {
+        std::string now = template_of(given);
+        const std::string& stored = config.chat_template;
+        if (stored == now || without_system(stored) == now) return;
+        differ("chat_template", template_text(stored), template_text(now));
+        config.chat_template = std::move(now);
+    }
+
     const std::string& name_;
     const ResumeOptions& options_;
 };

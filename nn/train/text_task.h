@@ -93,6 +93,9 @@ public:
     std::vector<std::string> sentence() const override;
     SentenceProbe look() const override;
 
+    /// What the model's directory says of texts.
+    const TextConventions& conventions() const { return conventions_; }
+
 protected:
     /// What it learns from.
     struct Examples {

@@ -54,7 +54,7 @@ TEST_CASE("cli chat: a model learns answers, gives them, and takes its template 
         CAPTURE(words);
         CHECK(trained.out.find(words) != std::string::npos);
     }
-    spill(place / "in.txt", "a\n\na\n");
+    spill(place / "in.txt", "a\r\n\r\na\n");
     const Arguments chat{"chat", "--model", "r", "--temperature", "0", "--tokens", "12"};
     const Outcome answered = place.run(chat, {.stdin_from = (place / "in.txt").string()});
     check_done(answered);
@@ -93,6 +93,42 @@ TEST_CASE("cli chat: an adapter answers as the merged model does") {
     CHECK(answers({"--model", "m", "--adapter", "r/adapter"}) == merged);
     CHECK(answers({"--model", "g"}) == merged);
     check_done(place.run(Arguments{"chat", "--model", "r", "--weights", "int8"}));  // nothing said
+}
+
+TEST_CASE("cli chat: an adapter has its run's template, system message and ends") {
+    const ChatPlace place;
+    Json config = Json::parse(slurp(place / "m/config.json"));
+    config["eos_token_id"] = 0;
+    spill(place / "m/config.json", config.dump());
+    const std::string mine = std::string("{# mine #}") + kChatml;
+    spill(place / "my.jinja", mine);
+    const auto training = [&](const Arguments& more) {
+        return place.training(Arguments{"--out", "r", "--lora", "4", "--best"} + more);
+    };
+    check_done(place.run(training({"--chat-template", "my.jinja", "--chat-system", "Be brief."})));
+    const Json of_run = Json::parse(slurp(place / "r/config.json"));
+    for (const std::string folder : {"r/adapter", "r/best/adapter"}) {
+        CAPTURE(folder);
+        fs::remove_all(place / "g");
+        const Outcome merged =
+            place.run({"merge", "--model", "m", "--adapter", folder, "--out", "g"});
+        check_done(merged);
+        CHECK(
+            merged.out.starts_with("chat template, end of texts '<|im_end|>': those next to the "
+                                   "adapter, " +
+                                   folder + "\n"));
+        const Json now = Json::parse(slurp(place / "g/config.json"));
+        CHECK(now["chat_template"] == of_run["chat_template"]);
+        CHECK(now["chat_template"].get<std::string>().find("Be brief.") != std::string::npos);
+        CHECK(now["eos_token_id"] == of_run["eos_token_id"]);
+    }
+    // The same file is the same template; another is refused without its whole program.
+    check_done(place.run(
+        training({"--chat-template", "my.jinja", "--chat-system", "Be brief.", "--resume"})));
+    spill(place / "other.jinja", mine + std::string(500, ' '));
+    const Outcome other = place.run(training({"--chat-template", "other.jinja", "--resume"}));
+    check_refused(other, "chat_template was the program '{# mine #}{% for");
+    CHECK(other.err.size() < 500);
 }
 
 TEST_CASE("cli chat: activations computed again and weights in int8, as the options say") {

@@ -122,6 +122,10 @@ TEST_CASE("cli fine-tuning: a directory that does not fit together is one line")
 TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are one line") {
     const TuningPlace place;
     place.refused(tuning({"--data", "c.jsonl"}), "c.jsonl:2: no message is the assistant's");
+    fs::copy_file(place / "c.jsonl", place / "c.json");
+    place.refused(tuning({"--data", "c.json"}),
+                  "c.json': a file, not a directory that `tapestry tokenize` has made; JSON Lines "
+                  "must be called *.jsonl");
     place.refused(tuning(kOnText + Arguments{"--lora-targets", "quary"}),
                   "LoRA: no matrix of a Llama has the name \"quary\"; there are query, key, value, "
                   "output, gate, up, down");
@@ -215,6 +219,17 @@ TEST_CASE("cli fine-tuning: the chat template next to an adapter is the model's 
         CHECK_EQ(talked.err, "tapestry: " + said);
         check_done(place.run(chat + Arguments{"--chat-template", "plain"}));
     }
+    place.restore();
+    fs::remove_all(place / "g");
+    spill(place / "a/tokenizer_config.json", Json{{"eos_token", "<|im_end|>"}}.dump());
+    const Outcome ended = place.run(merge);
+    check_done(ended);
+    CHECK(ended.out.starts_with("end of texts '<|im_end|>': the one next to the adapter, a\n"));
+    const Json vocabulary = Json::parse(slurp(kLlama / "tokenizer.json"))["model"]["vocab"];
+    const Json ends = Json::parse(slurp(place / "g/config.json"))["eos_token_id"];
+    CHECK(ends[0] == vocabulary["<|im_end|>"]);
+    place.restore();
+    spill(place / "a/chat_template.jinja", chatml);
     spill(place / "m/chat_template.jinja", chatml);  // nothing changes, so nothing is said
     check_done(place.run(chat));
 }

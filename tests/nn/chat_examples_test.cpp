@@ -258,6 +258,12 @@ TEST_CASE("chat examples: tools that a template leaves out, and calls that are n
     reader.refuses(R"({"tools": "[", "messages": []})", "\"tools\": not JSON");
     reader.refuses(R"({"tools": [{}], "prompt": "a", "completion": "b"})",
                    "\"tools\" are for messages, not for a prompt that is a text");
+    for (const char* number : {"12345678901234567890", "123456789012345678901234567890"}) {
+        const std::string words = fmt::format("the integer {} is beyond 64 bits", number);
+        reader.refuses(call("assistant",
+                            fmt::format(R"([{{"name": "a", "arguments": {{"i": {}}}}}])", number)),
+                       words);
+    }
     reader.refuses(R"({"functions": [{}], "messages": []})",
                    "\"functions\" is not supported; its new form is \"tools\"");
 }

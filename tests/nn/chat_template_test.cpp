@@ -193,3 +193,108 @@ TEST_CASE("chat: programs that are refused, and conversations that a program ref
     CHECK(place.text(tools.encode(std::vector<ChatMessage>{{"tool", "x"}, {"assistant", "b"}}))
               .ends_with("<|im_start|>tool\nx<|im_end|>\n<|im_start|>assistant\nb<|im_end|>"));
 }
+
+// ---- answers and messages that are hard to find -------------------------------------------------
+
+namespace {
+
+// The line of a message, and the prompt, which comes with the last message as in Zephyr's.
+constexpr const char* kWithLast =
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}"
+    "{% if loop.last and add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    "{% endfor %}";
+
+// Without messages of the system's, as Phi-3's.
+constexpr const char* kWithoutSystem =
+    "{% for m in messages if m.role != 'system' %}{{ '<|im_start|>' + m.role + '\\n' + m.content + "
+    "'<|im_end|>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+}  // namespace
+
+TEST_CASE("chat: an answer that begins the conversation is learned without its header") {
+    const Place place;
+    const std::vector<ChatMessage> first{{"assistant", "Hi"}, {"user", "a"}, {"assistant", "b"}};
+    // The second cannot write an empty conversation, as Qwen's.
+    for (const std::string& before : {std::string(), std::string("{{ messages[0].role[:0] }}")}) {
+        const ChatEncoder encoder({before + kWithLast}, place.tokenizer);
+        CHECK(place.text(encoder.encode(first), true) == "Hi<|im_end|>b<|im_end|>");
+        CHECK(place.text(encoder.encode(first)) ==
+              "<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>user\na<|im_end|>\n"
+              "<|im_start|>assistant\nb<|im_end|>");
+    }
+    // Another header there than behind a user's message.
+    check_message<ValueError>(
+        [&] {
+            ChatEncoder({std::string("{% if messages[0].role == 'assistant' %}{% set messages = "
+                                     "[{'role': 'bot', 'content': messages[0].content}] %}"
+                                     "{% endif %}") +
+                         kWithLast},
+                        place.tokenizer)
+                .encode(std::vector<ChatMessage>{first[0]});
+        },
+        "message 1: the chat template asks for an answer otherwise than it writes one");
+}
+
+TEST_CASE("chat: a system message that the template leaves out is refused") {
+    const Place place;
+    check_message<ValueError>(
+        [&] { ChatEncoder({with_system(kWithoutSystem, "Be brief.")}, place.tokenizer); },
+        "chat: the template does not write the system message of --chat-system");
+    const ChatEncoder encoder({with_system(kWithoutSystem, "")}, place.tokenizer);
+    const std::vector<ChatMessage> same{
+        {"system", "Be brief."}, {"user", "Be brief. Why?"}, {"assistant", "b"}};
+    check_message<ValueError>([&] { encoder.encode(same); },
+                              "message 1: the chat template does not write it");
+}
+
+TEST_CASE("chat: a tool's content may be written as JSON, with its last line break") {
+    const Place place;
+    const ChatEncoder encoder(
+        {"{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + (m.content | tojson if "
+         "m.role "
+         "== 'tool' else m.content) + '<|im_end|>\\n' }}{% endfor %}"
+         "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"},
+        place.tokenizer);
+    const std::vector<ChatMessage> messages{
+        {"user", "a"}, {"assistant", "b"}, {"tool", "{\"t\": 3}\n"}, {"assistant", "c"}};
+    CHECK(place.text(encoder.encode(messages)).find(R"("{\"t\": 3}\n")") != std::string::npos);
+}
+
+TEST_CASE("chat: of a template with generation, what is inside is learned") {
+    const Place place;
+    const auto encoder = [&](const std::string& condition, const std::string& end) {
+        return ChatEncoder(
+            {"{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' }}{% if " + condition +
+             " %}{% generation %}{{ m.content" + end + " }}{% endgeneration %}{{ '" +
+             (end.empty() ? "<|im_end|>" : "") +
+             "\\n' }}{% else %}{{ m.content + '<|im_end|>\\n' }}{% endif %}{% endfor %}"
+             "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"},
+            place.tokenizer);
+    };
+    const std::string whole = " + '<|im_end|>'", answers = "m.role == 'assistant'";
+    CHECK(place.text(encoder(answers, whole).encode(kTwo), true) == "Yes <|im_end|>No<|im_end|>");
+    CHECK(place.text(encoder(answers + " and loop.last", whole).encode(kTwo), true) ==
+          "No<|im_end|>");
+    CHECK(place.prompt(encoder(answers, whole), {kTwo[0]}) ==
+          "<|im_start|>user\n Hi<|im_end|>\n<|im_start|>assistant\n");
+    check_message<ValueError>([&] { encoder("false", whole).encode(kTwo); },
+                              "no answer is in the chat template's {% generation %}, so");
+    check_message<ValueError>([&] { encoder(answers, "").encode(kTwo); },
+                              "message 2: the chat template's {% generation %} has only a part of "
+                              "the answer and its end '<|im_end|>', which is not supported");
+}
+
+TEST_CASE("chat: a blank between an answer and its end is called so") {
+    const Place place;
+    check_message<ValueError>(
+        [&] {
+            ChatEncoder(
+                {"{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + ' "
+                 "<|im_end|>\\n' }}{% endfor %}"
+                 "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"},
+                place.tokenizer);
+        },
+        "chat: the template writes a blank between an answer and its end, '<|im_end|>', so the end "
+        "is not the first token behind the answer; --chat-template");
+}

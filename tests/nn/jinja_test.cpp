@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 using namespace tapestry;
 using test::check_message;
@@ -110,4 +112,49 @@ TEST_CASE("jinja: programs that never end, nest too deeply or grow without end a
     refused("{{ " + times(1000, "[") + "1" + times(1000, "]") + " }}",
             "a tag of more than 300 operators");
     refused(times(200, "{% if 1 %}"), "blocks of more than 100 levels");
+}
+
+TEST_CASE("jinja: arguments are done as in Python, or refused by their names") {
+    const auto refused = [](const std::string& program, const char* words) {
+        CAPTURE(program);
+        check_message<JinjaError>([&] { run(program); }, words);
+    };
+    refused("{{ text | tojson(sort_keys=true) }}", "line 1: tojson does not take sort_keys=true");
+    refused("{{ text | tojson(ensure_ascii=true) }}", "tojson does not take ensure_ascii=true");
+    refused("{{ text | tojson(separators=(',', ':')) }}", "tojson does not take separators");
+    refused("{{ text | tojson(none, false) }}", "tojson takes at most 1 argument, not 2");
+    refused("{{ text | upper(1) }}", "upper takes at most 0 arguments, not 1");
+    refused("{{ text | trim('x', chars='y') }}", "strip gets chars twice");
+    refused("{{ [1] | map('int', base=2) }}", "int does not take base");
+    refused("{{ [1] | map(by='a') }}", "map does not take by");
+    refused("{{ [1] | select(flag=1) }}", "a filter without a test does not take flag");
+    refused("{{ [1] | sort(attribute='a,b') }}", "several attributes, 'a,b', are not supported");
+    refused("{{ text.find('x', 3) }}", "find takes at most 1 argument, not 2");
+    refused("{{ text.splitlines(keepends=true) }}", "splitlines does not take keepends");
+    refused("{{ {}.items(1) }}", "items takes at most 0 arguments, not 1");
+    refused("{{ {}.get('a', fallback=1) }}", "get does not take fallback");
+    refused("{{ text is defined(1) }}", "defined takes at most 0 arguments, not 1");
+    refused("{{ range(3, by=2) }}", "range does not take by");
+    refused("{{ dict({}, {}) }}", "dict takes 1 argument without a name, not 2");
+    refused("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(b=1) }}", "f does not take b");
+    refused("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2) }}", "f takes at most 1 argument");
+
+    const std::string list = "{% set all = [{'f': {'n': 'x'}}, {'g': 1}] %}";
+    for (const auto& [source, out] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"{{ {'b': 1, 'A': 2} | dictsort(reverse=true) | map('first') | join }}", "bA"},
+             {"{{ {'b': 1, 'A': 2} | dictsort(by='value') | map('first') | join }}", "bA"},
+             {"{{ ['b', 'A', 'C'] | sort | join }}", "AbC"},
+             {"{{ ['b', 'A', 'C'] | sort(case_sensitive=true) | join }}", "ACb"},
+             {"{{ ['a', 'A'] | unique | join }}", "a"},
+             {list + "{{ all[:1] | map(attribute='f.n') | join }}", "x"},
+             {list + "{{ all | map(attribute='g', default='-') | join }}", "-1"},
+             {list + "{{ all[:1] | selectattr('f.n', 'eq', 'x') | list | length }}", "1"},
+             {"{{ [['a', 'b']] | map(attribute=1) | join }}", "b"},
+             {"{{ dict({'a': 1, 'b': 2}, b=3) | tojson }}", "{\"a\": 1, \"b\": 3}"},
+             {"{% set n = namespace({'a': 4}, b=5) %}{{ n.a }}{{ n.b }}", "45"},
+             {"{{ 'a' | tojson(ensure_ascii=false, sort_keys=False) }}", "\"a\""}}) {
+        const std::string& program = source;
+        CAPTURE(program);
+        CHECK(run(program) == out);
+    }
 }
