@@ -10,8 +10,8 @@
 
 namespace tapestry::jinja {
 
-/// Around what a {% generation %} block writes, if asked for: private characters.
-constexpr std::string_view kGenerationBegins = "\uE0F5\uE0F6", kGenerationEnds = "\uE0F6\uE0F5";
+constexpr std::string_view kGenerationBegins = "\uE0F5\uE0F6";  ///< before a block {% generation %}
+constexpr std::string_view kGenerationEnds = "\uE0F6\uE0F5";    ///< behind it; both are private
 
 /// A program, as transformers runs it: trim_blocks and lstrip_blocks, with break, continue and
 /// {% generation %}, without strftime_now, so a template writes the same on any day. It

@@ -121,7 +121,6 @@ struct Macro {
 class ProgramParser {
 public:
     explicit ProgramParser(TokenReader& from) : from_(from) {}
-
     bool has_generation() const { return has_generation_; }
 
     Statement program() {
@@ -214,7 +213,6 @@ private:
         from_.refuse(fmt::format("the block {} is not supported", utf8::quoted(name)));
     }
 
-    // transformers' mark of learned text
     Statement generation() {
         has_generation_ = true;
         return [inner = body("endgeneration")](Context& context, std::string& to) {

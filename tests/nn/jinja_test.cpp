@@ -124,11 +124,11 @@ TEST_CASE("jinja: arguments are done as in Python, or refused by their names") {
     refused("{{ text | tojson(separators=(',', ':')) }}", "tojson does not take separators");
     refused("{{ text | tojson(none, false) }}", "tojson takes at most 1 argument, not 2");
     refused("{{ text | upper(1) }}", "upper takes at most 0 arguments, not 1");
-    refused("{{ text | trim('x', chars='y') }}", "strip gets chars twice");
+    refused("{{ text | trim('x', chars='y') }}", "trim gets chars twice");
     refused("{{ [1] | map('int', base=2) }}", "int does not take base");
     refused("{{ [1] | map(by='a') }}", "map does not take by");
     refused("{{ [1] | select(flag=1) }}", "a filter without a test does not take flag");
-    refused("{{ [1] | sort(attribute='a,b') }}", "several attributes, 'a,b', are not supported");
+    refused("{{ [1, 2] | sort(attribute='a,b') }}", "several attributes, 'a,b', are not supported");
     refused("{{ text.find('x', 3) }}", "find takes at most 1 argument, not 2");
     refused("{{ text.splitlines(keepends=true) }}", "splitlines does not take keepends");
     refused("{{ {}.items(1) }}", "items takes at most 0 arguments, not 1");
