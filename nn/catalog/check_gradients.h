@@ -1,5 +1,5 @@
 // The gradient checker over the catalogue: of an op's rows, of a module's example, of all of them,
-// or of your own model. `tapestry gradcheck` runs this. Read next:
+// or of a model that you name. `tapestry gradcheck` runs this. Read next:
 // autograd/check/gradcheck.h, the checker; ops/catalog/op_case.h, the rows.
 #pragma once
 

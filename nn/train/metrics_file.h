@@ -57,7 +57,7 @@ public:
     /// Appends a line.
     void write(const std::string& json);
     /// Writes the last line of a finished run. It is not part of digest(): a run that resumes later
-    /// is truncated to what is.
+    /// is truncated to the lines of digest().
     void write_end(const std::string& json);
 
     /// Why the last lines are not in the file.

@@ -1,5 +1,5 @@
-// From a table to what a network reads: what a model learns to know of the columns, and rows as
-// numbers. Internal to nn/train/table. Read next: table_task.h.
+// From a table to numbers that a network reads: what a model learns to know of the columns, and
+// rows as numbers. Internal to nn/train/table. Read next: table_task.h.
 #pragma once
 
 #include <tapestry/core/tensor.h>
