@@ -1,5 +1,5 @@
-// Precompiled headers that nearly every unit of tests includes: they save a quarter of g++'s time to
-// compile one.
+// Precompiled headers that nearly every unit of tests includes: they save a quarter of g++'s time
+// to compile one.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -18,8 +18,8 @@
 
 namespace tapestry::test {
 
-/// What f() throws must be of this type, with exactly this message. call(f) calls it: check_throws is
-/// instantiated for each lambda, and this is not.
+/// What f() throws must be of this type, with exactly this message. call(f) calls it: check_throws
+/// is instantiated for each lambda, and this is not.
 inline void check_thrown(void (*call)(const void* f), const void* f, const std::type_info& type,
                          const std::string& message, int line) {
     INFO("called in line " << line);

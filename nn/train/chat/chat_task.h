@@ -31,8 +31,8 @@ struct ChatData {
 ChatTemplate chosen_template(const TrainingConfig& config, const TextConventions& conventions,
                              const Tokenizer& tokenizer);
 
-/// Examples as a batch: row i predicts the token behind each of its tokens; its end is padded, where
-/// nothing reads it. Targets are -100 for tokens that are not learned.
+/// Examples as a batch: row i predicts the token behind each of its tokens; its end is padded,
+/// where nothing reads it. Targets are -100 for tokens that are not learned.
 Batch batch_of(const std::vector<const ChatTokens*>& rows);
 
 /// A language model and conversations, one to a row. The rows of a batch have similar lengths, so
