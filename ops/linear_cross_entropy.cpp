@@ -178,7 +178,7 @@ private:
 
 // ---- ignored rows -------------------------------------------------------------------------------
 
-// The rows that are learned, which alone are multiplied: in conversations, half of them or fewer.
+// The rows that are learned; no others are multiplied. In conversations, half of them or fewer.
 std::vector<std::int64_t> learned_rows(const Tensor& targets, std::int64_t ignore_index) {
     const std::span<const std::int64_t> all(targets.data<std::int64_t>(),
                                             static_cast<std::size_t>(targets.numel()));

@@ -40,7 +40,7 @@ struct ChatTokens {
 /// answers, with an empty block of thoughts if the template writes one there. Calls of tools are a
 /// part of an answer, which then ends with its token behind the last call. A conversation that
 /// begins with an answer has no messages before it; this answer begins behind what the template
-/// asks with after a user's message. Of a template with {% generation %}, only answers inside of it
+/// asks with after a user's message. If a template has {% generation %}, only answers inside of it
 /// are learned. Text and answers are encoded separately, so a token never covers the end of a
 /// prompt and the beginning of its answer.
 class ChatEncoder {

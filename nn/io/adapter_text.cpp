@@ -112,9 +112,7 @@ TextConventions with_own_ends(const SavedFiles& files, const Tokenizer& tokenize
         const ConfigFile file(path);
         if (!all.bos && file.has(kBeginField)) all.bos = file.get<std::int64_t>(kBeginField);
         if (!file.has(kEndField)) return all;
-        all.eos = file.node(kEndField).is(JsonKind::array)
-                      ? file.get<std::vector<std::int64_t>>(kEndField)
-                      : std::vector{file.get<std::int64_t>(kEndField)};
+        all.eos = token_ids_in(file, kEndField);
         for (const std::int64_t id : all.eos) {
             require<IoError>(id >= 0 && id < tokenizer.vocab_size(),
                              "{}: \"{}\" has {}, and the vocabulary {} tokens", file.path(),
@@ -168,7 +166,7 @@ void write_adapter_text(Commit& commit, const std::string& folder,
         commit.write(fmt::format("{}/{}", folder, name), text_file(name, text).write);
     };
     if (!conventions.chat_template.empty()) {
-        write("chat_template.jinja", conventions.chat_template);
+        write(kChatTemplateName, conventions.chat_template);
     }
     if (conventions.eos.empty()) return;
     JsonWriter json(2);

@@ -36,7 +36,7 @@ bool belongs(std::string_view folder, std::string_view file) {
     if (folder.empty()) return is_model_file(file) || file == kMetricsName;
     if (folder == kAdapterFolder || folder == kBestAdapterFolder) {
         return file == kAdapterConfigName || file == kAdapterWeightsName ||
-               file == "chat_template.jinja" || file == kGenerationConfigName;
+               file == kChatTemplateName || file == kGenerationConfigName;
     }
     if (folder == kBestFolder) return is_model_file(file) || file == kManifestName;
     const bool holds_states = folder == kCheckpointsFolder || folder == kRewindFolder;

@@ -40,6 +40,7 @@ inline constexpr const char* kTokenizerName = "tokenizer.json";
 /// Hugging Face's settings of a tokenizer.
 inline constexpr const char* kTokenizerConfigName = "tokenizer_config.json";
 inline constexpr const char* kGenerationConfigName = "generation_config.json";  ///< of sampling
+inline constexpr const char* kChatTemplateName = "chat_template.jinja";  ///< a program in Jinja
 /// In Hugging Face's format, where kTokenizerName is taken.
 inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";  ///< a run's numbers, a line per step

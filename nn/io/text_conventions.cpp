@@ -26,19 +26,13 @@ constexpr const char* kUnknown = "unk_token";
 constexpr const char* kAdditional = "additional_special_tokens";
 constexpr std::uint64_t kMostOfTemplate = 1 << 20;
 
-std::vector<std::int64_t> ids_in(const ConfigFile& file, const char* name) {
-    if (!file.has(name)) return {};
-    return file.node(name).is(JsonKind::array) ? file.get<std::vector<std::int64_t>>(name)
-                                               : std::vector{file.get<std::int64_t>(name)};
-}
-
 // Of a directory of Hugging Face's. If generation_config.json has the id that config.json names
 // first, it stays the first: an export names it as the tokenizer's eos_token.
 std::vector<std::int64_t> end_ids(const ConfigFile& file, const SavedFiles& files) {
-    std::vector<std::int64_t> own = ids_in(file, kEndIds);
+    std::vector<std::int64_t> own = token_ids_in(file, kEndIds);
     const fs::path generation = files.path(kGenerationConfigName);
     if (!is_there(generation)) return own;
-    std::vector<std::int64_t> ids = ids_in(ConfigFile(generation), kEndIds);
+    std::vector<std::int64_t> ids = token_ids_in(ConfigFile(generation), kEndIds);
     if (ids.empty()) return own;
     if (own.empty()) return ids;
     const auto first = std::find(ids.begin(), ids.end(), own.front());
@@ -48,8 +42,8 @@ std::vector<std::int64_t> end_ids(const ConfigFile& file, const SavedFiles& file
 
 std::optional<std::int64_t> pad_id(const ConfigFile& file, const SavedFiles& files) {
     const fs::path generation = files.path(kGenerationConfigName);
-    std::vector<std::int64_t> ids = ids_in(file, kPadId);
-    if (ids.empty() && is_there(generation)) ids = ids_in(ConfigFile(generation), kPadId);
+    std::vector<std::int64_t> ids = token_ids_in(file, kPadId);
+    if (ids.empty() && is_there(generation)) ids = token_ids_in(ConfigFile(generation), kPadId);
     return ids.size() == 1 ? std::optional(ids.front()) : std::nullopt;
 }
 
@@ -103,9 +97,15 @@ std::string template_in(const ConfigFile& file) {
 
 }  // namespace
 
+std::vector<std::int64_t> token_ids_in(const ConfigFile& file, const char* name) {
+    if (!file.has(name)) return {};
+    return file.node(name).is(JsonKind::array) ? file.get<std::vector<std::int64_t>>(name)
+                                               : std::vector{file.get<std::int64_t>(name)};
+}
+
 // chat_template.jinja counts.
 std::string chat_template_in(const SavedFiles& files) {
-    const fs::path own = files.path("chat_template.jinja");
+    const fs::path own = files.path(kChatTemplateName);
     if (is_there(own)) return read_file(own, kMostOfTemplate);
     const fs::path settings = files.path(kTokenizerConfigName);
     return is_there(settings) ? template_in(ConfigFile(settings)) : std::string();
@@ -158,9 +158,9 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
     const bool is_ours = file.has("model");
     const bool has_tokens = tokenizer != nullptr && tokenizer->kind() != "char";
     TextConventions all;
-    const std::vector<std::int64_t> bos = ids_in(file, "bos_token_id");
+    const std::vector<std::int64_t> bos = token_ids_in(file, "bos_token_id");
     if (bos.size() == 1) all.bos = bos.front();
-    all.eos = is_ours ? ids_in(file, kEndIds) : end_ids(file, files);
+    all.eos = is_ours ? token_ids_in(file, kEndIds) : end_ids(file, files);
     if (!all.bos && has_tokens) all.bos = tokenizer->begin_of_text();
     if (all.eos.empty() && !is_ours && has_tokens) {
         const std::string end = special_token(files, "eos_token").value_or("");

@@ -58,6 +58,8 @@ std::optional<std::string> special_token(const SavedFiles& files, const char* ro
 /// Gives a new model the ids that begin and end texts as the tokenizer of its data declares them.
 /// Those that are known already stay.
 void add_declared(const Tokenizer& tokenizer, TextConventions& conventions);
+/// The ids of a setting that is an id or a list of ids; none if it is missing. For nn/io.
+std::vector<std::int64_t> token_ids_in(const ConfigFile& file, const char* name);
 /// The chat template of a directory of Hugging Face's, or next to an adapter; empty: none. For
 /// nn/io.
 std::string chat_template_in(const SavedFiles& files);

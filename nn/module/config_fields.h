@@ -51,7 +51,7 @@ struct FieldTraits {
     std::vector<std::string> (*choices)() = nullptr;  ///< values of a string, or null for any
 };
 
-/// What is known of a field whatever its type.
+/// A field without its type.
 struct FieldInfo {
     const char* name = nullptr;     ///< "min_lr"
     const char* meaning = nullptr;  ///< for --help and the tables: "Learning rate"

@@ -97,7 +97,7 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
 void check_adapter(const Commit& commit, const char* folder, const Session& session) {
     if (session.config().lora == 0) return;
     for (const char* const name :
-         {kAdapterConfigName, kAdapterWeightsName, "chat_template.jinja", kGenerationConfigName}) {
+         {kAdapterConfigName, kAdapterWeightsName, kChatTemplateName, kGenerationConfigName}) {
         commit.check_place(fmt::format("{}/{}", folder, name));
     }
 }

@@ -101,8 +101,9 @@ public:
     void take(Config& config, const FieldValues& given) {
         for (const auto& one : kFields<Config>) {
             const auto found = given.find(one.name);
+            if (found == given.end()) continue;
             Config wanted = config;
-            if (found == given.end() || !one.set(wanted, found->second)) continue;
+            if (!one.set(wanted, found->second)) continue;
             if constexpr (std::is_same_v<Config, TrainingConfig>) {
                 if (one.name == std::string_view("chat_template")) {
                     take_template(config, wanted.chat_template);

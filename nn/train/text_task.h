@@ -93,7 +93,7 @@ public:
     std::vector<std::string> sentence() const override;
     SentenceProbe look() const override;
 
-    /// What the model's directory says of texts.
+    /// The settings for texts in the model's directory.
     const TextConventions& conventions() const { return conventions_; }
 
 protected:
