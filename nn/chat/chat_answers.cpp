@@ -29,7 +29,7 @@ std::string without_last_blanks(std::string_view text) {
 // Older templates do not heed add_generation_prompt: then all that comes before a content asks.
 std::string ChatEncoder::header_of_answers() const {
     const std::vector<ChatMessage> probe{{"user", "a"}, {std::string(kAnswer), std::string(kMark)}};
-    const Conversation both{probe, kNoTools}, asked = both.first(1);
+    const Conversation both{probe, kNoVariables}, asked = both.first(1);
     const std::string before = written(asked, false);
     if (written(asked, true) != before) return {};
     const std::string text = written(both, false);
@@ -41,8 +41,8 @@ std::string ChatEncoder::header_of_answers() const {
 
 std::optional<std::string> ChatEncoder::question() const {
     const std::vector<ChatMessage> probe{{"user", "a"}};
-    const std::string all = written({probe, kNoTools}, true);
-    const std::string before = written({probe, kNoTools}, false);
+    const std::string all = written({probe, kNoVariables}, true);
+    const std::string before = written({probe, kNoVariables}, false);
     return all.starts_with(before) ? std::optional(all.substr(before.size())) : std::nullopt;
 }
 
@@ -52,9 +52,8 @@ ChatEncoder::Answer ChatEncoder::find(const std::string& text, const Conversatio
     if (i == 0) {
         begin = begin_of_first(text, from, asks);
     } else {
-        const std::string before = written(from.first(i), true);
-        require(text.starts_with(before), kOtherwise, i + 1);
-        begin = before.size();
+        const std::string asked = written(from.first(i), true);
+        begin = text.starts_with(asked) ? asked.size() : begin_behind_role(asked, from, i, asks);
     }
     const std::size_t end = has_tool_calls(from.messages[i])
                                 ? end_of_calls(text, begin, from, i, asks)
@@ -74,9 +73,23 @@ std::size_t ChatEncoder::begin_of_first(const std::string& text, const Conversat
     }
     std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
     marked[0].content.insert(0, kMark);
-    const std::size_t at = written({marked, from.tools}, asks).find(kMark);
+    const std::size_t at = written({marked, from.variables}, asks).find(kMark);
     require(at != text.npos, "message 1: the chat template does not write it as it is");
     return at;
+}
+
+// Templates of R1 and of Qwen3's models that always think ask with <think> and leave thoughts out
+// of answers that came earlier. In place of the content, the mark has no thoughts to leave out.
+std::size_t ChatEncoder::begin_behind_role(const std::string& asked, const Conversation& from,
+                                           std::size_t i, bool asks) const {
+    std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
+    marked[i].content = kMark;
+    const std::string all = written({marked, from.variables}, asks);
+    const std::size_t begin = std::min(all.find(kMark), all.size());
+    const bool only_thinks = std::string_view(asked).starts_with(all.substr(0, begin)) &&
+                             mark_length(std::string_view(asked).substr(begin)) > 0;
+    require(only_thinks, kOtherwise, i + 1);
+    return begin;
 }
 
 // ---- where they end -----------------------------------------------------------------------------
@@ -85,7 +98,7 @@ std::size_t ChatEncoder::end_of_content(const std::string& text, std::size_t beg
                                         const Conversation& from, std::size_t i, bool asks) const {
     std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
     marked[i].content += kMark;
-    const std::string with_mark = written({marked, from.tools}, asks);
+    const std::string with_mark = written({marked, from.variables}, asks);
     const std::size_t at = with_mark.find(kMark);
     require(at != with_mark.npos, "message {}: the chat template does not write it", i + 1);
     const std::string_view behind = std::string_view(with_mark).substr(at + kMark.size());
@@ -102,7 +115,7 @@ std::size_t ChatEncoder::end_of_content(const std::string& text, std::size_t beg
 std::size_t ChatEncoder::end_of_calls(const std::string& text, std::size_t begin,
                                       const Conversation& from, std::size_t i, bool asks) const {
     std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
-    const Conversation with{marked, from.tools};
+    const Conversation with{marked, from.variables};
     if (!jinja::stripped(marked[i].content, {}, true, true).empty()) {
         marked[i].content += kMark;
         require(written(with, asks).find(kMark) != std::string::npos,

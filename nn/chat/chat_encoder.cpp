@@ -6,6 +6,7 @@
 #include <tapestry/nn/chat/chat_system.h>
 #include <tapestry/nn/chat/chat_tool_calls.h>
 #include <tapestry/nn/chat/jinja_functions.h>
+#include <tapestry/nn/chat/jinja_tokens.h>
 
 #include <fmt/core.h>
 
@@ -19,17 +20,14 @@ using Ids = std::vector<std::int64_t>;
 using Messages = std::span<const ChatMessage>;
 
 constexpr std::string_view kSystem = "system";
+constexpr std::string_view kTools = "tools";
 
 constexpr const char* kHint = "; --chat-template takes chatml, llama3, plain or a file *.jinja";
 
-// The length of <|a mark|>, </s> or [INST] at the beginning; 0: there is none.
-std::size_t mark_length(std::string_view text) {
-    constexpr std::size_t kMost = 64;
-    const bool is_open = text.starts_with('<') || text.starts_with('[');
-    if (!is_open) return 0;
-    const std::size_t end = text.find_first_of(text[0] == '<' ? "> \t\n<" : "] \t\n[", 1);
-    const bool closes = end != text.npos && end > 1 && (text[end] == '>' || text[end] == ']');
-    return closes && end < kMost ? end + 1 : 0;
+bool has_name(std::string_view program, std::string_view name) {
+    const std::vector<jinja::Token> tokens = jinja::tokens_of(program);
+    return std::any_of(tokens.begin(), tokens.end(),
+                       [name](const jinja::Token& one) { return one.is(name); });
 }
 
 jinja::Program program_of(const ChatTemplate& chat) {
@@ -41,6 +39,15 @@ jinja::Program program_of(const ChatTemplate& chat) {
 }
 
 }  // namespace
+
+std::size_t mark_length(std::string_view text) {
+    constexpr std::size_t kMost = 64;
+    const bool is_open = text.starts_with('<') || text.starts_with('[');
+    if (!is_open) return 0;
+    const std::size_t end = text.find_first_of(text[0] == '<' ? "> \t\n<" : "] \t\n[", 1);
+    const bool closes = end != text.npos && end > 1 && (text[end] == '>' || text[end] == ']');
+    return closes && end < kMost ? end + 1 : 0;
+}
 
 // ---- tokens -------------------------------------------------------------------------------------
 
@@ -79,7 +86,7 @@ ChatEncoder::ChatEncoder(ChatTemplate chat, const Tokenizer& tokenizer)
     try {
         header_ = header_of_answers();
         question_ = question();
-        const Conversation tried{probe, kNoTools};
+        const Conversation tried{probe, kNoVariables};
         text = written(tried, true);
         answer = find(text, tried, 1, true);
     } catch (const ValueError& error) {
@@ -150,14 +157,15 @@ std::string ChatEncoder::run(const jinja::Program& program, const Conversation& 
         members.insert(members.end(), one.more.begin(), one.more.end());
         list.emplace_back(std::move(members));
     }
+    jinja::Members variables{{"messages", std::move(list)},        {"add_generation_prompt", asks},
+                             {"bos_token", chat_.bos_token},       {"eos_token", chat_.eos_token},
+                             {std::string(kTools), jinja::None()}, {"documents", jinja::None()}};
+    for (const auto& [name, value] : from.variables) {
+        std::erase_if(variables, [&name = name](const auto& one) { return one.first == name; });
+        variables.emplace_back(name, value);
+    }
     try {
-        std::string text = program.run({{"messages", std::move(list)},
-                                        {"add_generation_prompt", asks},
-                                        {"bos_token", chat_.bos_token},
-                                        {"eos_token", chat_.eos_token},
-                                        {"tools", from.tools},
-                                        {"documents", jinja::None()}},
-                                       marks_generation);
+        std::string text = program.run(std::move(variables), marks_generation);
         return asks ? text + header_ : text;
     } catch (const jinja::JinjaError& error) {
         fail("the chat template, {}", error.what());
@@ -206,9 +214,22 @@ void ChatEncoder::check_system() const {
     const std::string marked = with_other_system(chat_.program, kMark);
     if (marked.empty() || with_other_system(chat_.program, {}) == chat_.program) return;
     const std::vector<ChatMessage> probe{{"user", "a"}};
-    const std::string text = run(jinja::Program(marked), {probe, kNoTools}, true);
+    const std::string text = run(jinja::Program(marked), {probe, kNoVariables}, true);
     require(text.find(kMark) != text.npos,
             "chat: the template does not write the system message of --chat-system{}", kHint);
+}
+
+void ChatEncoder::check_variables(const Conversation& from) const {
+    for (const auto& [name, value] : from.variables) {
+        require(name == kTools || has_name(chat_.program, name),
+                "the chat template has no variable {}", utf8::quoted(name));
+        if (name != kTools) continue;
+        check_marks("\"tools\"", jinja::to_json(value));
+        jinja::Members others = from.variables;
+        std::erase_if(others, [](const auto& one) { return one.first == kTools; });
+        require(written(from, false) != written({from.messages, others}, false),
+                "the chat template does not write \"tools\", so a model would never see them");
+    }
 }
 
 // The mark tells the content from an equal part of another message. It need not be written as it
@@ -218,7 +239,7 @@ void ChatEncoder::check_is_written(const std::string& text, const Conversation& 
     std::vector<ChatMessage> marked(from.messages.begin(), from.messages.end());
     marked[i].content += kMark;
     const std::string words = jinja::stripped(from.messages[i].content, {}, true, true);
-    const bool is_there = written({marked, from.tools}, asks).find(kMark) != std::string::npos;
+    const bool is_there = written({marked, from.variables}, asks).find(kMark) != std::string::npos;
     require(is_there && (marked[i].role == "tool" || text.find(words) != text.npos),
             "message {}: the chat template does not write it", i + 1);
 }
@@ -272,7 +293,7 @@ void ChatEncoder::add(const Conversation& from, bool asks, Writer& to) const {
     if (asks) to.text(all.substr(done));
 }
 
-ChatTokens ChatEncoder::encode(Messages messages, const jinja::Value& tools) const {
+ChatTokens ChatEncoder::encode(Messages messages, const jinja::Members& variables) const {
     bool has_answer = false;
     const auto is_target = [](const ChatMessage& one) {
         return one.role == kAnswer && one.is_learned;
@@ -288,13 +309,9 @@ ChatTokens ChatEncoder::encode(Messages messages, const jinja::Value& tools) con
     for (const ChatMessage& message : messages) {
         if (message.role == kAnswer) check_answer(message);
     }
-    if (!tools.is_none()) {
-        check_marks("\"tools\"", jinja::to_json(tools));
-        require(written({messages, tools}, false) != written({messages, kNoTools}, false),
-                "the chat template does not write \"tools\", so a model would never see them");
-    }
+    check_variables({messages, variables});
     Writer writer(tokenizer_);
-    add({messages, tools}, false, writer);
+    add({messages, variables}, false, writer);
     const auto& targets = writer.tokens.is_target;
     require(std::find(targets.begin(), targets.end(), 1) != targets.end(),
             "no answer is in the chat template's {{% generation %}}, so there is nothing to learn");
@@ -314,7 +331,7 @@ ChatTokens ChatEncoder::encode(std::string_view prompt, std::string_view complet
 
 Ids ChatEncoder::prompt(Messages messages) const {
     Writer writer(tokenizer_);
-    add({messages, kNoTools}, true, writer);
+    add({messages, kNoVariables}, true, writer);
     return std::move(writer.tokens.ids);
 }
 

@@ -37,7 +37,9 @@ struct ChatTokens {
 ///
 /// An answer begins where the template asks for one (add_generation_prompt) after the messages
 /// before it, and ends with its first token behind the content: what a model writes when it
-/// answers, with an empty block of thoughts if the template writes one there. Calls of tools are a
+/// answers, with an empty block of thoughts if the template writes one there. Templates of models
+/// that think may ask with <think> and write answers without thoughts: such an answer begins behind
+/// what both have, the role. Calls of tools are a
 /// part of an answer, which then ends with its token behind the last call. A conversation that
 /// begins with an answer has no messages before it; this answer begins behind what the template
 /// asks with after a user's message. If a template has {% generation %}, only answers inside of it
@@ -60,14 +62,14 @@ public:
     /// Whether the template writes a blank in front of answers.
     bool begins_with_blank() const { return begins_with_blank_; }
 
-    /// A conversation up to its last answer to learn; `tools`, a list of functions or none, is the
-    /// template's variable of this name. Throws ValueError for a role that is not known or a system
-    /// message that is not the first; for a content, a call or tools with a mark of the template;
-    /// for an answer that is empty, or has a line break if that is the end; for messages without
-    /// an answer to learn; and if the template refuses them, leaves the tools, a message or its
-    /// calls out, or writes an answer otherwise than it asks for it.
+    /// A conversation up to its last answer to learn; the template gets these variables, such as
+    /// "tools". Throws ValueError for a role that is not known or a system message that is not the
+    /// first; for a content, a call or tools with a mark of the template; for an answer that is
+    /// empty, or has a line break if that is the end; for messages without an answer to learn; and
+    /// if the template refuses them, leaves the tools, another variable, a message or its calls
+    /// out, or writes an answer otherwise than it asks for it.
     ChatTokens encode(std::span<const ChatMessage> messages,
-                      const jinja::Value& tools = jinja::None()) const;
+                      const jinja::Members& variables = {}) const;
 
     /// A text and its continuation, neither with any mark but the end. Throws as encode() does.
     ChatTokens encode(std::string_view prompt, std::string_view completion) const;
@@ -79,8 +81,8 @@ public:
 private:
     struct Conversation {
         std::span<const ChatMessage> messages;
-        const jinja::Value& tools;
-        Conversation first(std::size_t count) const { return {messages.first(count), tools}; }
+        const jinja::Members& variables;
+        Conversation first(std::size_t count) const { return {messages.first(count), variables}; }
     };
     // Where an answer and its end are in a text.
     struct Answer {
@@ -102,6 +104,8 @@ private:
     std::string header_of_answers() const;
     std::optional<std::string> question() const;
     std::size_t begin_of_first(const std::string& text, const Conversation& from, bool asks) const;
+    std::size_t begin_behind_role(const std::string& asked, const Conversation& from, std::size_t i,
+                                  bool asks) const;
     std::vector<Part> generated(const std::string& text, const Conversation& from) const;
     bool is_generated(const std::vector<Part>& parts, const Answer& answer, std::size_t i) const;
     Answer find(const std::string& text, const Conversation& from, std::size_t i, bool asks) const;
@@ -113,6 +117,7 @@ private:
     void find_end(std::string_view behind_answer);
     void find_marks(std::string_view text);
     void check_system() const;
+    void check_variables(const Conversation& from) const;
     void check_is_written(const std::string& text, const Conversation& from, std::size_t i,
                           bool asks) const;
     void check(std::span<const ChatMessage> messages) const;

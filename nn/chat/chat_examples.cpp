@@ -17,6 +17,7 @@ namespace {
 using jinja::Value;
 
 constexpr const char* kAssistant = "assistant";
+constexpr const char* kVariables = "chat_template_kwargs";
 
 // For messages: a text or a number as it is.
 std::string described(const Value& value) {
@@ -167,6 +168,24 @@ Value tools_in(const Value& root) {
     return list->empty() ? Value(jinja::None()) : tools;
 }
 
+// "tools", and TRL's name for other variables of the template.
+jinja::Members variables_in(const Value& root) {
+    jinja::Members all;
+    if (const Value tools = tools_in(root); !tools.is_none()) all.emplace_back("tools", tools);
+    const Value* others = member(root, kVariables);
+    if (others == nullptr) return all;
+    require<JsonError>(others->if_members() != nullptr, "\"{}\" is {}, not an object", kVariables,
+                       described(*others));
+    for (const auto& [name, value] : *others->if_members()) {
+        const bool is_set =
+            name == "messages" || name == "tools" || name == "add_generation_prompt";
+        require<JsonError>(!is_set, "\"{}\" has {}, which is not a variable to set", kVariables,
+                           utf8::quoted(name));
+        if (!value.is_none()) all.emplace_back(name, value);
+    }
+    return all;
+}
+
 // Other forms that data sets have, for messages.
 std::string other_form(const Value& root) {
     const auto has = [&root](const char* name) { return root.find(name) != nullptr; };
@@ -182,17 +201,20 @@ ChatExample example_in(std::string_view line) {
     const Value root = jinja::from_json(line);
     require<JsonError>(root.if_members() != nullptr, "not an object");
     refuse_functions(root);
-    const Value tools = tools_in(root);
+    jinja::Members variables = variables_in(root);
     const Value* messages = member(root, "messages");
     if (messages != nullptr) {
-        return {.is_chat = true, .messages = messages_in(*messages, "messages"), .tools = tools};
+        return {.is_chat = true,
+                .messages = messages_in(*messages, "messages"),
+                .variables = std::move(variables)};
     }
     const bool is_prompt = member(root, "prompt") || member(root, "completion");
     require<JsonError>(is_prompt, "{}", other_form(root));
     ChatExample example = prompt_in(root);
-    require<JsonError>(example.is_chat || tools.is_none(),
-                       "\"tools\" are for messages, not for a prompt that is a text");
-    example.tools = tools;
+    require<JsonError>(example.is_chat || variables.empty(),
+                       "\"{}\" are for messages, not for a prompt that is a text",
+                       full_member(root, "tools") != nullptr ? "tools" : kVariables);
+    example.variables = std::move(variables);
     return example;
 }
 
@@ -228,7 +250,7 @@ ChatExamples read_chat_examples(const std::filesystem::path& file) {
 ChatTokens encoded(const ChatExamples& from, const ChatExample& example,
                    const ChatEncoder& encoder) {
     try {
-        return example.is_chat ? encoder.encode(example.messages, example.tools)
+        return example.is_chat ? encoder.encode(example.messages, example.variables)
                                : encoder.encode(example.prompt, example.completion);
     } catch (const ValueError& error) {
         fail<IoError>("{}:{}: {}", from.file, example.line, error.what());

@@ -18,7 +18,7 @@ namespace tapestry {
 struct ChatExample {
     bool is_chat = false;                    ///< a conversation, or a prompt
     std::vector<ChatMessage> messages = {};  ///< of a conversation
-    jinja::Value tools = jinja::None();      ///< that it may call: a list of functions, or none
+    jinja::Members variables = {};           ///< what else its template gets: "tools", ...
     std::string prompt = {};                 ///< a text
     std::string completion = {};             ///< and its continuation
     std::int64_t line = 0;                   ///< in the file, counted from 1
@@ -38,7 +38,8 @@ struct ChatExamples {
 /// the completion is learned. A content may be a list of parts, {"type": "text", "text": "..."},
 /// which are joined. A message may have a "weight", 0 (ChatMessage::is_learned) or 1; its other
 /// members are ChatMessage::more. An assistant's message with "tool_calls" may lack a content. A
-/// conversation may have "tools", a list of functions or its text in JSON. "functions" and
+/// conversation may have "tools", a list of functions or its text in JSON, and
+/// "chat_template_kwargs", other variables of the template. "functions" and
 /// "function_call" must be null or empty. Other members are ignored, and so are those that are
 /// null. Throws IoError as read_text does; with file and line, for a line of another form or with a
 /// message without role or content; and for a file without examples.

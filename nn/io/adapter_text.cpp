@@ -2,7 +2,6 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/json_tree.h>
-#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/foreign_tokenizer.h>
@@ -168,13 +167,8 @@ void write_adapter_text(Commit& commit, const std::string& folder,
     if (!conventions.chat_template.empty()) {
         write(kChatTemplateName, conventions.chat_template);
     }
-    if (conventions.eos.empty()) return;
-    JsonWriter json(2);
-    json.object([&] {
-        if (conventions.bos) json.member(kBeginField, *conventions.bos);
-        json.member(kEndField, conventions.eos);
-    });
-    write(kGenerationConfigName, json.text() + "\n");
+    const std::string generation = generation_config(conventions);
+    if (!generation.empty()) write(kGenerationConfigName, generation);
 }
 
 }  // namespace tapestry

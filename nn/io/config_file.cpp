@@ -4,6 +4,8 @@
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -72,6 +74,10 @@ JsonNode ConfigFile::node(const char* name) const {
     return *found;
 }
 
+std::vector<std::pair<std::string, JsonNode>> ConfigFile::members() const {
+    return tree_->root().members();
+}
+
 ConfigFile ConfigFile::object(const char* name) const {
     const auto found = tree_->root().find(name);
     require<IoError>(found.has_value(), "{}: \"{}\" is missing", path_, name);
@@ -105,10 +111,23 @@ void ConfigWriter::set(const char* name, const ConfigWriter& object) {
     });
 }
 
+void ConfigWriter::set_json(const char* name, const std::string& object) {
+    json_->members.push_back([name = std::string(name), object](JsonWriter& json) {
+        json.member(name, [&] { json.object([&] { write_members(json, object); }); });
+    });
+}
+
 std::string ConfigWriter::text() const {
     JsonWriter json(2);
     json_->write(json);
     return json.text() + "\n";
+}
+
+void write_members(JsonWriter& to, const std::string& object) {
+    const JsonTree tree(object);
+    for (const auto& [name, value] : tree.root().members()) {
+        to.members_of(fmt::format("{{{}: {}}}", json_text(name), value.text()));
+    }
 }
 
 template bool ConfigFile::get(const char*) const;

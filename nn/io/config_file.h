@@ -12,12 +12,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
 
 class JsonNode;
 class JsonTree;
+class JsonWriter;
 
 /// Reads settings. Every failure is an IoError that names the file, the setting and its value.
 class ConfigFile {
@@ -50,6 +52,9 @@ public:
     /// The setting as JSON, as long as this exists. Throws if it is missing.
     JsonNode node(const char* name) const;
 
+    /// All settings, as long as this exists.
+    std::vector<std::pair<std::string, JsonNode>> members() const;
+
     /// The object of this name. Throws if it is missing or of another type.
     ConfigFile object(const char* name) const;
 
@@ -73,6 +78,8 @@ public:
     void set(const char* name, const T& value);
     void set(const char* name, const char* value) { set(name, std::string(value)); }
     void set(const char* name, const ConfigWriter& object);
+    /// An object that is JSON already.
+    void set_json(const char* name, const std::string& object);
 
     /// The JSON object, indented by two spaces, with a final newline.
     std::string text() const;
@@ -81,6 +88,9 @@ private:
     struct Json;
     std::unique_ptr<Json> json_;
 };
+
+/// All members of an object in JSON, each as JsonWriter::member writes it.
+void write_members(JsonWriter& to, const std::string& object);
 
 /// Throws IoError, listing the known names, unless `name` is one of them.
 void check_known(const ConfigFile& file, const char* setting, const std::string& name,

@@ -143,6 +143,8 @@ std::vector<NewFile> foreign_tokenizer_files(const Tokenizer& tokenizer,
         text("unk_token", conventions.unk_token);
     });
     files.push_back(text_file(kTokenizerConfigName, json.text() + "\n"));
+    const std::string generation = generation_config(conventions);
+    if (!generation.empty()) files.push_back(text_file(kGenerationConfigName, generation));
     return files;
 }
 

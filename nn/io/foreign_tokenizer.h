@@ -29,7 +29,7 @@ std::optional<std::int64_t> text_end(const Tokenizer* tokenizer);
 
 /// The tokenizer's files in Hugging Face's format, with a tokenizer_config.json for one that
 /// transformers knows: the tokens of the ids that begin and end texts, the chat template, and the
-/// longest text.
+/// longest text; and generation_config.json if there is something to say.
 std::vector<NewFile> foreign_tokenizer_files(const Tokenizer& tokenizer,
                                              const TextConventions& conventions,
                                              std::int64_t context);

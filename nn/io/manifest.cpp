@@ -24,9 +24,9 @@ namespace {
 constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors", kStaged = ".saving-";
 constexpr std::size_t kStageDigits = 16;
 
-constexpr std::array<std::string_view, 8> kModelFiles{
-    kConfigName,  kWeightsName, kTokenizerName,   kCharTokenizerName,
-    "vocab.json", "merges.txt", kAddedTokensName, kTokenizerConfigName};
+constexpr std::array<std::string_view, 9> kModelFiles{
+    kConfigName,  kWeightsName,     kTokenizerName,       kCharTokenizerName,   "vocab.json",
+    "merges.txt", kAddedTokensName, kTokenizerConfigName, kGenerationConfigName};
 
 bool is_model_file(std::string_view file) {
     return std::find(kModelFiles.begin(), kModelFiles.end(), file) != kModelFiles.end();

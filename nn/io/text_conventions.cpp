@@ -8,6 +8,8 @@
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_files.h>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -19,11 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kChatTemplate = "chat_template";
+constexpr const char* kBeginId = "bos_token_id";
 constexpr const char* kEndIds = "eos_token_id";
 constexpr const char* kPadId = "pad_token_id";
 constexpr const char* kPad = "pad_token";
 constexpr const char* kUnknown = "unk_token";
 constexpr const char* kAdditional = "additional_special_tokens";
+constexpr const char* kGeneration = "generation_config";
 constexpr std::uint64_t kMostOfTemplate = 1 << 20;
 
 // Of a directory of Hugging Face's. If generation_config.json has the id that config.json names
@@ -45,6 +49,20 @@ std::optional<std::int64_t> pad_id(const ConfigFile& file, const SavedFiles& fil
     std::vector<std::int64_t> ids = token_ids_in(file, kPadId);
     if (ids.empty() && is_there(generation)) ids = token_ids_in(ConfigFile(generation), kPadId);
     return ids.size() == 1 ? std::optional(ids.front()) : std::nullopt;
+}
+
+std::string generation_in(const SavedFiles& files) {
+    const fs::path path = files.path(kGenerationConfigName);
+    if (!is_there(path)) return {};
+    std::string all;
+    const ConfigFile file(path);
+    for (const auto& [name, value] : file.members()) {
+        const bool is_other = name.ends_with("_token_id") || name == "transformers_version" ||
+                              name.starts_with('_') || value.is(JsonKind::null);
+        if (is_other) continue;
+        all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", json_text(name), value.text());
+    }
+    return all.empty() ? all : fmt::format("{{{}}}", all);
 }
 
 // The file that names the tokens of a role: tokenizer_config.json, or special_tokens_map.json.
@@ -80,19 +98,29 @@ std::vector<std::string> additional_tokens(const SavedFiles& files) {
     return {};
 }
 
-// A text, or a list of templates by name, of which "default" counts.
+// Transformers takes a template of the name "tool_use" for conversations with tools. The signs +
+// keep blanks that belong to the templates.
+std::string joined_templates(const std::string& usual, const std::string& with_tools) {
+    if (usual.empty() || with_tools.empty()) return usual;
+    return fmt::format("{{%+ if tools +%}}{}{{%+ else +%}}{}{{%+ endif +%}}", with_tools, usual);
+}
+
+// A text, or a list of templates by name, of which "default" counts and "tool_use".
 std::string template_in(const ConfigFile& file) {
     if (!file.has(kChatTemplate)) return {};
     const JsonNode node = file.node(kChatTemplate);
     if (!node.is(JsonKind::array)) return file.get<std::string>(kChatTemplate);
+    std::string usual, with_tools;
     for (const JsonNode& one : node.elements()) {
         try {
-            if (one.get<std::string>("name") == "default") return one.get<std::string>("template");
+            const auto name = one.get<std::string>("name");
+            if (name == "default") usual = one.get<std::string>("template");
+            if (name == "tool_use") with_tools = one.get<std::string>("template");
         } catch (const JsonError& error) {
             fail<IoError>("{}: \"{}\": {}", file.path(), kChatTemplate, error.what());
         }
     }
-    return {};
+    return joined_templates(usual, with_tools);
 }
 
 }  // namespace
@@ -106,7 +134,11 @@ std::vector<std::int64_t> token_ids_in(const ConfigFile& file, const char* name)
 // chat_template.jinja counts.
 std::string chat_template_in(const SavedFiles& files) {
     const fs::path own = files.path(kChatTemplateName);
-    if (is_there(own)) return read_file(own, kMostOfTemplate);
+    if (is_there(own)) {
+        const fs::path tools = files.path("additional_chat_templates/tool_use.jinja");
+        return joined_templates(read_file(own, kMostOfTemplate),
+                                is_there(tools) ? read_file(tools, kMostOfTemplate) : "");
+    }
     const fs::path settings = files.path(kTokenizerConfigName);
     return is_there(settings) ? template_in(ConfigFile(settings)) : std::string();
 }
@@ -158,7 +190,7 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
     const bool is_ours = file.has("model");
     const bool has_tokens = tokenizer != nullptr && tokenizer->kind() != "char";
     TextConventions all;
-    const std::vector<std::int64_t> bos = token_ids_in(file, "bos_token_id");
+    const std::vector<std::int64_t> bos = token_ids_in(file, kBeginId);
     if (bos.size() == 1) all.bos = bos.front();
     all.eos = is_ours ? token_ids_in(file, kEndIds) : end_ids(file, files);
     if (!all.bos && has_tokens) all.bos = tokenizer->begin_of_text();
@@ -171,6 +203,8 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
     if (has_tokens) tokenizer->declare_ends(all.eos);
     all.chat_template = is_ours ? template_in(file) : chat_template_in(files);
     all.pad = pad_id(file, files);
+    if (!is_ours) all.generation = generation_in(files);
+    if (is_ours && file.has(kGeneration)) all.generation = file.node(kGeneration).text();
     if (is_ours) {
         all.pad_token = file.get<std::string>(kPad, "");
         all.unk_token = file.get<std::string>(kUnknown, "");
@@ -190,7 +224,7 @@ TextConventions load_text_conventions(const fs::path& directory) {
 }
 
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions) {
-    if (conventions.bos) file.set("bos_token_id", *conventions.bos);
+    if (conventions.bos) file.set(kBeginId, *conventions.bos);
     if (!conventions.eos.empty()) file.set(kEndIds, conventions.eos);
     if (!conventions.chat_template.empty()) file.set(kChatTemplate, conventions.chat_template);
     if (conventions.pad) file.set(kPadId, *conventions.pad);
@@ -199,12 +233,25 @@ void write_text_conventions(ConfigWriter& file, const TextConventions& conventio
     if (!conventions.additional_tokens.empty()) {
         file.set(kAdditional, conventions.additional_tokens);
     }
+    if (!conventions.generation.empty()) file.set_json(kGeneration, conventions.generation);
+}
+
+std::string generation_config(const TextConventions& conventions) {
+    if (conventions.eos.empty() && conventions.generation.empty()) return {};
+    JsonWriter json(2);
+    json.object([&] {
+        if (conventions.bos) json.member(kBeginId, *conventions.bos);
+        if (!conventions.eos.empty()) json.member(kEndIds, conventions.eos);
+        if (conventions.pad) json.member(kPadId, *conventions.pad);
+        if (!conventions.generation.empty()) write_members(json, conventions.generation);
+    });
+    return json.text() + "\n";
 }
 
 void write_text_ids(JsonWriter& json, const TextConventions& conventions,
                     std::optional<std::int64_t> end) {
     const bool known = conventions.bos || !conventions.eos.empty();
-    json.member("bos_token_id", known ? conventions.bos : end);
+    json.member(kBeginId, known ? conventions.bos : end);
     if (conventions.eos.size() == 1) {
         json.member(kEndIds, conventions.eos.front());
     } else if (known && !conventions.eos.empty()) {

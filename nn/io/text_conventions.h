@@ -32,6 +32,9 @@ struct TextConventions {
     std::string pad_token = {};  ///< as special_token() reads it; empty: none
     std::string unk_token = {};  ///< the same
     std::vector<std::string> additional_tokens = {};  ///< additional_special_tokens, likewise
+    /// generation_config.json's "temperature" and other settings that are no ids: a JSON object, or
+    /// empty.
+    std::string generation = {};
 };
 
 /// The form of conversations. `given` is the name of a ChatStyle, a file *.jinja, or a program;
@@ -65,6 +68,9 @@ std::vector<std::int64_t> token_ids_in(const ConfigFile& file, const char* name)
 std::string chat_template_in(const SavedFiles& files);
 /// Into our config.json. For nn/io.
 void write_text_conventions(ConfigWriter& file, const TextConventions& conventions);
+/// The text of generation_config.json, for a directory of Hugging Face's or an adapter; empty if
+/// there is nothing to say. For nn/io.
+std::string generation_config(const TextConventions& conventions);
 /// bos_token_id, eos_token_id and pad_token_id of Hugging Face's config.json; without any of the
 /// first two, `end` for both.
 /// For nn/io.

@@ -204,6 +204,31 @@ TEST_CASE(
     CHECK(reader.answers(unlearned.dump()).size() == 2);
 }
 
+TEST_CASE("chat examples: variables of the template are given to it, and must be some") {
+    const std::string messages =
+        R"("messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])";
+    const auto line = [&](const std::string& variables) {
+        return fmt::format(R"({{{}, "chat_template_kwargs": {}}})", messages, variables);
+    };
+    const Reader reader(
+        "{% if enable_thinking is defined and not enable_thinking %}<|im_start|>"
+        "{% endif %}" +
+        chat_program(ChatStyle::chatml));
+    const std::string usual = reader.text("{" + messages + "}");
+    CHECK(reader.text(line(R"({"enable_thinking": false})")) == "<|im_start|>" + usual);
+    CHECK(reader.text(line(R"({"enable_thinking": true})")) == usual);
+    CHECK(reader.text(line(R"({"enable_thinking": null})")) == usual);
+    CHECK(reader.text(line("null")) == usual);
+    reader.refuses(line(R"({"enable_thinkin": 1})"),
+                   "the chat template has no variable 'enable_thinkin'");
+    reader.refuses(line("[1]"), "\"chat_template_kwargs\" is a list, not an object");
+    reader.refuses(line(R"({"add_generation_prompt": true})"),
+                   "\"chat_template_kwargs\" has 'add_generation_prompt', which is not a variable "
+                   "to set");
+    reader.refuses(R"({"prompt": "a", "completion": "b", "chat_template_kwargs": {"x": 1}})",
+                   "\"chat_template_kwargs\" are for messages, not for a prompt that is a text");
+}
+
 TEST_CASE("chat examples: tools that a template leaves out, and calls that are none, are refused") {
     const std::string user = R"({"role": "user", "content": "a"})";
     const std::string answer = R"({"role": "assistant", "content": "b"})";

@@ -46,6 +46,13 @@ constexpr const char* kRenamed =
     "(m.content | trim) + eos_token + '\\n' }}{% else %}{{ '<|human|>\\n' + (m.content | trim) + "
     "'\\n' }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|bot|>\\n' }}{% endif %}";
 
+// Asks with the beginning of a thought, and writes answers without thoughts, as R1's.
+constexpr const char* kAsksToThink =
+    "{% for m in messages %}{% if m.role == 'assistant' %}{{ '<|im_start|>assistant\n' + "
+    "m.content.split('</think>')[-1] + '<|im_end|>' }}{% else %}{{ '<|im_start|>user\n' + "
+    "m.content + '<|im_end|>' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n<think>\n' }}{% endif %}";
+
 // The fixture with ChatML's marks.
 struct Place {
     LoadedModel loaded = load_model(test::source_dir() / "tests/fixtures/llama");
@@ -113,6 +120,28 @@ TEST_CASE("chat: answers are what a model writes behind the template's prompt, t
     CHECK(place.prompt(encoder, asked) ==
           "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nc<|im_end|>\n<|im_start|>user\n"
           "d<|im_end|>\n<|im_start|>assistant\n");
+}
+
+TEST_CASE("chat: a template that asks with a thought that it does not write") {
+    const Place place;
+    const ChatEncoder encoder({kAsksToThink}, place.tokenizer);
+    const std::vector<ChatMessage> two{
+        {"user", "a"}, {"assistant", "b\n</think>c"}, {"user", "d"}, {"assistant", "e"}};
+    const ChatTokens tokens = encoder.encode(two);
+    CHECK(place.text(tokens) ==
+          "<|im_start|>user\na<|im_end|><|im_start|>assistant\nc<|im_end|><|im_start|>user\n"
+          "d<|im_end|><|im_start|>assistant\ne<|im_end|>");
+    CHECK(place.text(tokens, true) == "c<|im_end|>e<|im_end|>");
+    const std::vector<ChatMessage> asked(two.begin(), two.begin() + 3);
+    CHECK(place.prompt(encoder, asked) ==
+          "<|im_start|>user\na<|im_end|><|im_start|>assistant\nc<|im_end|><|im_start|>user\n"
+          "d<|im_end|><|im_start|>assistant\n<think>\n");
+    // Another text that it asks with and does not write stays an error.
+    std::string other = kAsksToThink;
+    other.replace(other.find("<think>"), 7, "think");
+    check_message<ValueError>([&] { ChatEncoder({other}, place.tokenizer); },
+                              "message 2: the chat template asks for an answer otherwise than it "
+                              "writes one");
 }
 
 TEST_CASE("chat: roles of other names, eos_token, and blanks that the template removes") {

@@ -1,5 +1,6 @@
 // Tokens that a directory of Hugging Face's declares, kept in our format, in exports, in data and
 // in caches; and which of its tokenizer's files count.
+#include <tapestry/nn/chat/jinja.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/tokenizers/json_tokenizer.h>
@@ -99,6 +100,60 @@ TEST_CASE("declared tokens: padding, unknown and additional ones stay with a mod
     spill(base / "tokenizer_config.json", R"({"pad_token": 3})");
     check_message<IoError>([&] { load_model(base); },
                            "\"pad_token\" is neither a text nor an object with its \"content\"");
+}
+
+TEST_CASE("declared tokens: settings of sampling stay with a model, for transformers") {
+    const Scratch scratch;
+    const fs::path base = llama_with_end(scratch);
+    spill(base / "generation_config.json",
+          R"({"_from_model_config": true, "do_sample": true, "eos_token_id": [376, 2], "x": null,)"
+          R"( "stop_strings": ["a\n"], "temperature": 0.2, "transformers_version": "4.42"})");
+    const nlohmann::json kept = {{"bos_token_id", 0},
+                                 {"do_sample", true},
+                                 {"eos_token_id", {376, 2}},
+                                 {"stop_strings", {"a\n"}},
+                                 {"temperature", 0.2}};
+    const LoadedModel loaded = load_model(base);
+    save_model(scratch / "ours", *loaded.model, *loaded.tokenizer, loaded.conventions);
+    for (const char* name : {"base", "ours"}) {
+        CAPTURE(name);
+        const LoadedModel one = load_model(scratch / name);
+        const fs::path out = scratch / "theirs" / name;
+        export_hugging_face(out, *one.model, one.tokenizer.get(), one.conventions);
+        CHECK(nlohmann::json::parse(slurp(out / "generation_config.json")) == kept);
+        CHECK(load_model(out).conventions.generation == loaded.conventions.generation);
+    }
+    spill(base / "generation_config.json", "[]");
+    check_message<IoError>([&] { load_model(base); }, "generation_config.json");
+}
+
+TEST_CASE("declared tokens: templates by name, and one for conversations with tools") {
+    const Scratch scratch;
+    const fs::path base = llama_with_end(scratch);
+    const auto program = [&] { return load_model(base).conventions.chat_template; };
+    const auto written = [&](bool has_tools) {
+        const jinja::Value tools = has_tools ? jinja::Value(jinja::List{"t"}) : jinja::None();
+        return jinja::Program(program()).run({{"tools", tools}});
+    };
+    const Json usual = {{"name", "default"}, {"template", "  usual\n"}};
+    const Json with_tools = {{"name", "tool_use"}, {"template", "\n{{ tools[0] }}\n "}};
+    const auto settings = [&](const Json& list) {
+        spill(base / "tokenizer_config.json", Json{{"chat_template", list}}.dump());
+    };
+    settings(Json::array({with_tools, usual}));
+    CHECK(written(false) == "  usual\n");
+    CHECK(written(true) == "\nt\n ");
+    settings(Json::array({usual}));
+    CHECK(program() == "  usual\n");
+    settings(Json::array({with_tools}));
+    CHECK(program().empty());
+    // As transformers writes them today.
+    spill(base / "chat_template.jinja", "file");
+    CHECK(program() == "file");
+    fs::create_directory(base / "additional_chat_templates");
+    spill(base / "additional_chat_templates/tool_use.jinja", "{{ tools[0] }} file");
+    CHECK(written(false) == "file");
+    CHECK(written(true) == "t file");
 }
 
 TEST_CASE("declared tokens: a GPT-2's tokenizer.json counts before vocab.json and merges.txt") {
