@@ -15,7 +15,7 @@ from torch import nn
 parser = argparse.ArgumentParser()
 for name, value in {"layers": 30, "heads": 9, "kv-heads": 3, "dim": 576, "hidden": 1536,
                     "vocab": 49152, "T": 256, "B": 4, "steps": 6, "warm": 2, "lora": 0,
-                    "threads": 2}.items():
+                    "prompt": 0, "threads": 2}.items():
     parser.add_argument("--" + name, type=int, default=value)
 parser.add_argument("--seven", action="store_true", help="updates of all seven matrices")
 parser.add_argument("--bf16", action="store_true", help="frozen weights and activations in bf16")
@@ -98,8 +98,10 @@ optimizer = torch.optim.AdamW(trained, lr=2e-4, betas=(0.9, 0.99), weight_decay=
 times, cpu = [], []
 for step in range(a.warm + a.steps):
     ids = torch.randint(a.vocab, (a.B, a.T + 1))
+    targets = ids[:, 1:].clone()
+    targets[:, :a.prompt] = -100  # not learned
     began, used = time.perf_counter(), time.process_time()
-    loss = model(ids[:, :-1], ids[:, 1:])
+    loss = model(ids[:, :-1], targets)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(trained, 1.0)
