@@ -38,6 +38,8 @@ endforeach()
 
 set_source_files_properties(ops/machine_peak.cpp PROPERTIES  # the fuzzer has these functions of its own
   SKIP_UNITY_BUILD_INCLUSION ON)
+# An object of its own, which the playground is linked without.
+set_source_files_properties(nn/train/task_rows.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # The only source that includes nlohmann-json, compiled by itself so its options affect no other.
 set_source_files_properties(core/text/json_tree.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(core/version.cpp PROPERTIES

@@ -11,7 +11,6 @@
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/peft.h>
 #include <tapestry/nn/io/tokenize.h>
-#include <tapestry/nn/train/chat/chat_task.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/ops/view.h>
@@ -211,7 +210,6 @@ std::unique_ptr<LanguageModel> TextTask::made_model(const ModelConfig& config,
 }
 
 std::unique_ptr<Task> TextTask::begin(TrainingConfig& config, TaskStart start, Generator& weights) {
-    if (config.is_chat()) return ChatTask::begin(config, std::move(start), weights);
     LoadedModel from = given_start(config, start);
     Corpus corpus = read_corpus(config, std::move(from.tokenizer), start.cache);
     add_declared(*corpus.tokenizer, from.conventions);

@@ -47,7 +47,7 @@ struct TokenizedText {
 // ---- the task -----------------------------------------------------------------------------------
 
 /// A language model, its tokenizer, and, unless it was loaded from a directory, a text.
-/// If config.data is a file of JSON Lines, it is a ChatTask (chat/chat_task.h).
+/// For a file of JSON Lines a ChatTask (chat/chat_task.h) takes its place (task_rows.cpp).
 class TextTask : public Task {
 public:
     /// TaskRow::begin. Throws IoError and ValueError for files that cannot be read, a text that is
