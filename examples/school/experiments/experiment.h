@@ -183,11 +183,12 @@ struct Found {
     double seconds = 0;
 };
 
-/// Runs the experiment. Throws ValueError, before anything runs, for a claim without a design and a
-/// model that it cannot examine; later if a claim has no number, if a number belongs to no claim,
-/// and for an interval that its design contradicts: of more values than there are seeds, or without
-/// values though it is random. A claim stays undecided if a tuned rate is at the edge of its grid,
-/// or if all that it compares is at the maximum of its score.
+/// Runs the experiment. Throws ValueError, before anything runs, for a claim without a design or
+/// with a rule that cannot fail, for two with the same sentence, for a design that names a trial
+/// which does not exist, and for a model that it cannot examine; later if a claim has no number, if
+/// a number belongs to no claim, and for an interval that its design contradicts: of more values
+/// than there are seeds, or without values though it is random. A claim stays undecided if a tuned
+/// rate is at the edge of its grid, or if all that it compares is at the maximum of its score.
 Found run(const Experiment& experiment, const Setting& setting);
 
 /// The verdict on a claim. Throws ValueError if the experiment has no claim of this name.

@@ -302,6 +302,8 @@ Plot fading_plot(const Outcomes& o) {
     for (const std::string& name : kNew) {
         plot.series.push_back(exp_of(curve_of(o, new_name(name), "fading")));
         plot.series.back().name = name;
+        plot.series.back().colour = static_cast<int>(  // as in the other picture
+            std::ranges::find(copier_names(), name) - copier_names().begin());
     }
     return plot;
 }
