@@ -1,6 +1,7 @@
 // Arrivals (arrivals.h); and --model, which examines a pretrained GPT with its own tokenizer.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/arrivals.h>
+#include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -60,6 +61,11 @@ TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     CHECK_EQ(roles.outcomes.entries().size(), 1);
     CHECK_EQ(roles.report.tables.at(0).rows.size(), 3);
     const Found heads = run(find_experiment("redundant_heads"), setting);
+    // Values are of stories, not of models, and nothing is trained.
+    CHECK_EQ(text_of(design_of(find_experiment("redundant_heads").claims.back(), heads.report)),
+             "One value: other stories, the same model. Nothing is trained.");
+    CHECK_EQ(to_text(find_experiment("layers_roles"), roles.report).find("at its best rate"),
+             std::string::npos);
     // Untrained heads do nothing yet, so each can be spared.
     CHECK_EQ(heads.outcomes.of("asked", "4/4 of the steps: to spare, zeroed").mean, 1);
     // Afterwards the model is unchanged: the second seed sees all heads.

@@ -200,7 +200,7 @@ std::string section(const Experiment& experiment, const Found& found, const std:
     }
     text += to_markdown(translated(claims_table(experiment, found.report), chinese)) + "\n";
     const auto in_chinese = [&](const Design& design) { return text_of(design, chinese); };
-    for (const auto& [design, names] : designs_of(experiment, in_chinese)) {
+    for (const auto& [design, names] : designs_of(experiment, found.report, in_chinese)) {
         text += fmt::format("- `{}`：{}\n", names, design);
     }
     for (const auto& [name, why] : found.report.undecided) {

@@ -269,9 +269,16 @@ Found run(const Experiment& experiment, const Setting& setting) {
             found.report.undecided[claim.name] = "the value of a seed is not a number";
         }
     }
+    if (!setting.model.empty()) found.report.value_of_model = "other stories, the same model";
     if (const auto rates = rates_table(found.outcomes)) found.report.tables.push_back(*rates);
     found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return found;
+}
+
+Design design_of(const Claim& claim, const Report& report) {
+    const bool is_of_one = !report.value_of_model.empty();
+    if (!is_of_one || claim.design.source != Source::trained) return claim.design;
+    return Design::drawn(report.value_of_model);
 }
 
 Verdict verdict(const Experiment& experiment, const Report& report, const std::string& claim) {
