@@ -221,7 +221,7 @@ std::string axes(const Plot& plot, const Paper& p) {
 }
 
 int colour_of(const Series& s, std::size_t index) {
-    return s.colour >= 0 ? s.colour : static_cast<int>(index % kColours);
+    return s.colour >= 0 ? s.colour : static_cast<int>(index % kMostColours);
 }
 
 std::string filled(const Series& s, std::size_t index) {

@@ -14,16 +14,16 @@ struct Pair {
     const char* light;
     const char* dark;
 };
-constexpr Pair kPalette[kColours] = {{"#0072b2", "#56b4e9"}, {"#c15300", "#ff9a4d"},
-                                     {"#007f5f", "#3ddba5"}, {"#b0558f", "#eba6ce"},
-                                     {"#8a6d00", "#f0e060"}, {"#5a5a5a", "#bdbdbd"}};
+constexpr Pair kPalette[kMostColours] = {
+    {"#0072b2", "#56b4e9"}, {"#c15300", "#ff9a4d"}, {"#007f5f", "#3ddba5"}, {"#b0558f", "#eba6ce"},
+    {"#8a6d00", "#f0e060"}, {"#5a5a5a", "#bdbdbd"}, {"#4b2e83", "#b3a4ff"}};
 
-std::string palette(bool dark) {
+std::string palette(bool dark, int colours) {
     std::string css =
         fmt::format(".paper{{fill:{}}}text{{fill:{}}}.grid{{stroke:{}}}.axis{{stroke:{}}}",
                     dark ? "#15181c" : "#ffffff", dark ? "#e6e6e6" : "#1c1c1c",
                     dark ? "#30363d" : "#e2e2e2", dark ? "#8b949e" : "#6e6e6e");
-    for (int i = 0; i < kColours; ++i) {
+    for (int i = 0; i < colours; ++i) {
         const char* colour = dark ? kPalette[i].dark : kPalette[i].light;
         css += fmt::format(".c{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, colour);
     }
@@ -95,6 +95,9 @@ std::string svg_polygon(const std::vector<Point>& corners, std::string_view attr
 }
 
 std::string svg_document(int width, int height, std::string_view title, const std::string& body) {
+    const bool uses_last = body.find("class=\"c6\"") != std::string::npos ||
+                           body.find("class=\"f6\"") != std::string::npos;
+    const int colours = uses_last ? kMostColours : kColours;
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
         "height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n"
@@ -102,7 +105,7 @@ std::string svg_document(int width, int height, std::string_view title, const st
         "path{{fill:none;stroke-width:2;stroke-linejoin:round}}.grid,.axis{{stroke-width:1}}{3}"
         "@media (prefers-color-scheme:dark){{{4}}}</style>\n"
         "<rect class=\"paper\" width=\"{0}\" height=\"{1}\"/>\n{5}</svg>\n",
-        width, height, escaped_xml(title), palette(false), palette(true), body);
+        width, height, escaped_xml(title), palette(false, colours), palette(true, colours), body);
 }
 
 // 0.5, 20000, and 2 times a power of ten: very small numbers and very large ones alike.

@@ -9,6 +9,8 @@
 namespace tapestry::pictures {
 
 inline constexpr int kColours = 6;  ///< classes c0 ... c5 (lines) and f0 ... f5 (filled)
+/// With c6 and f6, which a document only defines if it uses them.
+inline constexpr int kMostColours = kColours + 1;
 
 struct Point {
     double x = 0, y = 0;

@@ -74,6 +74,29 @@ TEST_CASE("designs: a claim without one, or with half of one, is refused before 
             "rate");
 }
 
+TEST_CASE("claims: rules that cannot fail, doubles and trials that do not exist are refused") {
+    const auto never = [](std::uint64_t) -> Measured { throw ValueError("it ran"); };
+    trials_of_test = {{"a", never}, {"b", never}};
+    number_of_test = [](const Outcomes&) { return exactly(1); };
+    Experiment experiment = experiment_with(Design::computed());
+    const auto refused = [&](const char* message) {
+        CHECK_THROWS_WITH_AS(run(experiment, {.seeds = 4}), message, ValueError);
+    };
+    constexpr const char* kAnyNumber =
+        "experiment e: claim 'so' has a rule that no number could break, or none obey";
+    experiment.claims[0].rule = {};
+    refused(kAnyNumber);
+    experiment.claims[0].rule = between(2, 1);
+    refused(kAnyNumber);
+    experiment = experiment_with(Design::computed());
+    experiment.claims.push_back(experiment.claims[0]);
+    refused("experiment e: claim 'so' has the name of another");
+    experiment.claims[1].name = "also";
+    refused("experiment e: claim 'so' has the sentence of another");
+    experiment = experiment_with(Design::compared({.arms = {"a", "c"}, .control = "nothing"}));
+    refused("experiment e: claim 'so' compares 'c', which is no trial");
+}
+
 TEST_CASE("designs: intervals are of independent values, one for each seed at most") {
     trials_of_test.clear();
     const Design design = Design::drawn("a number");

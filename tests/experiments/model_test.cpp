@@ -1,6 +1,7 @@
 // Arrivals (arrivals.h); and --model, which examines a pretrained GPT with its own tokenizer.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/arrivals.h>
+#include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -60,6 +61,11 @@ TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     CHECK_EQ(roles.outcomes.entries().size(), 1);
     CHECK_EQ(roles.report.tables.at(0).rows.size(), 3);
     const Found heads = run(find_experiment("redundant_heads"), setting);
+    // Values are of stories, not of models, and nothing is trained.
+    CHECK_EQ(text_of(design_of(find_experiment("redundant_heads").claims.back(), heads.report)),
+             "One value: other stories, the same model. Nothing is trained.");
+    CHECK_EQ(to_text(find_experiment("layers_roles"), roles.report).find("at its best rate"),
+             std::string::npos);
     // Untrained heads do nothing yet, so each can be spared.
     CHECK_EQ(heads.outcomes.of("asked", "4/4 of the steps: to spare, zeroed").mean, 1);
     // Afterwards the model is unchanged: the second seed sees all heads.
@@ -74,6 +80,39 @@ TEST_CASE("experiments ask a model in a directory, where that makes sense") {
     CHECK_THROWS_WITH_AS(run(find_experiment("sqrt_dk"), setting),
                          "--model: experiment sqrt_dk asks no model in a directory", ValueError);
     CHECK_THROWS_AS(run(find_experiment("layers_roles"), {.model = scratch / "none"}), IoError);
+}
+
+TEST_CASE("experiments leave out what a model of characters cannot spell, and say so") {
+    const test::Scratch scratch;
+    std::string text = examples::write_stories(1, 300'000).text;
+    std::erase(text, '"');
+    Generator generator(1);
+    const auto save = [&](const char* name, const CharTokenizer& tokenizer) {
+        const GPT model(
+            {.vocab = tokenizer.vocab_size(), .context = 160, .layers = 3, .heads = 2, .dim = 16},
+            generator);
+        save_model(scratch / name, model, tokenizer);
+        return Setting{.quick = true, .seeds = 2, .model = scratch / name};
+    };
+    const Setting setting = save("unquoted", CharTokenizer::from_text(text));
+    for (const char* name : {"layers_roles", "redundant_heads"}) {
+        const Found found = run(find_experiment(name), setting);
+        const double share =
+            found.outcomes.seeds(found.outcomes.entries()[0].name)[0].numbers.at("spelled");
+        CHECK(share > 0.1);
+        CHECK(share < 0.9);
+        CHECK(found.report.remark.find("% of the stories; the others") != std::string::npos);
+    }
+    // No sentence about "it" has quotes: all are asked, and nothing is said.
+    const Found asked = run(find_experiment("who_is_it"), setting);
+    CHECK_EQ(asked.outcomes.seeds("asked")[0].numbers.at("spelled"), 1);
+    CHECK(asked.report.remark.find("were left out") == std::string::npos);
+    const Setting other = save("other", CharTokenizer::from_text("xyz "));
+    for (const char* name : {"layers_roles", "redundant_heads", "who_is_it"}) {
+        CHECK_THROWS_WITH_AS(run(find_experiment(name), other),
+                             doctest::Contains("can be spelled in the model's vocabulary of 4"),
+                             ValueError);
+    }
 }
 
 TEST_CASE("experiments ask a model in a directory who \"it\" is") {

@@ -182,6 +182,28 @@ TEST_CASE("heat map: deeper the farther from zero, another colour below it") {
     CHECK(well_formed(text));
 }
 
+TEST_CASE("plot: a seventh series has a colour of its own, which others do not define") {
+    Plot plot;
+    for (int i = 0; i < 6; ++i) {
+        plot.series.push_back({.name = std::to_string(i), .x = {0, 1}, .y = {0, 1}});
+    }
+    CHECK_FALSE(has(svg(plot), "c6"));
+    plot.series.push_back({.name = "6", .x = {0, 1}, .y = {0, 1}});
+    CHECK(has(svg(plot), "class=\"c6\""));
+    CHECK_EQ(count(svg(plot), ".c6{stroke:"), 2);  // light and dark
+}
+
+TEST_CASE("heat map: intervals below the values") {
+    HeatMap map{
+        .columns = {"a", "b"}, .rows = {"c"}, .values = {{2, 1}}, .half_widths = {{0.25, NAN}}};
+    const std::string text = svg(map);
+    CHECK(has(text, ">\u00b10.25</text>"));
+    CHECK_EQ(count(text, "\u00b1"), 1);
+    CHECK(well_formed(text));
+    map.half_widths = {{0.25}};
+    CHECK_THROWS_AS(svg(map), tapestry::ValueError);
+}
+
 TEST_CASE("plot: what cannot be shown is refused") {
     using tapestry::ValueError;
     CHECK_THROWS_AS(svg(Plot{}), ValueError);

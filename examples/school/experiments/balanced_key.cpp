@@ -255,9 +255,10 @@ Report report(const Setting& setting, const Outcomes& o) {
 
 std::vector<Claim> claims() {
     return {{"never_largest", "No query of one head gives the balanced key the largest weight.",
-             "queries that do", below(0.5), kExact},
+             "queries that do, of a grid of directions and lengths", below(0.5), kExact},
             {"below_a_third", "For every query the balanced key's weight stays below 1/3.",
-             "its largest weight", below(1.0 / 3 + 1e-9), kExact},
+             "its largest weight on that grid; 1e-9 above 1/3 is rounding", below(1.0 / 3 + 1e-9),
+             kExact},
             {"one_head_fails", "One head, read linearly, does not find the balanced key.",
              "right, keys on lines", below(0.6), one(Kind::lines, 1, false)},
             {"two_heads_needed",

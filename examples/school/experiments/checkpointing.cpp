@@ -130,6 +130,7 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
 }
 
 const Design kExact = Design::computed();
+const Design kNewModel = Design::drawn("new models of all depths");
 const Design kClock = Design::clocked("the best steps of a repetition on one machine");
 
 Report report(const Setting& setting, const Outcomes& o) {
@@ -141,7 +142,7 @@ Report report(const Setting& setting, const Outcomes& o) {
             .figures = {{"memory", "peak memory of a step", svg(plot_of(setting, o))}},
             .decided = {{"keeps_inputs_alone", exactly(mean("inputs kept, checkpointed"))},
                         {"peak_falls", exactly(mean("peaks"))},
-                        {"same_bits", exactly(mean("wrong bits"))},
+                        {"same_bits", o.of(kTrial, "wrong bits")},
                         {"four_thirds_of_the_time", o.of(kTrial, "slower")}}};
 }
 
@@ -151,7 +152,7 @@ std::vector<Claim> claims() {
             {"peak_falls", "Checkpointing halves the peak of a deep model at least.",
              "peak memory over the checkpointed one, the deepest model", above(2), kExact},
             {"same_bits", "Checkpointed gradients are the same bits.",
-             "depths at which they differ", below(0.5), kExact},
+             "depths at which they differ", below(0.5), kNewModel},
             {"four_thirds_of_the_time", "A checkpointed step takes about 4/3 of the time.",
              "times as long, mean over the depths", between(1.25, 1.42), kClock}};
 }

@@ -162,7 +162,7 @@ std::string text_of(const Design& design, Chinese& chinese) {
     if (design.source == Source::clocked) return text + "取决于机器。";
     if (design.source == Source::drawn) return text + "不经训练。";
     constexpr const char* kEqual[] = {"与界限比较", "步数相同时比较", "时间相同时比较",
-                                      "损失相同时比较"};
+                                      "损失相同时比较", "步数不同，其余相同时比较"};
     text += fmt::format("{}，", kEqual[static_cast<int>(design.equal)]);
     const std::string rates =
         design.rates.empty() ? "各取自己最好的学习率" : chinese.of(design.rates);
@@ -200,7 +200,7 @@ std::string section(const Experiment& experiment, const Found& found, const std:
     }
     text += to_markdown(translated(claims_table(experiment, found.report), chinese)) + "\n";
     const auto in_chinese = [&](const Design& design) { return text_of(design, chinese); };
-    for (const auto& [design, names] : designs_of(experiment, in_chinese)) {
+    for (const auto& [design, names] : designs_of(experiment, found.report, in_chinese)) {
         text += fmt::format("- `{}`：{}\n", names, design);
     }
     for (const auto& [name, why] : found.report.undecided) {

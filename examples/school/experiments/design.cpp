@@ -55,7 +55,8 @@ std::string text_of(const Design& design) {
     if (design.source == Source::clocked) return text + " Depends on the machine.";
     if (design.source == Source::drawn) return text + " Nothing is trained.";
     constexpr const char* kEqual[] = {"Against a bound", "Compared after equal steps",
-                                      "Compared after equal time", "Compared at equal loss"};
+                                      "Compared after equal time", "Compared at equal loss",
+                                      "Compared after other steps, all else equal"};
     text += fmt::format(" {}, ", kEqual[static_cast<int>(design.equal)]);
     const std::string rates = design.rates.empty() ? "each at its best rate" : design.rates;
     text += design.untuned.empty()

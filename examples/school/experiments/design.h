@@ -22,9 +22,10 @@ enum class Source {
 /// What trained models that are compared have had the same of.
 enum class Equal {
     nothing,  ///< nothing is compared: one model against a bound
-    steps,    ///< of the same size, so also the same operations
+    steps,    ///< if also of the same size, then the same operations
     time,     ///< on the clock, or the steps that fit into it
-    loss      ///< stopped at the same loss
+    loss,     ///< stopped at the same loss
+    rest      ///< all but what the claim varies, which is the steps
 };
 
 /// One trained model against a bound.

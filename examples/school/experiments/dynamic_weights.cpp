@@ -178,7 +178,7 @@ Report report(const Setting&, const Outcomes& o) {
                        {"(guessing)", "-", percent(1.0 / 16), fixed(std::log(16.0), 3)}}};
     Plot plot{.title = "Finding one of eight records",
               .x = {.label = "step"},
-              .y = {.label = "loss", .low = 0}};
+              .y = {.label = "loss, nats", .low = 0}};
     for (const char* name : {"made anew", "learnt once"}) {
         plot.series.push_back(curve_of(o, name, "losses"));
     }

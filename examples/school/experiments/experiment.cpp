@@ -141,11 +141,38 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
 
 namespace {
 
-void check_designs(const Experiment& experiment) {
+// What a claim lacks besides its design; empty if nothing. Two claims with the same sentence would
+// be one to the reader, with two verdicts.
+std::string missing_from(const Claim& claim, const std::vector<Claim>& all) {
+    const auto is_double = [&](auto part) {
+        return std::ranges::count(all, claim.*part, part) > 1;
+    };
+    if (is_double(&Claim::name)) return "has the name of another";
+    if (is_double(&Claim::sentence)) return "has the sentence of another";
+    const bool has_bound = std::isfinite(claim.rule.low) || std::isfinite(claim.rule.high);
+    if (!has_bound || !(claim.rule.low < claim.rule.high)) {
+        return "has a rule that no number could break, or none obey";
+    }
+    return missing_from(claim.design);
+}
+
+void check_claims(const Experiment& experiment) {
     for (const Claim& claim : experiment.claims) {
-        const std::string missing = missing_from(claim.design);
+        const std::string missing = missing_from(claim, experiment.claims);
         require<ValueError>(missing.empty(), "experiment {}: claim '{}' {}", experiment.name,
                             claim.name, missing);
+    }
+}
+
+// A trial that a design names and that does not exist would be neither checked for the edge of its
+// grid nor for its ceiling.
+void check_arms(const Experiment& experiment, const std::vector<Trial>& trials) {
+    for (const Claim& claim : experiment.claims) {
+        for (const std::string& arm : claim.design.arms) {
+            require<ValueError>(std::ranges::find(trials, arm, &Trial::name) != trials.end(),
+                                "experiment {}: claim '{}' compares '{}', which is no trial",
+                                experiment.name, claim.name, arm);
+        }
     }
 }
 
@@ -223,11 +250,14 @@ Found run(const Experiment& experiment, const Setting& setting) {
                         "--model: experiment {} asks no model in a directory", experiment.name);
     require<ValueError>(setting.text.empty() || experiment.takes_text,
                         "--text: experiment {} learns from no text in a file", experiment.name);
-    check_designs(experiment);
+    check_claims(experiment);
     const auto start = std::chrono::steady_clock::now();
     Found found{.name = experiment.name, .report = {}, .outcomes = {}};
     if (experiment.trials != nullptr) {
-        found.outcomes = run_trials(experiment.trials(setting), setting.seed, setting.seeds);
+        const std::vector<Trial> trials = experiment.trials(setting);
+        // The short form lacks some trials, and a model in a directory is the only one.
+        if (!setting.quick && setting.model.empty()) check_arms(experiment, trials);
+        found.outcomes = run_trials(trials, setting.seed, setting.seeds);
     }
     found.report = experiment.report(setting, found.outcomes);
     check_decided(experiment, found.report, setting.seeds);
@@ -239,9 +269,16 @@ Found run(const Experiment& experiment, const Setting& setting) {
             found.report.undecided[claim.name] = "the value of a seed is not a number";
         }
     }
+    if (!setting.model.empty()) found.report.value_of_model = "other stories, the same model";
     if (const auto rates = rates_table(found.outcomes)) found.report.tables.push_back(*rates);
     found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return found;
+}
+
+Design design_of(const Claim& claim, const Report& report) {
+    const bool is_of_one = !report.value_of_model.empty();
+    if (!is_of_one || claim.design.source != Source::trained) return claim.design;
+    return Design::drawn(report.value_of_model);
 }
 
 Verdict verdict(const Experiment& experiment, const Report& report, const std::string& claim) {

@@ -158,6 +158,9 @@ struct Report {
     std::map<std::string, std::string> undecided = {};
     /// A paragraph about what the verdicts do not cover, with its numbers. May be empty.
     std::string remark = {};
+    /// What one value is of a claim about trained models, if one model in a directory was examined;
+    /// filled by run().
+    std::string value_of_model = {};
 };
 
 struct Experiment {
@@ -183,12 +186,16 @@ struct Found {
     double seconds = 0;
 };
 
-/// Runs the experiment. Throws ValueError, before anything runs, for a claim without a design and a
-/// model that it cannot examine; later if a claim has no number, if a number belongs to no claim,
-/// and for an interval that its design contradicts: of more values than there are seeds, or without
-/// values though it is random. A claim stays undecided if a tuned rate is at the edge of its grid,
-/// or if all that it compares is at the maximum of its score.
+/// Runs the experiment. Throws ValueError, before anything runs, for a claim without a design or
+/// with a rule that cannot fail, for two with the same sentence, for a design that names a trial
+/// which does not exist, and for a model that it cannot examine; later if a claim has no number, if
+/// a number belongs to no claim, and for an interval that its design contradicts: of more values
+/// than there are seeds, or without values though it is random. A claim stays undecided if a tuned
+/// rate is at the edge of its grid, or if all that it compares is at the maximum of its score.
 Found run(const Experiment& experiment, const Setting& setting);
+
+/// The claim's design, or what takes its place where the values are of one model in a directory.
+Design design_of(const Claim& claim, const Report& report);
 
 /// The verdict on a claim. Throws ValueError if the experiment has no claim of this name.
 Verdict verdict(const Experiment& experiment, const Report& report, const std::string& claim);

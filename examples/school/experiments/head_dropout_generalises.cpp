@@ -108,7 +108,9 @@ Report report(const Setting& s, const Outcomes& o) {
     Table table{fmt::format("Loss in nats per word, {} steps on 2,700 words", s.pick(500, 100)),
                 {"dropped", "on what was read", "held out", "more without the dearest head"},
                 {}};
-    Plot plot{.title = "Held-out loss", .x = {.label = ""}, .y = {.label = "nats per word"}};
+    Plot plot{.title = "Loss with heads dropped, and with numbers",
+              .x = {.label = ""},
+              .y = {.label = "loss, nats per word"}};
     plot.series.push_back({.name = "held out", .mark = Mark::bars});
     plot.series.push_back({.name = "on what was read", .mark = Mark::bars});
     for (const auto& entry : o.entries()) {

@@ -36,12 +36,17 @@ const char* name_of(Link link) {
 }
 
 std::vector<Piece> story_pieces(std::uint64_t seed, std::size_t bytes, const Encode& encode,
-                                std::int64_t context) {
+                                std::int64_t context,
+                                const std::function<bool(std::string_view)>& is_wanted) {
     const examples::Stories stories = examples::write_stories(seed, bytes);
     const std::vector<LinkInText> links = links_of(stories);
     std::vector<Piece> pieces;
     std::size_t begin = 0;
     for (const std::string& story : examples::stories_of(stories.text)) {
+        if (!is_wanted(story)) {
+            begin += story.size() + 2;
+            continue;
+        }
         Piece piece{.ids = encode(story), .links = {}};
         if (static_cast<std::int64_t>(piece.ids.size()) > context) {
             piece.ids.resize(static_cast<std::size_t>(context));

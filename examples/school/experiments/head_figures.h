@@ -32,9 +32,11 @@ struct Piece {
 using Encode = std::function<std::vector<std::int64_t>(std::string_view)>;
 
 /// Stories from this seed, about `bytes` in total, each cut to `context` tokens. A link points from
-/// the last token of one word to the last token of the other.
-std::vector<Piece> story_pieces(std::uint64_t seed, std::size_t bytes, const Encode& encode,
-                                std::int64_t context);
+/// the last token of one word to the last token of the other. Leaves out stories for which
+/// `is_wanted` is false.
+std::vector<Piece> story_pieces(
+    std::uint64_t seed, std::size_t bytes, const Encode& encode, std::int64_t context,
+    const std::function<bool(std::string_view)>& is_wanted = [](std::string_view) { return true; });
 
 // ---- heads
 

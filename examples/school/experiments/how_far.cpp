@@ -1,6 +1,5 @@
-// How far does information travel? Five kinds of network with the same number of parameters copy
-// symbols over 8 to 64 positions, each at its best learning rate, and are judged by sequences that
-// no training has seen; and how far gradients reach in untrained networks.
+// How far does information travel? Five kinds of network of equal size copy symbols over 8 to 64
+// positions, each at its best rate; and how far gradients reach in untrained networks.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
@@ -271,7 +270,7 @@ Table fading_table(const Outcomes& o) {
         "one step before; new networks of width 32, f64",
         {"network", "d = 8", "d = 32", "d = 128", "per step", "theory per step"},
         {}};
-    const std::vector<std::string> theory{"< 0.58", "0.5 or more", "0.73 or more", "1"};
+    constexpr const char* theory[] = {"< 0.58", "0.5 or more", "0.73 or more", "1"};
     for (std::size_t i = 0; i < kNew.size(); ++i) {
         const std::string name = new_name(kNew[i]);
         table.rows.push_back({kNew[i], significant(o.of(name, "8"), 2),
@@ -302,6 +301,7 @@ Plot fading_plot(const Outcomes& o) {
     for (const std::string& name : kNew) {
         plot.series.push_back(exp_of(curve_of(o, new_name(name), "fading")));
         plot.series.back().name = name;
+        plot.series.back().colour = name == kNew.back() ? 4 : -1;  // as in the other picture
     }
     return plot;
 }

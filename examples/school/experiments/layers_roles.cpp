@@ -4,6 +4,7 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_figures.h>
 #include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/spelled.h>
 #include <tapestry/examples/school/experiments/story_model.h>
 #include <tapestry/nn/io/model_directory.h>
 
@@ -156,8 +157,15 @@ Trial asked(const std::string& directory) {
     return {directory, [loaded, &tokenizer](std::uint64_t seed) {
                 const auto encode = [&](std::string_view story) { return tokenizer.encode(story); };
                 const GPT& model = as<GPT>(*loaded->model);
-                return figures_of(
-                    model, story_pieces(1000 + seed, kAsked, encode, model.config().context));
+                const Spelled spelled =
+                    spelled_stories(tokenizer, examples::write_stories(1000 + seed, kAsked).text);
+                Measured m = figures_of(
+                    model, story_pieces(1000 + seed, kAsked, encode, model.config().context,
+                                        [&](std::string_view story) {
+                                            return can_spell(tokenizer, story);
+                                        }));
+                m.numbers["spelled"] = spelled.share;
+                return m;
             }};
 }
 
@@ -262,7 +270,12 @@ Report report(const Setting& setting, const Outcomes& o) {
         const Interval loss = o.of(trial.name, "loss");
         report.tables.back().title += fmt::format(" ({} nats per word)", fixed(loss, 2).text);
     }
-    if (setting.model.empty()) report.tables.push_back(control_table(o));
+    if (setting.model.empty()) {
+        report.tables.push_back(control_table(o));
+    } else {
+        report.remark = "A head is chosen by one half of the stories and measured on the other." +
+                        remark_on_spelling(o.of(setting.model, "spelled"), "stories");
+    }
     const std::string deepest = o.entries().back().name;
     report.figures = {{"links", "what each layer looks at", svg(links_plot(deepest, o))}};
     report.decided = {{"first_is_local", pooled(o, "first nearest")},

@@ -158,6 +158,7 @@ Interval gap(const Outcomes& o, const char* network, const std::string& number) 
 Design against(const char* network, Equal equal) {
     return Design::compared({.arms = {name_of(network), name_of("Transformer")},
                              .equal = equal,
+                             .rates = "each at the rate that is best after 16 seconds",
                              .control = "the loss of guessing for both, a difference of 0"});
 }
 

@@ -67,7 +67,9 @@ struct HeatMap {
     std::vector<std::string> columns = {};
     std::vector<std::string> rows = {};
     std::vector<std::vector<double>> values = {};  ///< [rows][columns]; deep: far from 0
-    bool numbers = true;                           ///< written into the cells
+    /// Half the width of each value's interval, written below it; empty: no intervals.
+    std::vector<std::vector<double>> half_widths = {};
+    bool numbers = true;  ///< written into the cells
 };
 
 /// Throws ValueError for a map of nothing and for a grid whose names do not fit its values.

@@ -6,9 +6,12 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/spelled.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/tapestry.h>
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -117,11 +120,14 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
 // A pretrained model; seeds differ only in the stories that it is evaluated on.
 Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
                          std::uint64_t seed) {
-    const TextData data(tokenizer.encode(examples::write_stories(1000 + seed, 100'000).text));
+    const Spelled spelled =
+        spelled_stories(tokenizer, examples::write_stories(1000 + seed, 100'000).text);
+    const TextData data(tokenizer.encode(fmt::format("{}", fmt::join(spelled.stories, "\n\n"))));
     GPT& model = as<GPT>(*loaded.model);
     const std::int64_t context = std::min<std::int64_t>(model.config().context, kContext);
     const AskedModel asked = asked_gpt(model, data, context, 1);
     Measured m;
+    m.numbers["spelled"] = spelled.share;
     add_removals(moment(4), remove_each(asked), m);
     add_ranks(asked, "", m);
     return m;
@@ -298,7 +304,8 @@ Report report(const Setting& setting, const Outcomes& o) {
                     {"zeroing_overstates", o.of(model, moment(4) + "overstated")}},
         .remark =
             is_from_elsewhere(setting)
-                ? "What this model was before it was trained cannot be asked."
+                ? "What this model was before it was trained cannot be asked." +
+                      remark_on_spelling(o.of(kAsked, "spelled"), "stories")
                 : "Outputs are compared number by number, and a head's numbers have no order: "
                   "another head may have the same content in other dimensions. What heads write to "
                   "a token is "

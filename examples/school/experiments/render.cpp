@@ -44,10 +44,10 @@ std::string capital(std::string word) {
     return word;
 }
 
-std::string listed_designs(const Experiment& experiment) {
+std::string listed_designs(const Experiment& experiment, const Report& report) {
     std::string result;
     for (const auto& [text, names] :
-         designs_of(experiment, [](const Design& design) { return text_of(design); })) {
+         designs_of(experiment, report, [](const Design& design) { return text_of(design); })) {
         result += wrapped(fmt::format("- {}: {}", names, text));
     }
     return result;
@@ -82,16 +82,17 @@ std::string claims_as_text(const Experiment& experiment, const Report& report) {
         }
         result += "\n";
     }
-    return result + listed_designs(experiment);
+    return result + listed_designs(experiment, report);
 }
 
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> designs_of(
-    const Experiment& experiment, const std::function<std::string(const Design&)>& text) {
+    const Experiment& experiment, const Report& report,
+    const std::function<std::string(const Design&)>& text) {
     std::vector<std::pair<std::string, std::string>> designs;
     for (const Claim& claim : experiment.claims) {
-        const std::string of_claim = text(claim.design);
+        const std::string of_claim = text(design_of(claim, report));
         const auto same =
             std::ranges::find(designs, of_claim, &std::pair<std::string, std::string>::first);
         if (same == designs.end()) {
@@ -192,7 +193,8 @@ std::string to_markdown(const Experiment& experiment, const Report& report,
         result +=
             fmt::format("![{}]({}/{})\n\n", figure.caption, folder, file_name(experiment, figure));
     }
-    result += to_markdown(claims_table(experiment, report)) + "\n" + listed_designs(experiment);
+    result +=
+        to_markdown(claims_table(experiment, report)) + "\n" + listed_designs(experiment, report);
     for (const auto& [name, why] : report.undecided) {
         result += wrapped(fmt::format("- {} is undecided: {}.", name, why));
     }

@@ -42,7 +42,8 @@ Table claims_table(const Experiment& experiment, const Report& report);
 
 /// The designs of the claims as text, each with the names of the claims that have it.
 std::vector<std::pair<std::string, std::string>> designs_of(
-    const Experiment& experiment, const std::function<std::string(const Design&)>& text);
+    const Experiment& experiment, const Report& report,
+    const std::function<std::string(const Design&)>& text);
 
 /// How many seeds an experiment ran with; 0 if it has no trials.
 std::int64_t seeds_of(const Found& found);

@@ -99,7 +99,7 @@ void write_claims(JsonWriter& json, const Found& found) {
             json.member("sentence", claim.sentence);
             json.member("number", claim.number);
             json.member("rule", text_of(claim.rule));
-            json.member("design", text_of(claim.design));
+            json.member("design", text_of(design_of(claim, found.report)));
             write(json, "measured", claims[next].measured);
             json.member("verdict", text_of(claims[next].verdict()));
             json.member("corrected", text_of(corrected[next]));
@@ -182,6 +182,9 @@ void write(JsonWriter& json, const Found& found) {
         json.member("seconds", found.seconds);
         write_claims(json, found);
         json.member("remark", found.report.remark);
+        if (!found.report.value_of_model.empty()) {
+            json.member("value_of_model", found.report.value_of_model);
+        }
         json.list("tables", found.report.tables, [&](const Table& table) { write(json, table); });
         json.list("figures", found.report.figures, [&](const Figure& figure) {
             json.object("name", figure.name, "caption", figure.caption);
@@ -211,6 +214,9 @@ Found found_of(const JsonNode& node) {
         }
     }
     found.report.remark = node.get<std::string>("remark");
+    if (const auto value = node.find("value_of_model")) {
+        found.report.value_of_model = value->get<std::string>();
+    }
     return found;
 }
 

@@ -33,6 +33,14 @@ struct Size {
 struct Dimension {
     const char* name;
     std::vector<std::int64_t> values;
+
+    /// With its unit.
+    std::string label() const {
+        const std::string axis = name;
+        if (axis == "data") return "data, words";
+        if (axis == "parameters") return "parameters, without embeddings";
+        return axis == "compute" ? "compute, floating-point operations" : axis;
+    }
 };
 
 std::vector<Dimension> axes(const Setting& s) {
@@ -200,6 +208,7 @@ Design design_of(const std::string& axis, const std::string& unit) {
             if (dimension.name == axis && is_new) comparison.arms.push_back(arm);
         }
     }
+    if (axis == "compute") comparison.equal = Equal::rest;
     return Design::compared(comparison);
 }
 
@@ -211,10 +220,10 @@ Report report(const Setting& s, const Outcomes& o) {
                    "a above the floor", "bend above the floor"},
                   {}};
     for (const Dimension& axis : axes(s)) {
-        Table table{fmt::format("More {}", axis.name), {axis.name, "held-out loss"}, {}};
+        Table table{fmt::format("More {}", axis.name), {axis.label(), "held-out loss"}, {}};
         Plot plot{.title = fmt::format("Loss and {}", axis.name),
-                  .x = {.label = axis.name, .log = true},
-                  .y = {.label = "nats per word", .log = true}};
+                  .x = {.label = axis.label(), .log = true},
+                  .y = {.label = "held-out loss, nats per word", .log = true}};
         plot.series.push_back({.name = "measured", .mark = Mark::line_and_points});
         for (const std::int64_t value : axis.values) {
             const std::string trial = size_of(s, axis.name, value).name();
@@ -242,16 +251,21 @@ std::vector<Claim> claims() {
     std::vector<Claim> all;
     const char* kFit = "an exponent fitted to models with the same seed";
     for (const Dimension& axis : axes({})) {
-        all.push_back({fmt::format("falls_with_{}", axis.name),
-                       fmt::format("The loss falls with more {}.", axis.name),
-                       "exponent a of loss = c x^a", below(-0.02), design_of(axis.name, kFit)});
+        all.push_back(
+            {fmt::format("falls_with_{}", axis.name),
+             fmt::format("The loss falls by more than 1.4 % with each doubling of {}.", axis.name),
+             "exponent a of loss = c x^a; 2^-0.02 = 0.986", below(-0.02),
+             design_of(axis.name, kFit)});
     }
     for (const char* axis : {"data", "parameters", "compute"}) {
-        all.push_back({fmt::format("{}_is_a_power_law", axis),
-                       "It does so as a power: on two logarithmic axes the line is straight.",
-                       "exponent between the two largest sizes less that between the two smallest, "
-                       "over that of all",
-                       between(-0.3, 0.3), design_of(axis, kFit)});
+        all.push_back(
+            {fmt::format("{}_is_a_power_law", axis),
+             fmt::format(
+                 "The loss falls as a power of {}: its line on two logarithmic axes is straight.",
+                 axis),
+             "exponent between the two largest sizes less that between the two smallest, "
+             "over that of all",
+             between(-0.3, 0.3), design_of(axis, kFit)});
     }
     return all;
 }

@@ -23,6 +23,7 @@ std::string name_of(std::int64_t d, Way way) {
 }
 
 constexpr std::int64_t kWidths[] = {16, 64, 256};
+constexpr std::int64_t kSteps = 150;
 
 // The short form has two widths.
 bool is_run(const Setting& setting, std::int64_t d) { return !setting.quick || d <= 64; }
@@ -45,7 +46,7 @@ Measured learn(const Characters& text, const Setting& setting, std::int64_t d, W
     TextModel model(config, generator);
     return train_characters(
         model, [&](const Tensor& ids) { return model(ids); }, text,
-        {.steps = setting.pick<std::int64_t>(150, 20), .rate = rate, .seed = seed});
+        {.steps = setting.pick<std::int64_t>(kSteps, 20), .rate = rate, .seed = seed});
 }
 
 Plot loss_plot(const Outcomes& o) {
@@ -91,11 +92,13 @@ std::vector<Claim> text_claims() {
         return Design::compared({.arms = {name_of(d, Way::divided), name_of(d, way)},
                                  .control = "the loss of guessing for both, a difference of 0"});
     };
-    const std::string number = "held-out loss, nats per character, ";
+    const std::string number =
+        fmt::format("held-out loss after {} steps, nats per character, ", kSteps);
     for (const std::int64_t d : kWidths) {
         all.push_back(
             {fmt::format("learns_less_{}", d),
-             fmt::format("Without the division a language model learns less, d_k = {}.", d),
+             fmt::format("In {} steps a language model learns less without the division, d_k = {}.",
+                         kSteps, d),
              number + "not divided less divided", above(0.05), against(d, Way::undivided)});
     }
     all.push_back({"rescaled_is_as_good",
@@ -104,15 +107,18 @@ std::vector<Claim> text_claims() {
     Design wider = against(16, Way::undivided);
     for (const Way way : {Way::divided, Way::undivided}) wider.arms.push_back(name_of(256, way));
     all.push_back({"the_wider_the_more", "The wider a head, the more the division gains.",
-                   "what it gains at d_k = 256 less that at 16, nats per character", above(0),
-                   wider});
+                   fmt::format("what it gains in {} steps at d_k = 256 less that at 16, nats per "
+                               "character",
+                               kSteps),
+                   above(0), wider});
     return all;
 }
 
 void add_text(const Setting& setting, const Outcomes& o, Report& report) {
     Table table{
-        "A language model of stories, 4 layers of width 128, each at its best rate: "
-        "held-out loss, nats per character",
+        fmt::format("A language model of stories, 4 layers of width 128, after {} steps, each at "
+                    "its best rate: held-out loss, nats per character",
+                    setting.pick<std::int64_t>(kSteps, 20)),
         {"d_k", "divided", "not divided", "not divided, rescaled"},
         {}};
     for (const std::int64_t d : kWidths) {

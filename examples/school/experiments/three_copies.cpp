@@ -127,21 +127,21 @@ Report report(const Setting&, const Outcomes& o) {
                 {}};
     Plot plot{.title = "Which matrices may be tied?",
               .x = {.label = ""},
-              .y = {.label = "share right", .low = 0, .high = 1}};
-    plot.series.push_back({.name = "right", .mark = Mark::bars});
+              .y = {.label = "loss on new records, nats", .log = true}};
+    plot.series.push_back({.name = "loss", .mark = Mark::bars});
     for (const Way& way : kWays) {
         const Interval right = o.of(way.name, "right");
         table.rows.push_back({way.name, std::llround(o.of(way.name, "parameters").mean),
                               significant(o.of(way.name, "loss")), percent(right),
                               fixed(o.of(way.name, "on itself"), 3)});
-        add_point(plot.series[0], static_cast<double>(plot.x.names.size()), right);
+        add_point(plot.series[0], static_cast<double>(plot.x.names.size()), o.of(way.name, "loss"));
         plot.x.names.emplace_back(way.name);
     }
     const auto lost = [&](const char* name) {
         return student(differences(o.values(name, "loss"), o.values("three matrices", "loss")));
     };
     return {.tables = {table},
-            .figures = {{"right", "the share of right answers", svg(plot)}},
+            .figures = {{"loss", "the loss, by which matrices are tied", svg(plot)}},
             .decided = {{"three_learn", o.of("three matrices", "right")},
                         {"query_is_no_key", lost("W_Q = W_K")},
                         {"key_is_no_value", lost("W_K = W_V")},

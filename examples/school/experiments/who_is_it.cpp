@@ -305,7 +305,10 @@ HeatMap sentence_map(const Outcomes& o) {
                 .y_label = "too ...",
                 .columns = shown_words("..."),
                 .rows = {"tired", "wide"}};
-    for (const std::string& end : map.rows) map.values.push_back(o.curve(kTrial, end).mean);
+    for (const std::string& end : map.rows) {
+        map.values.push_back(o.curve(kTrial, end).mean);
+        map.half_widths.push_back(o.curve(kTrial, end).half_width);
+    }
     map.columns.resize(map.values[0].size());
     map.columns[12] = "...";  // the word that decides
     return map;

@@ -2,6 +2,7 @@
 // elsewhere: is "was too tired" likelier after "because the dog" or after "because the street"?
 // Implements the second half of who_is_it.h.
 #include <tapestry/core/error.h>
+#include <tapestry/examples/school/experiments/spelled.h>
 #include <tapestry/examples/school/experiments/who_is_it.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/tapestry.h>
@@ -40,18 +41,28 @@ std::optional<Sentence> sentence_of(const std::string& text, const examples::Ref
                     text.substr(r.pronoun_begin, r.pronoun_end - r.pronoun_begin)};
 }
 
-// `count` different sentences; another seed writes other stories.
-std::vector<Sentence> draw_sentences(std::uint64_t seed, std::size_t count) {
+/// Sentences, and how many of those that were drawn can be spelled.
+struct Sentences {
+    std::vector<Sentence> all;
+    double share = 0;
+};
+
+// `count` different sentences that the tokenizer can spell; another seed writes other stories.
+Sentences draw_sentences(const Tokenizer& tokenizer, std::uint64_t seed, std::size_t count) {
     const examples::Stories stories = examples::write_stories(1000 + seed, 1'000'000);
     std::vector<Sentence> sentences;
     std::set<std::string> seen;
     for (const examples::Reference& reference : stories.references) {
         const auto sentence = sentence_of(stories.text, reference);
         if (!sentence || !seen.insert(sentence->with(sentence->pronoun)).second) continue;
-        sentences.push_back(*sentence);
+        if (can_spell(tokenizer, sentence->with(sentence->pronoun))) sentences.push_back(*sentence);
         if (sentences.size() == count) break;
     }
-    return sentences;
+    require<ValueError>(sentences.size() >= 2,
+                        "who_is_it: {} of {} sentences can be spelled in the model's vocabulary of "
+                        "{} characters",
+                        sentences.size(), seen.size(), tokenizer.vocab_size());
+    return {sentences, static_cast<double>(sentences.size()) / static_cast<double>(seen.size())};
 }
 
 class Asked {
@@ -120,7 +131,7 @@ void add(std::vector<double>& sum, const std::vector<double>& values) {
 Measured ask(const GPT& model, const Tokenizer& tokenizer, std::size_t count, std::uint64_t seed) {
     const NoGradGuard no_grad;
     const Asked asked(model, tokenizer);
-    const std::vector<Sentence> sentences = draw_sentences(seed, count);
+    const auto [sentences, spelled] = draw_sentences(tokenizer, seed, count);
     std::vector<double> choosing, antecedent, other;
     double right = 0, first = 0;
     const double share = 1 / static_cast<double>(sentences.size());
@@ -139,6 +150,7 @@ Measured ask(const GPT& model, const Tokenizer& tokenizer, std::size_t count, st
                                                choosing.begin());
     const auto half = static_cast<double>(sentences.size() - (sentences.size() + 1) / 2);
     return {{{"sentences", static_cast<double>(sentences.size())},
+             {"spelled", spelled},
              {"right", right},
              {"first noun", first},
              {"more than guessing", right - first},
@@ -180,7 +192,8 @@ Report asked_report(const Outcomes& o) {
     }
     report.remark =
         "The other claims are about an encoder: a GPT has not read the ending when it reads the "
-        "pronoun, and names no noun there.";
+        "pronoun, and names no noun there." +
+        remark_on_spelling(of("spelled"), "sentences");
     return report;
 }
 

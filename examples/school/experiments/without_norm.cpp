@@ -144,7 +144,7 @@ Report report(const Setting& s, const Outcomes& o) {
                 {}};
     Plot plot{.title = fmt::format("{} layers, rate {}", deep(s), kHighRate),
               .x = {.label = "step"},
-              .y = {.label = "loss, mean over the seeds", .low = 0, .high = 9}};
+              .y = {.label = "loss, nats per word, mean over the seeds", .low = 0, .high = 9}};
     const auto losses = [&](const std::string& name) { return o.values(name, "loss"); };
     for (const Stack& stack : stacks(s)) {
         const std::string high = stack.name_at_high_rate();

@@ -140,10 +140,12 @@ Report report(const Setting&, const Outcomes& outcomes) {
         words.rows.push_back({way.name});
         map.rows.push_back(way.name);
         map.values.emplace_back();
+        map.half_widths.emplace_back();
         for (const std::string& word : kWords) {
             const Interval distance = outcomes.of(way.name, word);
             words.rows.back().push_back(significant(distance, 2));
             map.values.back().push_back(distance.mean);
+            map.half_widths.back().push_back(distance.half_width());
         }
         words.rows.back().push_back(way.how ? "> 0" : "0");
     }
