@@ -4,9 +4,10 @@
 //
 // Without TOKENIZER (a tokenizer.json), by the one next to the data. ENGINE is a package of npm:
 // @huggingface/tokenizers, in JavaScript, or tokenizers, the library that Python's is. With OTHER,
-// the engines are also compared with each other, text by text. Fails on any difference. A token that a
-// template puts before a text that begins with it is there once in ours, and twice in theirs. Read next:
-// tokenizer_json.sh, which calls it.
+// the engines are also compared with each other, text by text. Fails on any difference, but for texts
+// with U+017F between the engines: it is an s in another case, so (?i:'s) has it, and the one in
+// JavaScript does not see that. A token that a template puts before a text that begins with it is there
+// once in ours, and twice in theirs. Read next: tokenizer_json.sh, which calls it.
 const fs = require('fs');
 const path = require('path');
 
@@ -45,6 +46,7 @@ async function main() {
   let differ = 0;
   let documents = 0;
   let apart = 0;
+  let known = 0;
   const expect = (id, where) => {
     if (ours[at] !== id && ++differ <= 5) console.log(`${where}: id ${at} is ${ours[at]}, and ${id} there`);
     ++at;
@@ -56,13 +58,18 @@ async function main() {
       const ids = await encode(text);
       const begin = hasTemplate && ids[0] === ids[1] ? 1 : 0;
       for (const id of ids.slice(begin)) expect(id, where);
-      if (otherwise && String(await otherwise(text)) !== String(ids) && ++apart <= 5) {
+      if (!otherwise || String(await otherwise(text)) === String(ids)) continue;
+      if (text.includes('\u017F')) ++known;
+      else if (++apart <= 5) {
         console.log(`${where}: ${other} differs from ${engine}: ${JSON.stringify(text.slice(0, 100))}`);
       }
     }
   }
   console.log(`${documents} documents, ${at} ids, ${differ} differ, ${ours.length - at} missing`);
-  if (other) console.log(`${other} gives ${documents - apart} of them the same ids, and ${apart} others`);
+  if (other) {
+    const same = documents - apart - known;
+    console.log(`${other} gives ${same} of them the same ids, ${known} with U+017F and ${apart} without it others`);
+  }
   process.exit(at === ours.length && at > 10000 && differ === 0 && apart === 0 ? 0 : 1);
 }
 
