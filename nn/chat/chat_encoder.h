@@ -38,13 +38,13 @@ struct ChatTokens {
 /// An answer begins where the template asks for one (add_generation_prompt) after the messages
 /// before it, and ends with its first token behind the content: what a model writes when it
 /// answers, with an empty block of thoughts if the template writes one there. Templates of models
-/// that think may ask with <think> and write answers without thoughts: such an answer begins behind
-/// what both have, the role. Calls of tools are a
-/// part of an answer, which then ends with its token behind the last call. A conversation that
-/// begins with an answer has no messages before it; this answer begins behind what the template
-/// asks with after a user's message. If a template has {% generation %}, only answers inside of it
-/// are learned. Text and answers are encoded separately, so a token never covers the end of a
-/// prompt and the beginning of its answer.
+/// that think may ask with the beginning of a thought and write answers without thoughts: such an
+/// answer begins behind what both have, the role. Calls of tools are a part of an answer, which
+/// then ends with its token behind the last call. A conversation that begins with an answer has no
+/// messages before it; this answer begins behind what the template asks with after a user's
+/// message. If a template has {% generation %}, only answers inside of it are learned. Text and
+/// answers are encoded separately, so a token never covers the end of a prompt and the beginning of
+/// its answer.
 class ChatEncoder {
 public:
     /// The tokenizer must outlive it. Throws ValueError for a program that is not supported or
