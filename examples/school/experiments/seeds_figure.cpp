@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
 namespace tapestry::experiments {
@@ -17,8 +18,8 @@ using namespace pictures;
 
 // Numbers and what decides are written to the left of the axis.
 constexpr double kPage = 640, kAxisLeft = 246, kAxisRight = 628, kTextLeft = 12;
-constexpr double kDots = 22, kStrip = 36;  // heights: of the dots, and with the interval below them
-constexpr const char* kSmall = "style=\"font-size:11px\"";
+constexpr double kDots = 30, kStrip = 44;  // heights: of the dots, and with the interval below them
+constexpr const char *kSmall = "style=\"font-size:11px\"", *kBold = "style=\"font-weight:bold\"";
 
 /// A row's axis, from its lower end to its upper one.
 struct Scale {
@@ -94,15 +95,18 @@ std::string drawn_bound(double bound, const Scale& scale, double top) {
                        "class=\"f1\"");
 }
 
-// Dots are not on top of one another: a seed's height follows from its place among the seeds.
+// Equal values are not on top of one another: a seed's height follows from its place among the
+// seeds, in strides that visit every height once.
 std::string drawn_dots(const std::vector<double>& values, const Scale& scale, double top) {
-    constexpr double kGolden = 0.6180339887;
+    const std::size_t n = values.size();
+    std::size_t stride = n * 5 / 8;
+    while (std::gcd(stride, n) != 1) ++stride;
     std::string out;
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t i = 0; i < n; ++i) {
         if (!std::isfinite(values[i])) continue;
-        const double share = std::fmod(0.5 + static_cast<double>(i) * kGolden, 1);
-        out += svg_circle({scale.x(values[i]), top + 5 + share * (kDots - 8)}, 3,
-                          "class=\"f0\" fill-opacity=\"0.75\"");
+        const double share = static_cast<double>(i * stride % n) / static_cast<double>(n);
+        out += svg_circle({scale.x(values[i]), top + 5 + share * (kDots - 5)}, 3,
+                          "class=\"f0 grid\" fill-opacity=\"0.85\"");
     }
     return out;
 }
@@ -177,27 +181,27 @@ std::optional<Figure> seeds_figure(const Experiment& experiment, const Report& r
         if (finite_of(measured.values).empty()) continue;
         const Claim& claim = experiment.claims[i];
         const Verdict verdict = claims[i].verdict();
-        body += svg_text(kTextLeft, top + 12, claim.name, "start", "font-weight=\"bold\"");
+        body += svg_text(kTextLeft, top + 12, claim.name, "start", kBold);
         body += svg_text_element(
             kAxisRight, top + 12,
-            fmt::format("mean {:.3g}: <tspan font-weight=\"bold\">{}</tspan>{}", measured.mean,
-                        text_of(verdict),
-                        corrected[i] == verdict
-                            ? ""
-                            : fmt::format(" (corrected: {})", text_of(corrected[i]))),
+            fmt::format(
+                "mean {:.3g}: <tspan {}>{}</tspan>{}", measured.mean, kBold, text_of(verdict),
+                corrected[i] == verdict ? ""
+                                        : fmt::format(" (corrected: {})", text_of(corrected[i]))),
             "end", "");
         double y = top + 18;
         body += drawn_strip(claim.rule, measured, y);
         for (const std::string& line : lines_of(claim.number)) {
             body += svg_text(kTextLeft, y += 13, line, "start", kSmall);
         }
-        top += 18 + kStrip + 28;
+        top += 18 + kStrip + 26;
     }
     if (top == first) return {};
-    return Figure{"seeds",
-                  "The value of each seed, of every claim that has some: dots, with their mean and "
-                  "its 95 % interval; the rule is obeyed where it is green",
-                  svg_document(static_cast<int>(kPage), static_cast<int>(top), title, body)};
+    return Figure{
+        "seeds",
+        "What decided each claim: the value of every seed (dots), their mean and its 95 % "
+        "interval; green: where the rule is obeyed",
+        svg_document(static_cast<int>(kPage), static_cast<int>(top), title, body)};
 }
 
 }  // namespace tapestry::experiments
