@@ -103,7 +103,7 @@ TEST_CASE("values of seeds: dots of equal values are at different heights, alway
 TEST_CASE("values of seeds: values equal to the bound, and zeros") {
     for (const double value : {0.0, 1.0, -3e-12}) {
         const std::string svg = row_of(above(value), {value, value, value});
-        CHECK(dots_of(svg)[0] == doctest::Approx((kLeft + kRight) / 2).epsilon(0.01));
+        CHECK(dots_of(svg)[0] == doctest::Approx((kLeft + kRight) / 2).epsilon(1e-4));
         CHECK(bounds_of(svg)[0] == dots_of(svg)[0]);
         CHECK(has(svg, ">not shown</tspan>"));
         CHECK_FALSE(has(svg, "nan"));

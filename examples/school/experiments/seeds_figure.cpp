@@ -61,7 +61,9 @@ Scale scale_of(const Rule& rule, const Interval& measured) {
     }
     const double margin = (high - low) / 20;
     const double step = std::pow(10.0, std::floor(std::log10(high - low)) - 1);
-    return {std::floor((low - margin) / step) * step, std::ceil((high + margin) / step) * step};
+    constexpr double kRounding = 1e-6;  // 0.89 / 0.01 is less than 89
+    return {std::floor((low - margin) / step + kRounding) * step,
+            std::ceil((high + margin) / step - kRounding) * step};
 }
 
 std::string end_label(double end, const Scale& scale) {
