@@ -23,7 +23,7 @@ Results results_with(std::uint64_t seed, double learned, double sinusoids) {
         for (const Claim& claim : find_experiment("word_order").claims) {
             if (claim.name != name) continue;
             const double mean = claim.rule.low + errors;
-            found.report.decided[name] = {mean, mean - 2.262, mean + 2.262, 10};
+            found.report.decided[name] = {{mean, mean - 2.262, mean + 2.262, 10}};
         }
     };
     at("learned_tell", learned);

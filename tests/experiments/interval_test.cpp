@@ -50,7 +50,7 @@ TEST_CASE("what is paired must be of one length") {
 }
 
 TEST_CASE("a verdict needs the whole interval on one side") {
-    const Interval i{5, 4, 6, 10};
+    const Interval i{{5, 4, 6, 10}};
     CHECK_EQ(judge(above(3), i), Verdict::holds);
     CHECK_EQ(judge(above(5), i), Verdict::not_shown);
     CHECK_EQ(judge(above(6), i), Verdict::does_not_hold);
@@ -68,7 +68,7 @@ TEST_CASE("a verdict needs the whole interval on one side") {
 namespace {
 
 // Student's interval of ten values whose mean is t standard errors above 0.
-Interval ten_values(double t) { return {t, t - 2.262, t + 2.262, 10}; }
+Interval ten_values(double t) { return {{t, t - 2.262, t + 2.262, 10}}; }
 
 }  // namespace
 
@@ -164,8 +164,8 @@ TEST_CASE("values that are all the same have no spread, and are not counted") {
     CHECK_EQ(same.mean, 0.7);  // exactly: ten times a tenth of it is less
     CHECK_EQ(same.half_width(), 0);
     CHECK(is_same_in_all(same));
-    CHECK(is_same_in_all({1 - 1e-16, 1 - 3e-16, 1 + 1e-16, 10}));
-    CHECK_FALSE(is_same_in_all({1, 0.999, 1.001, 10}));
+    CHECK(is_same_in_all({{1 - 1e-16, 1 - 3e-16, 1 + 1e-16, 10}}));
+    CHECK_FALSE(is_same_in_all({{1, 0.999, 1.001, 10}}));
     CHECK_FALSE(is_same_in_all(exactly(1)));
     CHECK_FALSE(is_same_in_all(student({1})));
     // The sign test: ten heads in a row.

@@ -28,7 +28,7 @@ Experiment small_experiment() {
 Report small_report() {
     return {.tables = {small_table()},
             .figures = {{"curve", "a curve", "<svg/>"}},
-            .decided = {{"so", {1.5, 1.25, 1.75, 4}}, {"few", exactly(1.5)}},
+            .decided = {{"so", {{1.5, 1.25, 1.75, 4}}}, {"few", exactly(1.5)}},
             .remark = "A remark."};
 }
 

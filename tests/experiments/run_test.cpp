@@ -124,6 +124,7 @@ TEST_CASE("experiments run: a run that continues has all figures") {
     told_of(options);
     CHECK(std::filesystem::is_regular_file(figure));
     CHECK(std::filesystem::exists(options.out / "word_order-words.svg"));
+    CHECK(std::filesystem::exists(options.out / "word_order-seeds.svg"));
     // Interrupted after the first: its figure is removed, or others are wanted elsewhere.
     const auto interrupted = [&] {
         run_experiments(options, [](const std::string& text) {

@@ -51,11 +51,11 @@ double p_at(double bound, const Interval& i) {
 
 }  // namespace
 
-Interval exactly(double value) { return {value, value, value, 0}; }
+Interval exactly(double value) { return {{value, value, value, 0}}; }
 
 Interval unmeasured() {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
-    return {std::nan(""), -kInfinite, kInfinite, 0};
+    return {{std::nan(""), -kInfinite, kInfinite, 0}};
 }
 
 bool is_same_in_all(const Interval& i) {

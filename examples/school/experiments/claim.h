@@ -15,12 +15,21 @@
 
 namespace tapestry::experiments {
 
-/// Intervals are the library's (nn/metrics/interval.h), under shorter names.
+/// The library's interval (nn/metrics/interval.h) with the values of which it is.
+struct Interval : tapestry::Interval {
+    /// In the order of the seeds; none for a share and for a number that is computed or was read.
+    std::vector<double> values = {};
+};
+
+/// Its functions, under shorter names.
 using tapestry::differences;
-using tapestry::Interval;
 using tapestry::ratios;
-inline Interval student(const std::vector<double>& values) { return student_interval(values); }
-inline Interval share(std::int64_t hits, std::int64_t cases) { return share_interval(hits, cases); }
+inline Interval student(const std::vector<double>& values) {
+    return {student_interval(values), values};
+}
+inline Interval share(std::int64_t hits, std::int64_t cases) {
+    return {share_interval(hits, cases)};
+}
 
 /// A number that does not depend on seeds.
 Interval exactly(double value);

@@ -3,6 +3,7 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/tuning.h>
 
 #include <algorithm>
@@ -271,6 +272,9 @@ Found run(const Experiment& experiment, const Setting& setting) {
     }
     if (!setting.model.empty()) found.report.value_of_model = "other stories, the same model";
     if (const auto rates = rates_table(found.outcomes)) found.report.tables.push_back(*rates);
+    if (const auto seeds = seeds_figure(experiment, found.report)) {
+        found.report.figures.push_back(*seeds);
+    }
     found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return found;
 }

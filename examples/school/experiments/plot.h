@@ -1,5 +1,5 @@
-// Internal to Tapestry. Pictures of numbers, as SVG: the library's plots, and grids of coloured
-// cells (heat_map.cpp).
+// Internal to Tapestry. Pictures of numbers, as SVG: the library's plots, grids of coloured cells
+// (heat_map.cpp), and the values of seeds (seeds_figure.cpp).
 #pragma once
 
 #include <tapestry/core/text/plot.h>
@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,5 +75,9 @@ struct HeatMap {
 
 /// Throws ValueError for a map of nothing and for a grid whose names do not fit its values.
 std::string svg(const HeatMap& map);
+
+/// The figure "seeds": for each claim that values of seeds decide, these values, their interval and
+/// the rule (seeds_figure.cpp); none if there is no such claim.
+std::optional<Figure> seeds_figure(const Experiment& experiment, const Report& report);
 
 }  // namespace tapestry::experiments

@@ -46,8 +46,8 @@ void write(JsonWriter& json, std::string_view name, const Interval& i) {
 }
 
 Interval interval_of(const JsonNode& node) {
-    return {number_of(node.at("mean")), number_of(node.at("low")), number_of(node.at("high")),
-            node.count("count"), node.find("share").has_value()};
+    return {{number_of(node.at("mean")), number_of(node.at("low")), number_of(node.at("high")),
+             node.count("count"), node.find("share").has_value()}};
 }
 
 void write(JsonWriter& json, const Cell& cell) {
