@@ -59,7 +59,7 @@ inline constexpr Verdicts kVerdicts[] = {
      .open = "zeroing_overstates",
      .unchecked = "trained_fill_less outputs_become_orthogonal outputs_near_orthogonal "
                   "writing_near_orthogonal subspaces_near_orthogonal"},
-    // After eighty steps all layers are still alike.
+    // After fifty steps all layers are still alike.
     {.name = "layers_roles",
      .fails = "first_is_local last_is_spread",
      .open = "syntax_in_the_middle last_looks_furthest coreference_found coreference_late "
@@ -110,7 +110,7 @@ inline constexpr Verdicts kVerdicts[] = {
              "learns_more_than_an_lstm_per_step",
      .unchecked = "faster_per_token faster_per_token_128 by_orders_of_magnitude "
                   "transformer_uses_threads lstm_uses_threads"},
-    // 120 small steps are too few to find out that the answer is there to be copied.
+    // Eighty small steps are too few to find out that the answer is there to be copied.
     {.name = "what_goes_wrong",
      .holds = "rate_too_high no_zero_grad",
      .fails = "no_mask_cheats no_mask_cannot_write",
