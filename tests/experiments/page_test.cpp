@@ -145,16 +145,17 @@ TEST_CASE("the program knows the verdicts of the page") {
     std::string rows;
     for (const Found& found : results->found) {
         const Experiment& experiment = find_experiment(found.name);
-        std::map<Verdict, std::vector<std::string>> claims;
+        std::map<experiments::Verdict, std::vector<std::string>> claims;
         for (const Claim& claim : experiment.claims) {
-            const Verdict there = verdict(experiment, found.report, claim.name);
+            const experiments::Verdict there =
+                experiments::verdict(experiment, found.report, claim.name);
             CHECK_MESSAGE(page_verdict(found.name, claim.name) == there, claim.name);
             claims[there].push_back(claim.name);
         }
-        rows +=
-            fmt::format("    {{\"{}\",\n     {{{},\n      {},\n      {}}}}},\n", found.name,
-                        literal(claims[Verdict::holds]), literal(claims[Verdict::does_not_hold]),
-                        literal(claims[Verdict::not_shown]));
+        rows += fmt::format("    {{\"{}\",\n     {{{},\n      {},\n      {}}}}},\n", found.name,
+                            literal(claims[experiments::Verdict::holds]),
+                            literal(claims[experiments::Verdict::does_not_hold]),
+                            literal(claims[experiments::Verdict::not_shown]));
     }
     const fs::path file = test::source_dir() / "examples/school/experiments/page_verdicts.cpp";
     const std::string source = read_file(file), first = "kPage[] = {\n",
