@@ -179,7 +179,7 @@ std::vector<Trial> trials(const Setting& setting) {
     if (!setting.model.empty()) return {asked(setting.model)};
     const auto text =
         std::make_shared<const StoryText>(story_text(setting.pick<std::size_t>(500'000, 100'000)));
-    const std::int64_t steps = setting.pick(500, 50);
+    const std::int64_t steps = setting.pick(500, 80);
     std::vector<Trial> all;
     for (const std::int64_t depth : depths(setting)) {
         all.push_back(swept(setting, depth_name(depth), {2.5e-3, 5e-3, 1e-2},
