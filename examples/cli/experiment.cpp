@@ -81,7 +81,9 @@ void add_experiment(Options& app) {
     o.text("--json", s->json,
            "Write all numbers to this file. Several experiments keep what is done in FILE.partial: "
            "after an interruption the same command continues");
-    o.flag("--quick", s->setting.quick, "Run a shorter, rougher version");
+    o.flag("--quick", s->setting.quick,
+           "Run a shorter, rougher version, and list the verdicts that differ from those of "
+           "docs/experiments.md");
     o.seed(s->setting.seed, "First seed");
     o.count("--seeds", s->seeds, "Number of seeds; default: 10, or 3 with --quick",
             {.low = 1, .high = 1000});

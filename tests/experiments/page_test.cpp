@@ -5,6 +5,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/chinese_page.h>
+#include <tapestry/examples/school/experiments/page_verdicts.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/tests/experiments/quoted.h>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
@@ -122,6 +124,48 @@ TEST_CASE("the page of experiments is what its JSON says") {
         drawn.insert(file.path().filename());
     }
     CHECK(figures == drawn);
+}
+
+// The lines of page_verdicts.cpp for a list of claims.
+std::string literal(const std::vector<std::string>& claims) {
+    std::string text = "\"";
+    std::size_t width = 0;
+    for (const std::string& claim : claims) {
+        const bool fits = width + claim.size() <= 84;
+        if (width > 0) text += fits ? " " : " \"\n      \"";
+        if (!fits) width = 0;
+        text += claim;
+        width += claim.size() + 1;
+    }
+    return text + "\"";
+}
+
+TEST_CASE("the program knows the verdicts of the page") {
+    const auto results = page_results();
+    if (!results) return skip(kNone);
+    std::string rows;
+    for (const Found& found : results->found) {
+        const Experiment& experiment = find_experiment(found.name);
+        std::map<experiments::Verdict, std::vector<std::string>> claims;
+        for (const Claim& claim : experiment.claims) {
+            const experiments::Verdict there =
+                experiments::verdict(experiment, found.report, claim.name);
+            CHECK_MESSAGE(page_verdict(found.name, claim.name) == there, claim.name);
+            claims[there].push_back(claim.name);
+        }
+        rows += fmt::format("    {{\"{}\",\n     {{{},\n      {},\n      {}}}}},\n", found.name,
+                            literal(claims[experiments::Verdict::holds]),
+                            literal(claims[experiments::Verdict::does_not_hold]),
+                            literal(claims[experiments::Verdict::not_shown]));
+    }
+    const fs::path file = test::source_dir() / "examples/school/experiments/page_verdicts.cpp";
+    const std::string source = read_file(file), first = "kPage[] = {\n",
+                      end = "};\n// clang-format on";
+    const std::size_t from = source.find(first) + first.size(), to = source.find(end);
+    REQUIRE(from < to);
+    const std::string updated = source.substr(0, from) + rows + source.substr(to);
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) write_file_atomically(file, updated);
+    CHECK(updated == source);
 }
 
 TEST_CASE("tables and numbers of the page are what the experiments make of its trials") {

@@ -1,6 +1,7 @@
 // Running several experiments: where their figures and page are written.
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
+#include <tapestry/examples/school/experiments/page_verdicts.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/run_experiments.h>
 #include <tapestry/tests/core/scratch.h>
@@ -35,12 +36,35 @@ TEST_CASE("experiments run: a page with its pictures next to it") {
         told_of({.names = {"by_hand"}, .setting = {.quick = true}, .markdown = page});
     CHECK(has(told, find_experiment("by_hand").question));
     CHECK(has(told, "\npicture: " + (scratch / "page" / "by_hand-").native()));
-    CHECK(told.ends_with(" s\n\n"));
+    CHECK(
+        told.ends_with(" s\n\n3 of 3 verdicts are those of docs/experiments.md, 0 are reversed\n"));
     const std::string markdown = slurp(page);
     CHECK(markdown.starts_with("# Experiments\n\n"));
     CHECK(has(markdown, " tapestry experiment by_hand --quick --seed 1 --seeds 10 --markdown " +
                             page.native() + "\n"));
     CHECK(has(markdown, "](page/by_hand-"));
+}
+
+TEST_CASE("experiments run: which verdicts of quick runs are not those of the page") {
+    const auto found_in = [](const std::string& name) {
+        Found found{.name = name, .report = {}, .outcomes = {}};
+        for (const Claim& claim : find_experiment(name).claims) {
+            found.report.decided[claim.name] = exactly(1e-13);
+        }
+        return found;
+    };
+    // Three of the five claims of word_order hold on the page because a number is above 0.001.
+    Found words = found_in("word_order");
+    words.report.undecided["order_is_lost"] = "the rate is not tuned";
+    const std::string text = against_page({words});
+    CHECK(text.starts_with("1 of 5 verdicts are those of docs/experiments.md, 3 are reversed\n"));
+    CHECK(has(text, "This is the short form"));
+    const auto reversed = text.find("word_order: rotations_tell"),
+               open = text.find("word_order: order_is_lost");
+    CHECK(reversed < open);  // though a later claim
+    CHECK(open != std::string::npos);
+    CHECK_FALSE(has(text, "shift_is_rotation"));
+    CHECK_EQ(against_page({found_in("speedrun")}), "");  // which is not on the page
 }
 
 TEST_CASE("experiments run: pictures where they are wanted, and no page") {

@@ -236,7 +236,9 @@ std::string to_chinese_page(const Results& results, const std::string& folder, C
         "平均和学生 95 % 区间宽度的一半。英文页和 JSON 由下面的命令写出，种子数不同的实验另有各自的"
         "命令：\n\n"
         "    {}\n\n"
-        "（版本 {}）。同样的种子、同样的指令集，数字相同；测得的时间会不同。图里的文字是英文。\n\n",
+        "（版本 {}）。同样的种子、同样的指令集，数字相同；测得的时间会不同。图里的文字是英文。\n"
+        "`tapestry experiment all --quick` "
+        "只要一两分钟：训练得少，不调学习率，最后列出与这里不同的判定。\n\n",
         results.seeds, results.command, results.version);
     for (const Found& found : results.found) {
         page += section(find_experiment(found.name), found, folder, chinese) + "\n";

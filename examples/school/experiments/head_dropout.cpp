@@ -101,8 +101,8 @@ std::string at_tenth(const std::string& number, std::size_t tenth) {
 
 /// Trains a GPT on stories with 2 layers of 8 heads and head dropout p; 0 steps: leaves it new.
 /// With p = 0 it also has the costs at each tenth of the run: "dearest, 3/10".
-Measured trained(double p, const StoryText& text, std::int64_t steps, double rate,
-                 std::uint64_t seed) {
+Measured trained(double p, const StoryText& text, const Setting& setting, std::int64_t steps,
+                 double rate, std::uint64_t seed) {
     Generator generator(seed);
     StoryReader model(
         text, {.dim = 64, .heads = 8, .head_dropout = p, .norm_first = true, .causal = true}, 2,
@@ -110,7 +110,7 @@ Measured trained(double p, const StoryText& text, std::int64_t steps, double rat
     const AskedModel asked{[&](const Tensor& ids, std::vector<AttentionRecord>* records) {
                                return model(ids, records);
                            },
-                           model.encoder, text.data, StoryReader::kContext, 4};
+                           model.encoder, text.data, StoryReader::kContext, setting.pick(4, 1)};
     std::map<std::string, double> before;
     std::size_t tenth = 0;
     const auto note_costs = [&] {
@@ -172,11 +172,13 @@ std::vector<Trial> trials(const Setting& setting) {
         std::make_shared<const StoryText>(story_text(setting.pick<std::size_t>(300'000, 100'000)));
     const std::int64_t steps = setting.pick(500, 80);
     for (const double p : {0.0, 0.3}) {
-        all.push_back(swept(
-            setting, trained_name(p), {2.5e-3, 5e-3, 1e-2},
-            [=](std::uint64_t seed, double rate) { return trained(p, *text, steps, rate, seed); }));
+        all.push_back(swept(setting, trained_name(p), {2.5e-3, 5e-3, 1e-2},
+                            [=](std::uint64_t seed, double rate) {
+                                return trained(p, *text, setting, steps, rate, seed);
+                            }));
     }
-    all.push_back({"untrained", [=](std::uint64_t seed) { return trained(0, *text, 0, 0, seed); }});
+    all.push_back(
+        {"untrained", [=](std::uint64_t seed) { return trained(0, *text, setting, 0, 0, seed); }});
     const auto batch = setting.pick<std::int64_t>(50000, 10000);
     for (const Heads& kind : kKinds) {
         for (const double p : kRates) {

@@ -174,7 +174,7 @@ Measured untrained(std::uint64_t seed) {
 std::vector<Trial> trials(const Setting& setting) {
     std::vector<Trial> all;
     for (const Recipe& recipe : kRecipes) {
-        all.push_back(tuned(recipe.name(), {1.5e-3, 3e-3, 6e-3},
+        all.push_back(swept(setting, recipe.name(), {1.5e-3, 3e-3, 6e-3},
                             [=, steps = recipe.steps(setting)](std::uint64_t seed, double rate) {
                                 return trained_on_both(recipe, seed, steps, rate);
                             }));

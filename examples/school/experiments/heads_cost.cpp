@@ -68,7 +68,7 @@ Measured learned(std::int64_t heads, const StoryText& text, std::int64_t steps, 
 std::vector<Trial> trials(const Setting& setting) {
     const auto text =
         std::make_shared<const StoryText>(story_text(setting.pick<std::size_t>(500'000, 100'000)));
-    const std::int64_t steps = setting.pick(500, 60);
+    const std::int64_t steps = setting.pick(500, 40);
     std::vector<Trial> all;
     for (const std::int64_t heads : kHeads) {
         if (setting.quick && heads == 2) continue;

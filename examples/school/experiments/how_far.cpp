@@ -98,7 +98,7 @@ const std::vector<std::string> kNew{"RNN", "LSTM, forget bias 0", "LSTM, forget 
                                     "Transformer"};
 
 std::vector<std::int64_t> distances(const Setting& setting) {
-    return setting.pick<std::vector<std::int64_t>>({8, 16, 32, 64}, {16, 48});
+    return setting.pick<std::vector<std::int64_t>>({8, 16, 32, 64}, {16, 32});
 }
 
 std::string copy_name(const std::string& network, std::int64_t distance) {

@@ -30,7 +30,7 @@ std::vector<Form> copying_forms(const Setting& setting) {
 std::vector<Trial> trials(const Setting& setting) {
     std::vector<Trial> all;
     for (const Form& form : copying_forms(setting)) {
-        all.push_back({copy_name(form), [=, steps = setting.pick(300, 150)](std::uint64_t seed) {
+        all.push_back({copy_name(form), [=, steps = setting.pick(300, 100)](std::uint64_t seed) {
                            return copies(form, steps, seed);
                        }});
     }

@@ -91,7 +91,7 @@ Measured trained(const TextData& data, std::int64_t vocab, const Setting& settin
                .dim = kDim,
                .deviation = 0.05},
               generator);
-    const AskedModel asked = asked_gpt(model, data, kContext, 4);
+    const AskedModel asked = asked_gpt(model, data, kContext, setting.pick(4, 1));
     Measured m;
     add_ranks(asked, kBefore, m);
     add_removals(kBefore, remove_each(asked), m);

@@ -245,7 +245,10 @@ std::string to_page(const Results& results, const std::string& folder) {
         "writes, except for experiments with other seeds, each of which has its own command:\n\n"
         "    {}\n\n"
         "(version {}). The same seed on the same instruction set gives the same numbers; measured "
-        "times differ.\n\n",
+        "times differ.\n"
+        "`tapestry experiment all --quick` takes a minute or two: it trains less, tunes no "
+        "learning rates,\n"
+        "and lists the verdicts that differ from these.\n\n",
         results.seeds, results.command, results.version);
     for (const Found& found : results.found) {
         page += to_markdown(find_experiment(found.name), found.report, folder) + "\n";

@@ -9,6 +9,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
+#include <tapestry/examples/school/experiments/page_verdicts.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/nn/io/manifest.h>
@@ -270,6 +271,7 @@ void run_experiments(const RunOptions& options,
         }
     }
     if (chosen.size() > 1) told(to_text(table_of_claims(results.found)));
+    if (options.setting.quick && options.setting.model.empty()) told(against_page(results.found));
     if (!options.json.empty()) write_file_atomically(options.json, to_json(results));
     if (!options.markdown.empty()) {
         write_file_atomically(options.markdown,

@@ -22,10 +22,11 @@ struct RunOptions {
 };
 
 /// Calls `told` after each experiment with its results, the place of its figures and its duration;
-/// if there is more than one, first with the plan and last with the table of all claims. With a
-/// JSON file, several experiments can be interrupted: what is done is kept in JSON.partial, and the
-/// same command of the same program continues with the rest, if the model or text that it reads is
-/// the same, too, and draws what is missing; otherwise that file becomes JSON.partial.old. Throws,
+/// if there is more than one, first with the plan and last with the table of all claims; after a
+/// quick run with what its verdicts are against those of docs/experiments.md. With a JSON file,
+/// several experiments can be interrupted: what is done is kept in JSON.partial, and the same
+/// command of the same program continues with the rest, if the model or text that it reads is the
+/// same, too, and draws what is missing; otherwise that file becomes JSON.partial.old. Throws,
 /// before anything runs, ValueError for an unknown name or a model that an experiment cannot
 /// examine and IoError for a page or JSON file in a missing directory and for figures in what is no
 /// directory; later as write_figures does.

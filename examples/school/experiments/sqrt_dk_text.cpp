@@ -77,10 +77,10 @@ std::vector<Trial> text_trials(const Setting& setting) {
         if (!is_run(setting, d)) continue;
         for (const Way way : kWays) {
             if (!is_run(d, way)) continue;
-            all.push_back(
-                tuned(name_of(d, way), {2e-3, 5e-3, 1.25e-2}, [=](std::uint64_t seed, double rate) {
-                    return learn(*text, setting, d, way, rate, seed);
-                }));
+            all.push_back(swept(setting, name_of(d, way), {2e-3, 5e-3, 1.25e-2},
+                                [=](std::uint64_t seed, double rate) {
+                                    return learn(*text, setting, d, way, rate, seed);
+                                }));
         }
     }
     return all;
@@ -116,9 +116,11 @@ std::vector<Claim> text_claims() {
 
 void add_text(const Setting& setting, const Outcomes& o, Report& report) {
     Table table{
-        fmt::format("A language model of stories, 4 layers of width 128, after {} steps, each at "
-                    "its best rate: held-out loss, nats per character",
-                    setting.pick<std::int64_t>(kSteps, 20)),
+        fmt::format("A language model of stories, {}, after {} steps, {}: held-out loss, nats per "
+                    "character",
+                    setting.pick("4 layers of width 128", "2 layers of width 64"),
+                    setting.pick<std::int64_t>(kSteps, 20),
+                    setting.pick("each at its best rate", "all at the same rate")),
         {"d_k", "divided", "not divided", "not divided, rescaled"},
         {}};
     for (const std::int64_t d : kWidths) {

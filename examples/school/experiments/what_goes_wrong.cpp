@@ -135,7 +135,7 @@ Recipe deep_recipe(const Setting& setting, bool norm_first, bool warmup, double 
             .warmup = warmup ? warmup_steps(setting) : 1,
             .layers = deep(setting),
             .norm_first = norm_first,
-            .steps = setting.pick(200, 40)};
+            .steps = setting.pick(200, 30)};
 }
 
 // Numbers of runs at twice the rate, with a warm-up and without, in the trial whose rate it is.
@@ -156,7 +156,7 @@ Measured train_deep(const Setting& setting, bool norm_first, const StoryText& te
 
 std::vector<Trial> trials(const Setting& setting) {
     const auto text = std::make_shared<const StoryText>(story_text(200'000));
-    const std::int64_t dim = setting.pick(64, 32), steps = setting.pick(200, 120);
+    const std::int64_t dim = setting.pick(64, 32), steps = setting.pick(200, 80);
     const auto at = [](Recipe recipe, double rate) {
         recipe.rate = rate;
         return recipe;

@@ -255,7 +255,7 @@ std::vector<Trial> trials(const Setting& setting) {
     if (!setting.model.empty()) return {asked_trial(setting)};
     std::vector<Trial> all = cause_trials(setting, corpus());
     all.insert(all.begin(), swept(setting, kTrial, {1.5e-3, 3e-3, 6e-3},
-                                  [&all = corpus(), steps = setting.pick(600, 400)](
+                                  [&all = corpus(), steps = setting.pick(600, 300)](
                                       std::uint64_t seed, double rate) {
                                       return trained(all, steps, rate, seed);
                                   }));
