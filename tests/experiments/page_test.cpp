@@ -14,6 +14,7 @@
 #include <tapestry/tests/source_dir.h>
 
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>
