@@ -174,7 +174,7 @@ TEST_CASE("values that are all the same have no spread, and are not counted") {
     CHECK_EQ(p_value(above(0.7), same), 1);
     CHECK_EQ(values_needed(above(0.5), same, 0.05 / 150), 13);
     // Fewer than six show nothing, nor do any at the bound itself: p is 0.0625 for five.
-    for (const std::size_t n : {2, 5, 6}) {
+    for (const std::size_t n : {2UL, 5UL, 6UL}) {
         const Interval few = student(std::vector<double>(n, 0.7));
         INFO(n);
         CHECK_EQ(judge(above(0.5), few), n < 6 ? Verdict::not_shown : Verdict::holds);

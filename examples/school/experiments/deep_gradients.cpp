@@ -140,8 +140,8 @@ std::vector<Trial> trials(const Setting& setting) {
 
 // Geometric mean and interval of a number whose logarithm was measured.
 Interval geometric(const Interval& logs, double base = std::exp(1)) {
-    return {std::pow(base, logs.mean), std::pow(base, logs.low), std::pow(base, logs.high),
-            logs.count};
+    return {{std::pow(base, logs.mean), std::pow(base, logs.low), std::pow(base, logs.high),
+             logs.count}};
 }
 
 Cell ranged(const Interval& i, int digits = 3) {
