@@ -6,6 +6,7 @@
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/distributed/mpi.h>
 #include <tapestry/nn/terminal/run_text.h>
+#include <tapestry/nn/train/metrics_file.h>
 
 #include <fmt/core.h>
 
