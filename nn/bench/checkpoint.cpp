@@ -2,6 +2,7 @@
 
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/checkpoint.h>
+#include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/training_run.h>
 
