@@ -1,4 +1,4 @@
-// The page trains language models on texts, so it needs no other task's code: half a megabyte.
+// The page trains language models on texts, so it needs no other task's code: 0.6 MB.
 #include <tapestry/nn/train/task_rows.h>
 #include <tapestry/nn/train/text_task.h>
 
