@@ -125,8 +125,9 @@ public:
     }
     void name(const std::string& name) override {
         if (!is_checked()) return;
-        require<JsonError>(names_[level()].insert(name).second, "duplicate key {}",
-                           utf8::quoted(name));
+        if (!names_[level()].insert(name).second) {
+            fail<JsonError>("duplicate key {}", utf8::quoted(name));
+        }
     }
     void end_object() override { --depth_; }
 
@@ -188,7 +189,7 @@ JsonNode JsonNode::at(const std::string& name) const {
 }
 
 std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
-    require<JsonError>(is(JsonKind::object), "expected an object, got {}", shown());
+    if (!is(JsonKind::object)) fail<JsonError>("expected an object, got {}", shown());
     std::vector<std::pair<std::string, JsonNode>> all;
     for (const auto& [name, member] : json(value_).items()) {
         all.emplace_back(name, JsonNode(&member));
@@ -197,7 +198,7 @@ std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
 }
 
 std::vector<JsonNode> JsonNode::elements() const {
-    require<JsonError>(is(JsonKind::array), "expected a list, got {}", shown());
+    if (!is(JsonKind::array)) fail<JsonError>("expected a list, got {}", shown());
     std::vector<JsonNode> all;
     for (const Json& element : json(value_)) all.push_back(JsonNode(&element));
     return all;
@@ -210,14 +211,16 @@ bool JsonNode::holds() const {
 
 template <class T>
 T JsonNode::get() const {
-    require<JsonError>(holds<T>(), "invalid value: {}", shown());
+    if (!holds<T>()) fail<JsonError>("invalid value: {}", shown());
     return json(value_).get<T>();
 }
 
 template <class T>
 T JsonNode::get(const std::string& name) const {
     const JsonNode member = at(name);
-    require<JsonError>(member.holds<T>(), "\"{}\" has an invalid value: {}", name, member.shown());
+    if (!member.holds<T>()) {
+        fail<JsonError>("\"{}\" has an invalid value: {}", name, member.shown());
+    }
     return json(member.value_).get<T>();
 }
 

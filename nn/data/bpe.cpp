@@ -4,6 +4,7 @@
 
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/known_words.h>
 #include <tapestry/nn/data/words.h>
 
 #include <algorithm>
@@ -46,14 +47,9 @@ public:
     void append(std::int64_t id) { ids_.push_back(id); }
 
 private:
-    static constexpr std::size_t kMostKnown = std::size_t{1} << 18;
     static constexpr std::size_t kShort = 128;    // bytes
     static constexpr std::size_t kLeastCut = 12;  // bytes; shorter words are left whole
 
-    struct Place {  // in ids_
-        std::size_t first, count;
-    };
-    using Known = std::unordered_map<std::string_view, Place>;
     struct Symbol {
         Id id;
         std::uint32_t rank;  // of the pair with the next symbol
@@ -67,9 +63,8 @@ private:
         }
     };
 
-    void encode(std::string_view word, Known& known, bool may_be_token) {
-        const auto found = known.find(word);
-        if (found != known.end()) return repeat(found->second);
+    void encode(std::string_view word, KnownWords& known, bool may_be_token) {
+        if (const KnownWords::Place* const place = known.find(word)) return repeat(*place);
         const std::size_t first = ids_.size();
         const Id whole = may_be_token ? tokenizer_.id_of(word) : -1;
         if (whole >= 0) {
@@ -79,10 +74,10 @@ private:
         } else {
             encode_long(word);
         }
-        if (known.size() < kMostKnown) known.emplace(word, Place{first, ids_.size() - first});
+        known.add(word, {first, ids_.size() - first});
     }
 
-    void repeat(const Place& place) {
+    void repeat(const KnownWords::Place& place) {
         for (std::size_t i = 0; i < place.count; ++i) {
             const std::int64_t id = ids_[place.first + i];
             ids_.push_back(id);
@@ -186,7 +181,7 @@ private:
 
     const BytePairTokenizer& tokenizer_;
     std::vector<std::int64_t>& ids_;
-    Known words_, parts_;
+    KnownWords words_, parts_;
     std::array<Id, kShort> some_{};  // of a short word
     std::array<std::uint32_t, kShort> ranks_{};
     std::vector<Symbol> symbols_;        // of a long word

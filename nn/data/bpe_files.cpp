@@ -54,8 +54,9 @@ public:
 
     void number(std::uint64_t value) override {
         if (!open_) unexpected("a number");
-        require(ids.emplace(token_, value).second, "{}: token {} appears twice", file_,
-                utf8::quoted(token_));
+        if (!ids.emplace(token_, value).second) {
+            fail("{}: token {} appears twice", file_, utf8::quoted(token_));
+        }
     }
     void begin_object() override {
         if (open_) unexpected("an object");
@@ -136,6 +137,7 @@ BytePairTokenizer BytePairTokenizer::from_tokens(std::vector<std::string> tokens
     tokenizer.rules_ = rules;
     tokenizer.one_at_a_time_ = true;
     tokenizer.bytes_ = std::move(tokens);
+    tokenizer.ids_.reserve(tokenizer.bytes_.size());
     for (std::size_t id = 0; id < tokenizer.bytes_.size(); ++id) {
         const std::string& bytes = tokenizer.bytes_[id];
         if (bytes.empty() || tokenizer.ids_.emplace(bytes, static_cast<Id>(id)).second) continue;
@@ -172,12 +174,15 @@ void BytePairTokenizer::read_vocab(std::string_view text, const std::string& nam
             name, count);
     std::vector<const std::string*> tokens(count);
     for (const auto& [token, id] : ids) {
-        require(id < count, "{}: token {} has the id {}; {} tokens have the ids 0 .. {}", name,
-                utf8::quoted(token), id, count, count - 1);
+        if (id >= count) {
+            fail("{}: token {} has the id {}; {} tokens have the ids 0 .. {}", name,
+                 utf8::quoted(token), id, count, count - 1);
+        }
         const std::string*& place = tokens[static_cast<std::size_t>(id)];
-        require(place == nullptr, "{}: {} and {} have the same id {}", name,
-                utf8::quoted(place == nullptr ? "" : std::min(*place, token)),
-                utf8::quoted(place == nullptr ? "" : std::max(*place, token)), id);
+        if (place != nullptr) {
+            fail("{}: {} and {} have the same id {}", name, utf8::quoted(std::min(*place, token)),
+                 utf8::quoted(std::max(*place, token)), id);
+        }
         place = &token;
     }
     for (const std::string* token : tokens) {

@@ -129,8 +129,9 @@ void PreTokenizer::split(std::string_view text, std::size_t step,
     }
     Pieces pieces(steps_[step].pattern, text);
     for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
-        require(pieces.is_match() || !steps_[step].removes_rest,
-                "the tokenizer's pattern does not cover {}", utf8::quoted(piece));
+        if (!pieces.is_match() && steps_[step].removes_rest) {
+            fail("the tokenizer's pattern does not cover {}", utf8::quoted(piece));
+        }
         split(piece, step + 1, words);
     }
 }

@@ -21,12 +21,7 @@ void SplitPattern::Set::finish() {
     }
 }
 
-// The end of the character at `at` if it is in the set, else kNone.
-std::size_t PatternMatcher::after(const SplitPattern::Set& set, std::size_t at) {
-    examined_ = std::max(examined_, at + 1);
-    if (at >= text_.size()) return kNone;
-    const auto byte = static_cast<unsigned char>(text_[at]);
-    if (byte < 0x80) return set.contains(byte) ? at + 1 : kNone;
+std::size_t PatternMatcher::after_beyond_ascii(const SplitPattern::Set& set, std::size_t at) const {
     const utf8::Step step = utf8::step(text_, at);
     return set.contains(step.code) ? at + step.bytes : kNone;
 }
