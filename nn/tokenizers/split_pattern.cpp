@@ -38,6 +38,7 @@ std::size_t PatternMatcher::from(Index index, std::size_t at) {
             const bool matches = from(node.branches[0], at) != kNone;
             if (matches != node.is_wanted) return kNone;
         } else if (node.kind == SplitPattern::Kind::repeat && node.least == 1 && node.most == 1) {
+            examine(at);
             at = after(pattern_.sets_[node.set], at);
             if (at == kNone) return kNone;
         } else {
@@ -62,7 +63,7 @@ std::size_t PatternMatcher::remembered(Index index, const Node& node, std::size_
 }
 
 std::size_t PatternMatcher::first_of(const Node& node, std::size_t at) {
-    examined_ = std::max(examined_, at + 1);
+    examine(at);
     // Any character beyond ASCII, and the end, may begin a match of any branch.
     const auto byte = at < text_.size() ? static_cast<unsigned char>(text_[at]) : 0x80U;
     for (const Index branch : node.branches) {
@@ -77,18 +78,19 @@ std::size_t PatternMatcher::repeat(Index index, const Node& node, std::size_t at
     constexpr std::size_t kFew = 8;  // repetitions that are cheaper to take again than to look up
     const SplitPattern::Set& set = pattern_.sets_[node.set];
     const bool is_unbounded = node.most == SplitPattern::kUnbounded;
+    const bool may_have_failed = is_unbounded && !failed_.empty();
     std::size_t count = 0, end = at, least_end = node.least == 0 ? at : kNone;
-    while (count < node.most) {
+    bool has_failed_here = false;  // the places before are still to be tried
+    while (count < node.most && !has_failed_here) {
         const std::size_t next = after(set, end);
         if (next == kNone) break;
         end = next;
         if (++count == node.least) least_end = end;
-        if (is_unbounded && count > node.least && has_failed(index, end)) {
-            if (node.mode == SplitPattern::Mode::possessive) return kNone;
-            break;  // from here on; the places before are still to be tried
-        }
+        has_failed_here = may_have_failed && count > node.least && has_failed(index, end);
     }
+    if (count < node.most) examine(end);
     if (least_end == kNone) return kNone;
+    if (has_failed_here && node.mode == SplitPattern::Mode::possessive) return kNone;
     const bool is_long = is_unbounded && count > node.least + kFew;
     std::size_t found = from(node.next, end);
     while (found == kNone) {
@@ -111,6 +113,7 @@ std::size_t PatternMatcher::repeat_lazily(Index index, const Node& node, std::si
             if (const std::size_t found = from(node.next, at); found != kNone) return found;
         }
         if (count == node.most) break;
+        examine(at);
         at = after(set, at);
     }
     if (node.most != SplitPattern::kUnbounded) return kNone;

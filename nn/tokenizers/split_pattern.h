@@ -112,14 +112,14 @@ private:
     std::size_t repeat(Index index, const Node& node, std::size_t at);
     std::size_t repeat_lazily(Index index, const Node& node, std::size_t at);
     // The end of the character at `at` if it is in the set, else kNone.
-    std::size_t after(const SplitPattern::Set& set, std::size_t at) {
-        examined_ = std::max(examined_, at + 1);
+    std::size_t after(const SplitPattern::Set& set, std::size_t at) const {
         if (at >= text_.size()) return kNone;
         const auto byte = static_cast<unsigned char>(text_[at]);
         if (byte >= 0x80) return after_beyond_ascii(set, at);
         return set.contains(byte) ? at + 1 : kNone;
     }
     std::size_t after_beyond_ascii(const SplitPattern::Set& set, std::size_t at) const;
+    void examine(std::size_t at) { examined_ = std::max(examined_, at + 1); }
     std::uint64_t key(Index index, std::size_t at, bool is_within) const {
         return (at * std::uint64_t{pattern_.nodes_.size()} + index) * 2 + (is_within ? 1 : 0);
     }
