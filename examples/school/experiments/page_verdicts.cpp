@@ -25,9 +25,10 @@ struct PageVerdicts {
 constexpr PageVerdicts kPage[] = {
     {"sqrt_dk",
      {"variance deviation_8 deviation_1 saturated divided_constant scores_vanish q_explodes "
-      "w_q_explodes learns_less_16 learns_less_64 learns_less_256",
+      "w_q_explodes learns_less_16 learns_less_64 learns_less_256 learns_less_512 "
+      "the_wider_the_more",
       "q_vanishes rescaled_is_as_good",
-      "the_wider_the_more"}},
+      ""}},
     {"by_hand",
      {"library_agrees paper_is_enough looks_at_the_robot",
       "",

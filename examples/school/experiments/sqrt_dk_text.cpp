@@ -22,15 +22,15 @@ std::string name_of(std::int64_t d, Way way) {
     return fmt::format("text, d_k = {}, {}", d, name_of(way));
 }
 
-constexpr std::int64_t kWidths[] = {16, 64, 256};
+constexpr std::int64_t kWidths[] = {16, 64, 256, 512};
 constexpr std::int64_t kSteps = 150;
 
 // The short form has two widths.
 bool is_run(const Setting& setting, std::int64_t d) { return !setting.quick || d <= 64; }
 bool is_run(std::int64_t d, Way way) { return way != Way::rescaled || d == 64; }
 
-// d_k = 16 and 64 are 8 and 2 heads of a model 128 wide; 256 is a single head, wider than the
-// model.
+// d_k = 16 and 64 are 8 and 2 heads of a model 128 wide; 256 and 512 are a single head, wider than
+// the model.
 Measured learn(const Characters& text, const Setting& setting, std::int64_t d, Way way, double rate,
                std::uint64_t seed) {
     Generator generator(seed);
