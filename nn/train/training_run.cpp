@@ -5,6 +5,7 @@
 #include <tapestry/core/storage.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
@@ -148,6 +149,9 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
       losses_(session.config(), losses_to_compare(session)),
       schedule_(options_.checkpoints) {
     options_.out = directory_->path();
+    if (directory_->resumed() && read_manifest(options_.out / kBestFolder)) {
+        options_.checkpoints.best = true;  // otherwise that would no longer be the best model
+    }
     if (options_.trap_nan) {
         Folder(options_.out).find(kTrapFolder);  // throws if it leads outside the directory
         trap_.emplace(session.task(), session.weights_generator(), options_.out / kTrapFolder,

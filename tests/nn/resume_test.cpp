@@ -140,6 +140,16 @@ TEST_CASE("resume: the clock, the best loss and all segments continue") {
     CHECK(std::find(kept.begin(), kept.end(), after.best->step) != kept.end());
 }
 
+TEST_CASE("resume: a run that keeps its best model goes on to do so without being told") {
+    const ResumePlace place;
+    place.train(place.scratch / "whole", place.config(), {.best = true});
+    place.train(place.out, place.config(), {.best = true}, 4);
+    place.train(place.out, place.config(), {});
+    CHECK_EQ(slurp(place.out / "best" / "model.safetensors"),
+             slurp(place.scratch / "whole" / "best" / "model.safetensors"));
+    CHECK_EQ(steps_in(place.out), steps_in(place.scratch / "whole"));
+}
+
 TEST_CASE("resume: a finished run made longer, and killed before its next checkpoint") {
     const ResumePlace place;
     TrainingConfig longer = place.config();
