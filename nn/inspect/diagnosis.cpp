@@ -269,7 +269,7 @@ const std::array kRules{
                   [](const RunFacts& f) {
                       return fmt::format(
                           "{} is {:.4f}, above the {:.4f} of the model it began from", loss_name(f),
-                          loss_of(f), f.first.value);
+                          loss_of(f), loss_at_start(f));
                   },
                   [](const RunFacts& f) { return fmt::format("try {}", rate_text(f.lr / 10)); },
                   [](const RunFacts& f) { return at_rate(f, f.lr / 10); }},

@@ -49,6 +49,7 @@ struct RunFacts {
     StepValue above = {};        ///< first loss clearly above guessing, after the first step
     StepValue val = {};          ///< latest validation loss
     StepValue lowest_val = {};   ///< smallest validation loss
+    double val_at_start = NAN;   ///< validation loss before the first step
     double clipped = 0;          ///< share of the steps whose gradient was clipped
     double clip = 0;             ///< largest norm; 0: not clipped
     double norm = NAN;           ///< mean of the latest gradient norms, before clipping

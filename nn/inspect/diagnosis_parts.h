@@ -15,8 +15,11 @@ double clearly_above(double guessing);
 /// The words of a shell command, with their quotes.
 std::vector<std::string> words_of(const std::string& command);
 
-/// Whether a run that began from a trained model is worse than that was in its first step, beyond
-/// the noise of a batch.
+/// The loss of the model that a run began from: on the examples of the validation loss, if it was
+/// measured there, otherwise that of the first step.
+double loss_at_start(const RunFacts& facts);
+/// Whether a run that began from a trained model is worse than that was, beyond the noise of a
+/// batch.
 bool is_worse_than_its_start(const RunFacts& facts, double loss);
 
 }  // namespace tapestry

@@ -6,11 +6,15 @@
 
 namespace tapestry {
 
+double loss_at_start(const RunFacts& f) {
+    return f.val.step > 0 && std::isfinite(f.val_at_start) ? f.val_at_start : f.first.value;
+}
+
 bool is_worse_than_its_start(const RunFacts& f, double loss) {
     constexpr double kOfABatch = 0.1;       // nats by which a batch's loss fluctuates
     constexpr std::int64_t kFewSteps = 20;  // steps that show nothing yet
     return !f.running && f.last.step >= kFewSteps && !option_in(f.command, "--model").empty() &&
-           f.first.value < f.guessing - kOfABatch && loss > f.first.value + kOfABatch;
+           loss_at_start(f) < f.guessing - kOfABatch && loss > loss_at_start(f) + kOfABatch;
 }
 
 double clearly_above(double guessing) { return guessing + std::max(1.0, 0.25 * guessing); }

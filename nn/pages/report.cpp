@@ -21,6 +21,11 @@ double expected_loss(const TrainingRecipe& recipe, std::string_view name) {
     return NAN;
 }
 
+// B of LoRA begins at 0, so whatever the rate is, its first updates are as large as it is.
+bool begins_at_zero(const std::string& name) {
+    return name.find(".lora_") != name.npos && name.ends_with(".b");
+}
+
 // Median of ||update|| / ||value|| over the matrices, where the learning rate was highest.
 double typical_ratio(const std::vector<ReportedEvaluation>& evaluations) {
     const ReportedEvaluation* chosen = nullptr;
@@ -30,8 +35,8 @@ double typical_ratio(const std::vector<ReportedEvaluation>& evaluations) {
     std::vector<double> ratios;
     if (chosen == nullptr) return NAN;
     for (const ParameterFlow& p : chosen->flow) {
-        if (p.shape.rank() >= 2 && !p.frozen && std::isfinite(p.ratio()))
-            ratios.push_back(p.ratio());
+        const bool counts = p.shape.rank() >= 2 && !p.frozen && !begins_at_zero(p.name);
+        if (counts && std::isfinite(p.ratio())) ratios.push_back(p.ratio());
     }
     if (ratios.empty()) return NAN;
     const auto middle = ratios.begin() + std::ssize(ratios) / 2;
@@ -50,6 +55,7 @@ RunFacts TrainingReport::facts(TrainingState state) const {
     facts.diverged = state == TrainingState::diverged;
     facts.running = state == TrainingState::running;
     facts.usual_lr = recipe_.usual_lr;
+    facts.val_at_start = recipe_.val_at_start;
     facts.unit = recipe_.unit;
     facts.command = recipe_.command;
     facts.use = recipe_.use;

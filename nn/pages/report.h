@@ -16,6 +16,7 @@
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/inspect/training_curve.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ struct TrainingRecipe {
     double step_least = 0;                    ///< lower bound on the seconds of a step; 0: unknown
     double clip = 0;                          ///< maximum gradient norm; 0: none
     double usual_lr = 0;             ///< learning rate that the optimiser usually has; 0: unknown
+    double val_at_start = NAN;       ///< validation loss before the first step; NaN: unknown
     std::string unit = "token";      ///< what the model reads one by one
     std::string counted = "tokens";  ///< what tokens_per_step counts: Task::unit()
     /// The sequence shown at every evaluation (ReportedEvaluation::look): its tokens, and the one

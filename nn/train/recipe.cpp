@@ -107,6 +107,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
         .step_least = step_least,
         .clip = config.clip,
         .usual_lr = optimizer_row(config.optimizer).defaults.at("lr"),
+        .val_at_start = session.loss_at_start(),
         .unit = std::string(session.task().symbol()),
         .counted = session.task().unit(),
         .sentence = session.sentence(),

@@ -238,7 +238,10 @@ void Session::dismiss() {
 
 double Session::evaluate() {
     Generator generator = stream(config_.seed, Stream::evaluation);
-    return mean_loss(validation_losses(*task_, generator, {0, task_->validation_batches()}));
+    const double loss =
+        mean_loss(validation_losses(*task_, generator, {0, task_->validation_batches()}));
+    if (steps() == 0) loss_at_start_ = loss;
+    return loss;
 }
 
 std::string Session::sample(std::int64_t tokens) {

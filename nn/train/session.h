@@ -24,6 +24,7 @@
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/nn/train/training_config.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -131,6 +132,8 @@ public:
     /// The mean loss of the task's validation batches, for a text config().eval_batches of them,
     /// the same every time.
     double evaluate();
+    /// What it was before the first step; NaN if it was not called then.
+    double loss_at_start() const { return loss_at_start_; }
 
     /// The model's work as text. For a text: the first token and `tokens` more that it writes, with
     /// U+FFFD for what is no UTF-8. The same random numbers every time.
@@ -205,6 +208,7 @@ private:
     std::int64_t micro_batch_ = 0;  // the step's how manyth
     std::int64_t drawn_ = 0;        // batches, in this step
     double seconds_before_ = 0;
+    double loss_at_start_ = NAN;
     std::function<double(std::int64_t)> progress_;  // empty: measured
     std::int64_t leaves_taken_ = 0;                 // by this process, in all steps
     Clock::time_point began_ = {};                  // the first of these

@@ -87,6 +87,18 @@ TEST_CASE("diagnosis: worse than the model that a run began from") {
     CHECK_EQ(rule_of(f), "good");
 }
 
+TEST_CASE("diagnosis: the model that a run began from is judged on the held-out examples, too") {
+    RunFacts f = facts(
+        400, [](double t) { return 0.9 - 0.2 * t; }, 1.9);  // these are harder
+    f.command = "tapestry train --model base --data c.jsonl --out m";
+    f.val_at_start = 2.6;
+    CHECK_EQ(rule_of(f), "good");
+    f.val_at_start = 1.5;
+    CHECK_EQ(rule_of(f), "worse_than_its_start");
+    CHECK_EQ(diagnose(f).text,
+             "the validation loss is 1.9000, above the 1.5000 of the model it began from");
+}
+
 TEST_CASE("diagnosis: a learning rate that is too high") {
     RunFacts f = facts(100, [](double t) { return t < 0.02 ? 4.2 : 9.5; });
     f.lr = 10;

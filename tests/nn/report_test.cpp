@@ -328,6 +328,21 @@ TEST_CASE("report: the contents of the page") {
     CHECK_EQ(evaluation["flow"][0]["values"], Json({{"first", -1}, {"counts", {1, 1}}}));
 }
 
+TEST_CASE("report: LoRA's second matrix, which begins at 0, does not count as changed too much") {
+    TrainingReport report({.steps = 20, .clip = 1});
+    const auto ratio_with = [&](double of_a) {
+        report.add(ReportedEvaluation{
+            .step = 20,
+            .lr = 1e-3,
+            .flow = {
+                {.name = "q.lora_query.a", .shape = {2, 4}, .value_rms = 1, .update_rms = of_a},
+                {.name = "q.lora_query.b", .shape = {4, 2}, .value_rms = 1, .update_rms = 0.5},
+                {.name = "q.lora_key.b", .shape = {4, 2}, .value_rms = 1, .update_rms = 0.5}}});
+        return report.facts(TrainingState::finished).ratio;
+    };
+    CHECK_EQ(ratio_with(0.001), 0.001);
+}
+
 TEST_CASE("pages: six digits are those that a person would write") {
     Generator generator(3);
     const std::vector<double> x = randn({2000}, generator, DType::f64).to_vector<double>();
