@@ -123,6 +123,20 @@ std::string template_in(const ConfigFile& file) {
     return joined_templates(usual, with_tools);
 }
 
+// A template gets the tokens that the tokenizer names; config.json's ids are for generate(), which
+// may begin or stop at others.
+void take_named(const SavedFiles& files, const Tokenizer& tokenizer, TextConventions& to) {
+    const auto id_of = [&](const char* role) -> std::optional<std::int64_t> {
+        const std::vector<std::int64_t> ids =
+            tokenizer.encode(special_token(files, role).value_or(""), role);
+        return ids.size() == 1 ? std::optional(ids.front()) : std::nullopt;
+    };
+    if (const auto begin = id_of("bos_token")) to.bos = begin;
+    const auto end = id_of("eos_token");
+    const auto first = end ? std::find(to.eos.begin(), to.eos.end(), *end) : to.eos.end();
+    if (first != to.eos.end()) std::rotate(to.eos.begin(), first, first + 1);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> token_ids_in(const ConfigFile& file, const char* name) {
@@ -193,6 +207,7 @@ TextConventions read_text_conventions(const ConfigFile& file, const SavedFiles& 
     const std::vector<std::int64_t> bos = token_ids_in(file, kBeginId);
     if (bos.size() == 1) all.bos = bos.front();
     all.eos = is_ours ? token_ids_in(file, kEndIds) : end_ids(file, files);
+    if (!is_ours && has_tokens) take_named(files, *tokenizer, all);
     if (!all.bos && has_tokens) all.bos = tokenizer->begin_of_text();
     if (all.eos.empty() && !is_ours && has_tokens) {
         const std::string end = special_token(files, "eos_token").value_or("");

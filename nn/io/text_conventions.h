@@ -21,9 +21,10 @@ class Tokenizer;
 
 /// The conventions of a directory.
 struct TextConventions {
-    std::optional<std::int64_t> bos = {};  ///< config.json's bos_token_id
+    /// The id of tokenizer_config.json's bos_token; without it, config.json's bos_token_id.
+    std::optional<std::int64_t> bos = {};
     /// generation_config.json's eos_token_id, one or several, or config.json's; without either, the
-    /// id of tokenizer_config.json's eos_token.
+    /// id of tokenizer_config.json's eos_token, which otherwise comes first if it is one of them.
     std::vector<std::int64_t> eos = {};
     std::string chat_template = {};  ///< a program in Jinja; empty: none
     // Not used here, but by other programs that read an export.

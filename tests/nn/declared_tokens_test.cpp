@@ -102,6 +102,28 @@ TEST_CASE("declared tokens: padding, unknown and additional ones stay with a mod
                            "\"pad_token\" is neither a text nor an object with its \"content\"");
 }
 
+TEST_CASE("declared tokens: a template gets those that the tokenizer names, not config.json's") {
+    const Scratch scratch;
+    const fs::path base = llama_with_end(scratch);
+    change(base / "config.json", [](Json& config) {
+        config["bos_token_id"] = 1;
+        config["eos_token_id"] = {0, 376};
+    });
+    const auto written = [&] {
+        const LoadedModel loaded = load_model(base);
+        const TextConventions& from = loaded.conventions;
+        const ChatTemplate chat =
+            chosen_template(from, *loaded.tokenizer, "{{ bos_token }}{{ eos_token }}");
+        return chat.bos_token + " " + chat.eos_token;
+    };
+    CHECK(written() == "<|im_start|> <|endoftext|>");
+    spill(base / "tokenizer_config.json", R"({"bos_token": "[EOS]", "eos_token": "[EOS]"})");
+    CHECK(written() == "[EOS] [EOS]");
+    CHECK(load_model(base).conventions.eos == Ids{376, 0});
+    spill(base / "tokenizer_config.json", R"({"bos_token": null, "eos_token": "two words"})");
+    CHECK(written() == "<|im_start|> <|endoftext|>");
+}
+
 TEST_CASE("declared tokens: settings of sampling stay with a model, for transformers") {
     const Scratch scratch;
     const fs::path base = llama_with_end(scratch);
