@@ -168,7 +168,13 @@ std::string ChatEncoder::run(const jinja::Program& program, const Conversation& 
         std::string text = program.run(std::move(variables), marks_generation);
         return asks ? text + header_ : text;
     } catch (const jinja::JinjaError& error) {
-        fail("the chat template, {}", error.what());
+        const auto without = std::find_if(from.messages.begin(), from.messages.end(),
+                                          [](const ChatMessage& one) { return !one.has_content; });
+        if (without == from.messages.end()) fail("the chat template, {}", error.what());
+        fail(
+            "the chat template, {}; message {} has no \"content\", which it may need: \"\" is a "
+            "text",
+            error.what(), without - from.messages.begin() + 1);
     }
 }
 
@@ -261,6 +267,9 @@ void ChatEncoder::check(Messages messages) const {
         require(i == 0 || role != kSystem, "message {}: a system message must be the first", i + 1);
         check_calls(messages[i], i);
         if (role == kAnswer) continue;
+        if (const auto flaw = utf8::find_flaw(messages[i].content)) {
+            fail("the {}'s text: not UTF-8 at byte {}: {}", role, flaw->byte, flaw->what);
+        }
         check_marks(fmt::format("the {}'s text", role), messages[i].content);
         check_marks(fmt::format("the {}'s message", role), jinja::to_json(messages[i].more));
     }

@@ -194,6 +194,7 @@ std::string other_form(const Value& root) {
                        : has("conversations") ? "ShareGPT's (\"conversations\")"
                                               : nullptr;
     if (form != nullptr) return fmt::format("the form is {}, which is not supported", form);
+    if (has("text")) return "a document (\"text\"), which --text reads in place of --data";
     return "has neither \"messages\" nor \"prompt\" and \"completion\"";
 }
 

@@ -41,7 +41,7 @@ Tensors GrowingTable::at_least(std::int64_t length, DType dtype) const {
 namespace {
 
 void check_base(double base) {
-    require(base > 0 && std::isfinite(base), "rotary: base must be positive, got {} and finite",
+    require(base > 0 && std::isfinite(base), "rotary: base must be positive and finite, got {}",
             base);
 }
 

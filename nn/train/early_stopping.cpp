@@ -1,5 +1,7 @@
 #include <tapestry/nn/train/early_stopping.h>
 
+#include <tapestry/core/text/message.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -106,8 +108,10 @@ std::string LossWatch::concern() const {
             "help",
             text, f.recent);
     }
+    const std::string early =
+        f.last.step < warmup_ ? fmt::format(" (the warm-up takes {})", warmup_) : "";
     const std::string more = f.planned < TrainingConfig::kNoStepLimit
-                                 ? fmt::format("more than {} steps", f.planned)
+                                 ? "more than " + pluralize(f.planned, "step") + early
                                  : "more time";
     return fmt::format("{}: {}, or another learning rate than {}, may help", text, more, lr_);
 }

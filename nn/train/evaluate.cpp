@@ -183,8 +183,8 @@ Evaluation evaluate_on_tokens(const std::string& model, const std::string& file)
 }
 
 std::string to_text(const Evaluation& e) {
-    return fmt::format("loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}", e.loss,
-                       e.unit, std::exp(e.loss), e.tokens, e.unit, utf8::printable(e.of));
+    return fmt::format("loss {:.4f} nats per {} (perplexity {:.3f}) over {} of {}", e.loss, e.unit,
+                       std::exp(e.loss), pluralize(e.tokens, e.unit), utf8::printable(e.of));
 }
 
 std::string to_json(const Evaluation& e) {

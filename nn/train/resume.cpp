@@ -82,7 +82,9 @@ public:
     }
 
     /// The same for two that are not equal, as people read them.
-    void differ(const std::string& what, const std::string& stored, const std::string& now) {
+    void differ(const std::string& what, const std::string& before, const std::string& after) {
+        const std::string stored = before.empty() ? "empty" : before;
+        const std::string now = after.empty() ? "empty" : after;
         require(
             !decides_parameters(what),
             "{}: {} was {} and is now {}, whose parameters the run's state does not have; start "

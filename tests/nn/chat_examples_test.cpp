@@ -148,6 +148,8 @@ TEST_CASE("chat examples: other forms are called by their names, with the forms 
                    "the form is ShareGPT's (\"conversations\"), which is not supported" + wanted);
     reader.refuses(R"({"messages": [{"from": "human", "value": "a"}]})",
                    "message 1: \"role\" is missing" + wanted);
+    reader.refuses(R"({"text": "a"})",
+                   "a document (\"text\"), which --text reads in place of --data" + wanted);
 }
 
 // ---- tools --------------------------------------------------------------------------------------
@@ -258,6 +260,9 @@ TEST_CASE("chat examples: tools that a template leaves out, and calls that are n
         .refuses(with_call,
                  "message 2: the chat template does not end its calls of tools with "
                  "'<|im_end|>'");
+    const Reader needs_content = changed("message.content is string", "message.content.strip()");
+    check_message<IoError>([&] { needs_content.text(with_call); },
+                           "; message 2 has no \"content\", which it may need: \"\" is a text");
     changed("message in messages", "message in messages if not message.tool_calls")
         .refuses(with_call, "message 2: the chat template ");
 

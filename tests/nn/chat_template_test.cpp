@@ -314,6 +314,14 @@ TEST_CASE("chat: of a template with generation, what is inside is learned") {
                               "the answer and its end '<|im_end|>', which is not supported");
 }
 
+TEST_CASE("chat: the place of what is not UTF-8 is that in the message") {
+    const Place place;
+    const ChatEncoder encoder({kSmolTemplate}, place.tokenizer);
+    const std::vector<ChatMessage> messages{{"user", "a\xFF"}};
+    check_message<ValueError>([&] { encoder.prompt(messages); },
+                              "the user's text: not UTF-8 at byte 1: byte 0xFF");
+}
+
 TEST_CASE("chat: a blank between an answer and its end is called so") {
     const Place place;
     check_message<ValueError>(

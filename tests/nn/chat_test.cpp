@@ -42,6 +42,13 @@ std::string line_of(const std::vector<ChatMessage>& messages) {
     return Json{{"messages", list}}.dump() + "\n";
 }
 
+// A model with rotary positions may have any.
+void change_context(const fs::path& directory, std::int64_t context) {
+    Json config = Json::parse(slurp(directory / "config.json"));
+    config["max_position_embeddings"] = context;
+    spill(directory / "config.json", config.dump());
+}
+
 // The directory of the fixture with a template, and conversations of which some are too long.
 struct ChatPlace : test::RunPlace {
     ChatPlace() {
@@ -204,7 +211,7 @@ TEST_CASE("chat: bad lines are one message with file and line") {
     };
     refused("{", "not JSON");
     refused("[1]", "not an object");
-    refused("{\"text\": \"a\"}", "has neither \"messages\" nor \"prompt\" and \"completion\"");
+    refused("{\"body\": \"a\"}", "has neither \"messages\" nor \"prompt\" and \"completion\"");
     refused("{\"prompt\": \"a\"}", "\"completion\" is missing");
     refused("{\"prompt\": 3, \"completion\": \"a\"}", "\"prompt\" is 3, not a text");
     refused("{\"prompt\": \"a\", \"completion\": \"\"}", "the assistant's answer is empty");
@@ -312,6 +319,28 @@ TEST_CASE("chat: examples of one question are not split, and the longest are cut
         }
         session.task().check_batch(batch);
     }
+}
+
+TEST_CASE("chat: the first example is shown where it is learned") {
+    ChatPlace place;
+    TrainingConfig config = place.chat_config();
+    const auto shown = [&](std::size_t before, std::size_t answer) {
+        spill(place.data, line_of({{"user", std::string(before, '7')},
+                                   {"assistant", std::string(answer, '8')}}) +
+                              line_of({{"user", "b"}, {"assistant", "c"}}));
+        change_context(place.base, 2000);
+        return Session(config).task().example_text();
+    };
+    const std::string few = shown(20, 3);
+    CHECK(few.find("learned in brackets: <|im_start|>") != std::string::npos);
+    CHECK(few.ends_with(" [8] [8] [8] [<|im_end|>]\n"));
+    const std::string late = shown(500, 3);
+    CHECK(late.find("learned in brackets: ... 7 7") != std::string::npos);
+    CHECK(late.find(" [8] [8] [8] [<|im_end|>] (") != std::string::npos);
+    CHECK(late.ends_with(" tokens)\n"));
+    const std::string both = shown(500, 500);
+    CHECK(both.find("learned in brackets: ... 7 7") != std::string::npos);
+    CHECK(both.find(" [8] [8] ... (") != std::string::npos);
 }
 
 TEST_CASE("chat: an empty system message differs from none, also in a resumed run") {

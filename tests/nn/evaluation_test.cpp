@@ -94,6 +94,7 @@ TEST_CASE("evaluation: of all ids in a file, in order") {
         *loaded.model, read_token_file(file, common_settings(loaded.model->model_config()).vocab));
     const Evaluation one = evaluate_on_tokens(place.model, file);
     CHECK_EQ(one.loss, all.loss);
+    CHECK(to_text(Evaluation{.loss = 1, .tokens = 1, .of = "t"}).ends_with("over 1 token of t"));
     CHECK_EQ(to_text(one), fmt::format("loss {:.4f} nats per token (perplexity {:.3f}) over 10 "
                                        "tokens of {}",
                                        all.loss, std::exp(all.loss), file));

@@ -78,7 +78,7 @@ TEST_CASE("rotary: turns pairs, keeps lengths, and products see distances alone"
         [] {
             rotary(ones({2, 4}), 0, 0);
         },
-        "rotary: base must be positive, got 0 and finite");
+        "rotary: base must be positive and finite, got 0");
 }
 
 TEST_CASE("PositionalEncoding") {

@@ -205,6 +205,8 @@ TEST_CASE("resume: a setting that differs must be allowed, and is reported with 
     says(
         refused({"lora"}, {"lora"}, [](auto& c) { c.lora = 4; }),
         "lora was 0 and is now 4, whose parameters the run's state does not have; start a new run");
+    says(refused({"lora_targets"}, {}, [](auto& c) { c.lora_targets = {"query"}; }),
+         "lora_targets was empty and is now query, whose parameters");
     says(refused({}, {"speed"}, [](auto&) {}), "--override speed: unknown name");
     CHECK_EQ(refused({"lr", "batch"}, {}, [](auto&) {}), "no error");
     CHECK_EQ(refused({}, {}, [](auto& c) { c.lr = 0.5; }), "no error");  // not given

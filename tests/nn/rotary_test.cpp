@@ -77,7 +77,7 @@ TEST_CASE("RotaryPositions: what it refuses") {
     check_throws<ValueError>([] { RotaryPositions(8, {.share = 1.5}); },
                              "rotary: the share must be in (0, 1], got 1.5");
     check_throws<ValueError>([] { RotaryPositions(8, {.base = -1}); },
-                             "rotary: base must be positive, got -1 and finite");
+                             "rotary: base must be positive and finite, got -1");
     const RotaryPositions turn(4);
     check_throws<ValueError>(
         [&] {

@@ -277,15 +277,19 @@ std::string ChatTask::amounts() const {
 }
 
 std::string ChatTask::example_text() const {
-    constexpr std::size_t kMost = 200;
+    constexpr std::size_t kMost = 200, kOfAnswer = 50;  // tokens
     const ChatTokens& first = chat_.train.front();
     const std::vector<std::string> texts = token_texts(tokenizer(), first.ids);
-    std::string line;
-    for (std::size_t i = 0; i < std::min(kMost, texts.size()); ++i) {
+    const auto answer = std::find(first.is_target.begin() + 1, first.is_target.end(), 1);
+    const auto at = static_cast<std::size_t>(answer - first.is_target.begin());
+    const std::size_t begin = at + kOfAnswer <= kMost ? 0 : at + kOfAnswer - kMost;
+    std::string line = begin == 0 ? "" : " ...";
+    for (std::size_t i = begin; i < std::min(begin + kMost, texts.size()); ++i) {
         const std::string token = utf8::printable(texts[i]);
         line += first.is_target[i] != 0 ? fmt::format(" [{}]", token) : fmt::format(" {}", token);
     }
-    if (texts.size() > kMost) line += fmt::format(" ... ({} tokens)", texts.size());
+    if (begin + kMost < texts.size()) line += " ...";
+    if (texts.size() > kMost) line += fmt::format(" ({} tokens)", texts.size());
     return fmt::format("first example, what is learned in brackets:{}\n", line);
 }
 
