@@ -172,6 +172,7 @@ Attempt Quotients::central(double h) {
         slopes[static_cast<std::size_t>(i)] = difference.slope / (2 * t);
         one = std::max(one, noise(above, below, difference));
         attempt.moved = attempt.moved || difference.moved;
+        attempt.bends = attempt.bends || (difference.changed > 0 && moves(above, around_.base));
     }
     attempt.rounding = one;
     extrapolate({one / h, 2 * one / h, 4 * one / h}, 4, attempt);
@@ -276,7 +277,7 @@ double Quotients::constant_step() {
 constexpr double kMoreThanRounding = 64 * kEps;
 
 bool Quotients::is_fine_grained(double noise, double claimed, double seen) {
-    constexpr double kMuchLess = 0.125, kMore = 4, kClose = 1e-4;
+    constexpr double kMuchLess = 0.125, kMore = 4, kClose = 1e-4, kFallsShort = 64;
     const double least = kMoreThanRounding * size_of(w_, around_.base.values);
     if (least >= kMuchLess * noise || std::abs(claimed - seen) <= kClose * std::abs(seen))
         return false;
@@ -287,7 +288,8 @@ bool Quotients::is_fine_grained(double noise, double claimed, double seen) {
         most = std::max(most, std::abs(weighted_difference(w_, there.values, around_.base.values)));
     }
     const bool along_seen = most <= kMore * std::abs(seen) * 2 * kEps * line_.scale();
-    return most > least && most < kMuchLess * noise && !along_seen;
+    const bool along_claim = kFallsShort * most > std::abs(claimed) * kEps * line_.scale();
+    return most > least && most < kMuchLess * noise && !along_seen && along_claim;
 }
 
 bool Quotients::is_on_spike(const Attempt& attempt) {

@@ -101,6 +101,7 @@ struct Attempt {
     Reason obstacle = Reason::none;
     bool settled = false;  ///< the differences shrink like those of a smooth function, or are noise
     bool moved = false;    ///< whether any output changes
+    bool bends = false;    ///< whether one that is alike on both sides is another at x
     double rounding = 0;   ///< uncertainty of one evaluation
     Slopes slopes{};       ///< D(step), D(step / 2), D(step / 4)
     double value = 0;
@@ -197,7 +198,8 @@ public:
 
     /// Whether f moves between neighbouring numbers, by much less than `noise` and by much more
     /// than the slope `seen` from afar would, which is not close to the claim: then what looks like
-    /// noise is a fast oscillation (a sine of 1e13), and averages to any slope.
+    /// noise is a fast oscillation (a sine of 1e13), and averages to any slope. It is none if f
+    /// moves by much less than the claim says: at a minimum, f - f(x) is tiny and not noise.
     bool is_fine_grained(double noise, double claimed, double seen);
 
     /// Whether f(x) itself is off the values at the attempt's steps, which are alike: f runs off

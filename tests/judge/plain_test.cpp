@@ -88,6 +88,30 @@ TEST_CASE(
     CHECK_EQ(claims(-0.1), "FAIL");
 }
 
+TEST_CASE("check_gradient: at a minimum, where f is even, a claim that is not 0 fails") {
+    const auto rosenbrock = [](const Plain& x) {
+        double sum = 0;
+        for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+            const double steep = x[i + 1] - x[i] * x[i], flat = 1 - x[i];
+            sum += 100 * steep * steep + flat * flat;
+        }
+        return sum;
+    };
+    for (const std::size_t n : {2, 3, 5}) {
+        const Plain x(n, 1);
+        const auto claims = [&](double last) {
+            const auto g = [last](const Plain& at) {
+                Plain slopes(at.size(), 0.0);
+                slopes.back() = last;
+                return slopes;
+            };
+            return verdict_of(check_gradient(rosenbrock, g, x));
+        };
+        CHECK_EQ(claims(0), "PASS");
+        for (const double wrong : {1e-6, 1e-3, -1.0, 30.0}) CHECK_EQ(claims(wrong), "FAIL");
+    }
+}
+
 TEST_CASE("check_pullback: a hand-written backward with = for +=") {
     const auto f = [](const Plain& bias) {
         Plain y;
