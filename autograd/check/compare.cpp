@@ -308,7 +308,7 @@ std::string kink_note(Subject& subject, std::size_t which, const std::vector<dou
     if (!kink) return {};
     std::string op = subject.first_other_branch(which, u, judgement.step);
     if (op.empty()) op = subject.first_other_branch(which, u, -judgement.step);
-    if (op.empty()) op = "an op";
+    if (op.empty()) op = "f";
     return judgement.subgradient
                ? fmt::format("on a kink of {}: the gradient lies between the slopes on both sides",
                              op)

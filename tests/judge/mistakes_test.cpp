@@ -175,6 +175,13 @@ TEST_CASE("mistakes: some elements, and what looks like nothing known") {
     s.claimed[7] *= 2;
     check_cause(s, Mistake::partial, "2 of 12 elements are wrong, the first is number 5");
     const Values right = numeric_gradient(s);
+    // Of a single one it would say nothing that it is the smallest.
+    const auto by_size = [](double a, double b) { return std::abs(a) < std::abs(b); };
+    const auto least = std::min_element(right.begin(), right.end(), by_size) - right.begin();
+    s.claimed = right;
+    s.claimed[static_cast<std::size_t>(least)] *= 2;
+    check_cause(s, Mistake::partial,
+                fmt::format("1 of 12 elements are wrong, the first is number {}", least));
     s.claimed = random_values(12, 55);
     const double correlation = [&] {
         double both = 0, one = 0, other = 0;

@@ -86,6 +86,9 @@ TEST_CASE(
     CHECK_EQ(claims(1), "PASS");
     CHECK_EQ(claims(1.5), "FAIL");
     CHECK_EQ(claims(-0.1), "FAIL");
+    const auto flat = [](const Plain&) { return Plain{0, 1}; };
+    CHECK_EQ(check_gradient(relu, flat, {0, 1}).inputs[0].note,
+             "on a kink of f: the gradient lies between the slopes on both sides");
 }
 
 TEST_CASE("check_gradient: at a minimum, where f is even, a claim that is not 0 fails") {
