@@ -315,6 +315,16 @@ bool Quotients::has_ripples(double claimed, double seen) {
     return false;
 }
 
+bool Quotients::stands_still(double claimed, double seen) {
+    constexpr double kClearly = 16, kSixDigits = 0x1p-20;
+    const double h = std::ldexp(line_.scale(), -19);
+    const Sample &above = line_.at(h), &below = line_.at(-h);
+    if (!finite(w_, above) || !finite(w_, below)) return false;
+    if (moves(above, around_.base) || moves(below, around_.base)) return false;
+    return kClearly * std::abs(claimed) < std::abs(seen) &&
+           std::abs(seen) * h > kSixDigits * size_of(w_, around_.base.values);
+}
+
 bool Quotients::follows_neighbours(double claimed, double seen) {
     constexpr double kAlike = 0.02;
     const double least = kMoreThanRounding * size_of(w_, around_.base.values);

@@ -211,6 +211,10 @@ public:
     /// afar, ripples average to another, `seen`.
     bool has_ripples(double claimed, double seen);
 
+    /// Whether f does not move at all next to x, where the slope `seen` from afar would move it by
+    /// a millionth of itself, and a slope of about 0 is claimed: x is between kinks.
+    bool stands_still(double claimed, double seen);
+
     /// Whether f moves by a clear part of itself where x moves by its last bit and by two, and both
     /// along the slope `claimed`, not along `seen` from afar, which is another part of an
     /// oscillation. False for a claim within 2 % of `seen`.

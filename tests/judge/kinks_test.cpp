@@ -13,6 +13,7 @@
 #include <tapestry/tests/judge/support.h>
 #include <tapestry/tests/skip.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -394,4 +395,30 @@ TEST_CASE("kinks: jumps next to a pole or within narrow bounds are found, and f'
     const auto pole = [](double x) { return 1.25e18 + 1 / (x - 1); };
     const double near = 1.0003002112234356;
     CHECK_FALSE(fails(pole, near, -1 / ((near - 1) * (near - 1))));
+}
+
+TEST_CASE("kinks: many entries in a dead zone that is narrower than the steps are no wrong claim") {
+    static constexpr double kEdge = 1e-3;
+    constexpr std::size_t kEntries = 578;
+    int failed = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        std::vector<double> x(kEntries);
+        std::uint64_t state = seed;
+        for (double& at : x) {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            at = 1 + 0.024 * (static_cast<double>(state >> 11U) * 0x1p-52 - 1);
+        }
+        const auto f = [](const std::vector<double>& at) {
+            double sum = 0;
+            for (const double a : at) sum += a - 1 - std::clamp(a - 1, -kEdge, kEdge);
+            return sum;
+        };
+        const auto g = [](const std::vector<double>& at) {
+            std::vector<double> slopes;
+            for (const double a : at) slopes.push_back(std::abs(a - 1) > kEdge ? 1 : 0);
+            return slopes;
+        };
+        failed += check_gradient(f, g, x).verdict == Verdict::fail ? 1 : 0;
+    }
+    CHECK_EQ(failed, 0);
 }
