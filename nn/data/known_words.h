@@ -1,6 +1,6 @@
 // Where the ids of a word already are: most words of a text have occurred before. A table of its
 // own, because looking words up is a large part of encoding a text: a slot has the bytes of a short
-// word, so finding it reads no other memory. Internal to bpe.cpp.
+// word, so finding it reads no other memory. Internal to nn.
 #pragma once
 
 #include <array>
