@@ -100,7 +100,7 @@ TEST_CASE("check_gradient: at a minimum, where f is even, a claim that is not 0 
         }
         return sum;
     };
-    for (const std::size_t n : {2, 3, 5}) {
+    for (const std::size_t n : std::vector<std::size_t>{2, 3, 5}) {
         const Plain x(n, 1);
         const auto claims = [&](double last) {
             const auto g = [last](const Plain& at) {
