@@ -67,7 +67,8 @@ export function samplesView(ask, slider) {
   const prompt = h('input', { type: 'search', 'data-control': 'prompt', size: 40,
     'aria-label': 'Text to continue', placeholder: 'text to continue',
     onchange: () => write() });
-  const text = h('pre', { 'data-view': 'sample' });
+  const text = h('pre', { 'data-view': 'sample', // many lines scroll, also by keys
+    tabindex: '0', role: 'group', 'aria-label': 'The text' });
   let asked = false; // by the reader, who hears the answer
   const write = () => {
     asked = true;
