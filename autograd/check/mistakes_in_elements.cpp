@@ -58,7 +58,7 @@ std::string words_for(const Wrong& w, const SplitPlaces& found) {
     if (fits([=](std::size_t i) { return i >= half; })) return "the second half";
     if (fits([](std::size_t i) { return i % 2 == 0; })) return "every second, from 0";
     if (fits([](std::size_t i) { return i % 2 == 1; })) return "every second, from 1";
-    if (found.wrong < 2) return {};  // a single one has something that the others have not
+    if (found.wrong < 2) return {};  // a single element differs from the others in many ways
     const Values& x = w.symptoms.point;
     if (!x.empty() && fits([&x](std::size_t i) { return x[i] < 0; })) return "where x is negative";
     if (!x.empty() && fits([&x](std::size_t i) { return x[i] > 0; })) return "where x is positive";

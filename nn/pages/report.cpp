@@ -21,7 +21,7 @@ double expected_loss(const TrainingRecipe& recipe, std::string_view name) {
     return NAN;
 }
 
-// B of LoRA begins at 0, so whatever the rate is, its first updates are as large as it is.
+// B of LoRA begins at 0: at any rate its first updates are as large as it is.
 bool begins_at_zero(const std::string& name) {
     return name.find(".lora_") != name.npos && name.ends_with(".b");
 }

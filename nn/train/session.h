@@ -132,7 +132,7 @@ public:
     /// The mean loss of the task's validation batches, for a text config().eval_batches of them,
     /// the same every time.
     double evaluate();
-    /// What it was before the first step; NaN if it was not called then.
+    /// The loss that evaluate() measured before the first step; NaN if it was not called then.
     double loss_at_start() const { return loss_at_start_; }
 
     /// The model's work as text. For a text: the first token and `tokens` more that it writes, with

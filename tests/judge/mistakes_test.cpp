@@ -175,7 +175,7 @@ TEST_CASE("mistakes: some elements, and what looks like nothing known") {
     s.claimed[7] *= 2;
     check_cause(s, Mistake::partial, "2 of 12 elements are wrong, the first is number 5");
     const Values right = numeric_gradient(s);
-    // Of a single one it would say nothing that it is the smallest.
+    // That a single one is the smallest says nothing.
     const auto by_size = [](double a, double b) { return std::abs(a) < std::abs(b); };
     const auto least = std::min_element(right.begin(), right.end(), by_size) - right.begin();
     s.claimed = right;

@@ -140,7 +140,7 @@ TEST_CASE("resume: the clock, the best loss and all segments continue") {
     CHECK(std::find(kept.begin(), kept.end(), after.best->step) != kept.end());
 }
 
-TEST_CASE("resume: a run that keeps its best model goes on to do so without being told") {
+TEST_CASE("resume: a run that keeps its best model keeps it without being told") {
     const ResumePlace place;
     place.train(place.scratch / "whole", place.config(), {.best = true});
     place.train(place.out, place.config(), {.best = true}, 4);
