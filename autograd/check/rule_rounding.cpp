@@ -100,11 +100,19 @@ struct Element {
     }
 };
 
-// The samples of all elements, from one distance after the other.
+RuleGradients zeros_like(RuleGradients gradients) {
+    for (auto& gradient : gradients) {
+        for (Values& values : gradient) std::fill(values.begin(), values.end(), 0.0);
+    }
+    return gradients;
+}
+
+// The samples of all elements, from one distance after the other; 0 for those that never move, as
+// the gradient of a bias does not.
 class Samples {
 public:
     Samples(const RuleGradients& like, const std::vector<Values>& u, std::vector<double> unseen)
-        : samples_(kSamples, like), u_(u), unseen_(std::move(unseen)) {
+        : samples_(kSamples, zeros_like(like)), u_(u), unseen_(std::move(unseen)) {
         for (std::size_t w = 0; w < like.size(); ++w) {
             for (const Values& values : like[w]) elements_.resize(elements_.size() + values.size());
         }

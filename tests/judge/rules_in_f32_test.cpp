@@ -304,6 +304,51 @@ TEST_CASE("rules in f32: a mistake of 3e-4 fails where f32 shows it, and never p
     if (!is_short()) CHECK_GE(10 * failed, 9 * all);
 }
 
+TEST_CASE(
+    "rules in f32: a gradient that does not depend on x, as that of a bias, has no rounding") {
+    constexpr std::size_t kColumns = 3, kRows = 5, kBias = kColumns * kRows;
+    const auto f = [](const Plain& x) {
+        Plain y;
+        for (std::size_t i = 0; i < kBias; ++i) y.push_back(x[i] * x[i] + x[kBias + i % kColumns]);
+        return y;
+    };
+    const auto verdict = [&](double of_x, double of_bias) {
+        const auto rule = [=](const Plain& x, const Plain& g) {
+            Floats dx(x.size(), 0);
+            for (std::size_t i = 0; i < kBias; ++i) {
+                const auto in = static_cast<float>(g[i]);
+                dx[i] = static_cast<float>(of_x) * static_cast<float>(x[i]) * in;
+                dx[kBias + i % kColumns] += static_cast<float>(of_bias) * in;
+            }
+            return in_doubles(dx);
+        };
+        return verdict_of(check_pullback(f, rule, drawn(7, kBias + kColumns, -2, 2)));
+    };
+    CHECK_EQ(verdict(2, 1), "PASS");
+    CHECK_EQ(verdict(2, 2), "FAIL");
+    CHECK_EQ(verdict(2, 1.01), "FAIL");
+    CHECK_EQ(verdict(1, 1), "FAIL");
+    // Integers are numbers of f32 as well: slopes of 1 and -1, and those of a staircase.
+    const auto zigzag = [](const Plain& x) {
+        double sum = 0;
+        for (const double at : x) sum += std::abs(at - std::round(at));
+        return sum;
+    };
+    const auto signs = [](double times) {
+        return [times](const Plain& x) {
+            Plain slopes;
+            for (const double at : x) slopes.push_back(at > std::round(at) ? times : -times);
+            return slopes;
+        };
+    };
+    const Plain x{0.1, 0.4999, 1.2, -0.3, 7.5001};
+    CHECK_EQ(verdict_of(check_gradient(zigzag, signs(1), x)), "PASS");
+    CHECK_EQ(verdict_of(check_gradient(zigzag, signs(2), x)), "FAIL");
+    const auto stairs = [](const Plain& at) { return std::floor(at[0]) * at[1]; };
+    const auto treads = [](const Plain& at) { return Plain{0, std::floor(at[0])}; };
+    CHECK_EQ(verdict_of(check_gradient(stairs, treads, {3.4, 2})), "PASS");
+}
+
 TEST_CASE("rules in f32: right ones of a long sum pass, which rounds more than its result") {
     const double w[5][3] = {{1.5390625, -0.29296875, -2.171875},
                             {0.5703125, -1.0859375, -1.3984375},
