@@ -273,25 +273,6 @@ double Quotients::constant_step() {
     return constant >= std::ldexp(line_.scale(), -7) ? constant : 0;
 }
 
-// A part of f that is more than it rounds.
-constexpr double kMoreThanRounding = 64 * kEps;
-
-bool Quotients::is_fine_grained(double noise, double claimed, double seen) {
-    constexpr double kMuchLess = 0.125, kMore = 4, kClose = 1e-4, kFallsShort = 64;
-    const double least = kMoreThanRounding * size_of(w_, around_.base.values);
-    if (least >= kMuchLess * noise || std::abs(claimed - seen) <= kClose * std::abs(seen))
-        return false;
-    double most = 0;
-    for (const double t : {kEps, 2 * kEps, -kEps, -2 * kEps}) {
-        const Sample& there = line_.at(t * line_.scale());
-        if (!finite(w_, there)) return false;
-        most = std::max(most, std::abs(weighted_difference(w_, there.values, around_.base.values)));
-    }
-    const bool along_seen = most <= kMore * std::abs(seen) * 2 * kEps * line_.scale();
-    const bool along_claim = kFallsShort * most > std::abs(claimed) * kEps * line_.scale();
-    return most > least && most < kMuchLess * noise && !along_seen && along_claim;
-}
-
 bool Quotients::is_on_spike(const Attempt& attempt) {
     constexpr double kTimesNoise = 16, kLeastPart = 1.0 / 3;
     const auto bend = [&](double h) {
@@ -301,70 +282,6 @@ bool Quotients::is_on_spike(const Attempt& attempt) {
     };
     const double finest = bend(std::ldexp(attempt.step, 1 - kLevels));
     return finest > kTimesNoise * attempt.rounding && finest > kLeastPart * bend(attempt.step);
-}
-
-bool Quotients::has_ripples(double claimed, double seen) {
-    constexpr double kClearly = 16;
-    const double apart = std::abs(claimed - seen);
-    for (const int power : {-25, -19, -31}) {
-        const Attempt near = central(std::ldexp(line_.scale(), power));
-        const bool sees = near.obstacle == Reason::none && near.settled && near.moved;
-        if (!sees || kClearly * near.error > apart) continue;
-        return kClearly * std::abs(near.value - claimed) < apart;
-    }
-    return false;
-}
-
-bool Quotients::stands_still(double claimed, double seen) {
-    constexpr double kClearly = 16, kSixDigits = 0x1p-20;
-    const double h = std::ldexp(line_.scale(), -19);
-    const Sample &above = line_.at(h), &below = line_.at(-h);
-    if (!finite(w_, above) || !finite(w_, below)) return false;
-    if (moves(above, around_.base) || moves(below, around_.base)) return false;
-    return kClearly * std::abs(claimed) < std::abs(seen) &&
-           std::abs(seen) * h > kSixDigits * size_of(w_, around_.base.values);
-}
-
-bool Quotients::follows_neighbours(double claimed, double seen) {
-    constexpr double kAlike = 0.02;
-    const double least = kMoreThanRounding * size_of(w_, around_.base.values);
-    const double last_bit = std::ldexp(1, std::ilogb(scale()) - 52);
-    // A steep f whose argument is rounded may follow any slope by one number, but not by each.
-    for (const int bits : {1, 2, 5, 13}) {
-        const double t = bits * last_bit;
-        const Sample &above = line_.at(t), &below = line_.at(-t);
-        if (t > line_.reach() || !finite(w_, above) || !finite(w_, below)) return false;
-        const double moved = weighted_difference(w_, above.values, below.values);
-        const auto is_alike = [&, t = t](double slope) {
-            return std::abs(moved - slope * 2 * t) <= kAlike * std::abs(moved);
-        };
-        // Both slopes may fit: then a last bit cannot tell them apart.
-        if (!is_alike(claimed) || is_alike(seen) || std::abs(moved) <= least) return false;
-    }
-    return true;
-}
-
-bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
-    constexpr int kDoublings = 6;
-    constexpr double kTimes = 4;
-    const Sample &over = line_.at(step), &under = line_.at(-step);
-    std::vector<std::size_t> still;
-    for (std::size_t i = 0; i < w_.size(); ++i) {
-        if (w_[i] != 0 && over.values[i] == under.values[i]) still.push_back(i);
-    }
-    double slope = 0;  // of these outputs, where they begin to move
-    for (int power = 1; power <= kDoublings && !still.empty(); ++power) {
-        const double h = std::ldexp(step, power);
-        if (h > line_.reach()) break;
-        const Sample &above = line_.at(h), &below = line_.at(-h);
-        if (!finite(w_, above) || !finite(w_, below)) break;
-        std::erase_if(still, [&](std::size_t i) {
-            const double moved = std::abs(above.values[i] - below.values[i]);
-            slope += std::abs(w_[i]) * moved / (2 * h);
-            return moved != 0;
-        });
-    }
-    return std::abs(claimed - seen) < kTimes * slope;
 }
 
 std::vector<CurvePoint> Quotients::curve(double slope) {

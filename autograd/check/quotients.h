@@ -211,9 +211,16 @@ public:
     /// afar, ripples average to another, `seen`.
     bool has_ripples(double claimed, double seen);
 
-    /// Whether f does not move at all next to x, where the slope `seen` from afar would move it by
-    /// a millionth of itself, and a slope of about 0 is claimed: x is between kinks.
+    /// Whether f does not move at all next to x, and that is not its rounding, where the slope
+    /// `seen` from afar would move it, and a slope of about 0 is claimed: x is between kinks. It is
+    /// not rounding if f would have moved by a millionth of itself, or if it moves by much less
+    /// elsewhere.
     bool stands_still(double claimed, double seen);
+
+    /// Whether f has clearly other slopes than `seen` within steps much smaller than `step`, and
+    /// they are not its rounding: there are kinks between, as where many numbers change their
+    /// order.
+    bool is_bent_inside(double step, double claimed, double seen);
 
     /// Whether f moves by a clear part of itself where x moves by its last bit and by two, and both
     /// along the slope `claimed`, not along `seen` from afar, which is another part of an
@@ -235,6 +242,7 @@ private:
     }
     double bend(int power, double slope, double scale);
     bool goes_on_between(const Attempt& attempt);
+    bool moves_finely(double t, double h, double missing);
     std::optional<Attempt> one_sided_step(double side, double h);
     double noise(const Sample& above, const Sample& below) const;
     double noise(const Sample& above, const Sample& below, const Difference& difference) const;

@@ -288,8 +288,8 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
     Quotients closer(line, weights, around, claim.here);
     if (larger < std::numeric_limits<double>::min() ||
         closer.is_fine_grained(j.noise, claim.slope, j.numeric) ||
-        closer.has_ripples(claim.slope, j.numeric) ||
-        (!one_number && closer.stands_still(claim.slope, j.numeric)) ||
+        closer.has_ripples(claim.slope, j.numeric) || closer.stands_still(claim.slope, j.numeric) ||
+        (!one_number && closer.is_bent_inside(j.step, claim.slope, j.numeric)) ||
         closer.follows_neighbours(claim.slope, j.numeric) ||
         closer.hides_in_last_bits(j.step, claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;

@@ -10,12 +10,14 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/subscript.h>
 #include <tapestry/ops/view.h>
+#include <tapestry/tests/judge/plain_cases.h>
 #include <tapestry/tests/judge/support.h>
 #include <tapestry/tests/skip.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 using namespace tapestry;
@@ -400,13 +402,15 @@ TEST_CASE("kinks: jumps next to a pole or within narrow bounds are found, and f'
 TEST_CASE("kinks: many entries in a dead zone that is narrower than the steps are no wrong claim") {
     static constexpr double kEdge = 1e-3;
     constexpr std::size_t kEntries = 578;
+    constexpr std::uint64_t kSeeds = 12;
     int failed = 0;
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 2 * kSeeds; ++seed) {
+        const double width = seed > kSeeds ? 0.002 : 0.024;
         std::vector<double> x(kEntries);
         std::uint64_t state = seed;
         for (double& at : x) {
             state = state * 6364136223846793005U + 1442695040888963407U;
-            at = 1 + 0.024 * (static_cast<double>(state >> 11U) * 0x1p-52 - 1);
+            at = 1 + width * (static_cast<double>(state >> 11U) * 0x1p-52 - 1);
         }
         const auto f = [](const std::vector<double>& at) {
             double sum = 0;
@@ -421,4 +425,40 @@ TEST_CASE("kinks: many entries in a dead zone that is narrower than the steps ar
         failed += check_gradient(f, g, x).verdict == Verdict::fail ? 1 : 0;
     }
     CHECK_EQ(failed, 0);
+}
+
+TEST_CASE("kinks: numbers that change their order within the steps are no wrong claim") {
+    // sum_i w_i x_(i), of which x_(i) is the i-th smallest number: a loss of sorted numbers.
+    const auto weight = [](std::size_t rank) { return 0.37 * static_cast<double>(rank % 5); };
+    const auto f = [=](std::vector<double> x) {
+        std::ranges::sort(x);
+        double sum = 0;
+        for (std::size_t rank = 0; rank < x.size(); ++rank) sum += weight(rank) * x[rank];
+        return sum;
+    };
+    const auto slopes_times = [=](double factor) {
+        return [=](const std::vector<double>& x) {
+            std::vector<std::size_t> order(x.size());
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            std::ranges::sort(order, {}, [&x](std::size_t i) { return x[i]; });
+            std::vector<double> slopes(x.size());
+            for (std::size_t rank = 0; rank < x.size(); ++rank) {
+                slopes[order[rank]] = factor * weight(rank);
+            }
+            return slopes;
+        };
+    };
+    constexpr int kSeeds = 8;
+    for (const auto& [middle, width] : {std::pair{3.0, 1.0}, {3.0, 0.05}, {0.0, 1.0}}) {
+        CAPTURE(middle);
+        CAPTURE(width);
+        int right_failed = 0, wrong_failed = 0;
+        for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+            const auto x = test::drawn(seed, 400, middle - width, middle + width);
+            right_failed += check_gradient(f, slopes_times(1), x).verdict == Verdict::fail ? 1 : 0;
+            wrong_failed += check_gradient(f, slopes_times(2), x).verdict == Verdict::fail ? 1 : 0;
+        }
+        CHECK_EQ(right_failed, 0);
+        CHECK_GE(4 * wrong_failed, 3 * kSeeds);
+    }
 }
