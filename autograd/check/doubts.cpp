@@ -1,5 +1,5 @@
-// Reasons to doubt that a claim is wrong, though differences from afar say so: what f does next to
-// x. Implements the last part of quotients.h.
+// Reasons to doubt that a claim is wrong where differences from afar contradict it: how f moves
+// next to x. Implements the last part of quotients.h.
 #include <tapestry/autograd/check/quotients.h>
 
 #include <algorithm>
@@ -80,8 +80,8 @@ bool Quotients::is_bent_inside(double step, double claimed, double seen) {
     return false;
 }
 
-// Whether f moves by much less than `missing` wherever x, next to t and -t, moves by a part of h:
-// then f does not round that coarsely. What rounds, stands still there or moves by a whole step.
+// Whether f moves by much less than `missing` where x, next to t and -t, moves by a part of h. A
+// rounded f stands still there or moves by a whole step.
 bool Quotients::moves_finely(double t, double h, double missing) {
     constexpr double kMuchLess = 0.25;
     if (t + h > line_.reach()) return false;
