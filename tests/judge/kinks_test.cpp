@@ -449,7 +449,8 @@ TEST_CASE("kinks: numbers that change their order within the steps are no wrong 
         };
     };
     constexpr int kSeeds = 8;
-    for (const auto& [middle, width] : {std::pair{3.0, 1.0}, {3.0, 0.05}, {0.0, 1.0}}) {
+    for (const auto& around : {std::pair{3.0, 1.0}, {3.0, 0.05}, {0.0, 1.0}}) {
+        const double middle = around.first, width = around.second;
         CAPTURE(middle);
         CAPTURE(width);
         int right_failed = 0, wrong_failed = 0;
