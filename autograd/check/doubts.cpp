@@ -67,8 +67,8 @@ bool Quotients::is_bent_inside(double step, double claimed, double seen) {
         if (h > step / 8) continue;
         const Attempt near = central(h);
         if (near.obstacle != Reason::none) continue;
-        double least =
-            std::numeric_limits<double>::infinity();  // by which f leaves the line of `seen`
+        // By which f leaves the line of slope `seen`.
+        double least = std::numeric_limits<double>::infinity();
         for (int i = 0; i < kLevels; ++i) {
             const double t = std::ldexp(h, -i);
             const double off = std::abs(near.slopes[static_cast<std::size_t>(i)] - seen);

@@ -219,7 +219,8 @@ public:
 
     /// Whether f has clearly other slopes than `seen` within steps much smaller than `step`, and
     /// they are not its rounding: there are kinks between, as where many numbers change their
-    /// order.
+    /// order. Not for a line that moves one number: on a kink, central steps see the mean of both
+    /// sides, which is neither slope.
     bool is_bent_inside(double step, double claimed, double seen);
 
     /// Whether f moves by a clear part of itself where x moves by its last bit and by two, and both

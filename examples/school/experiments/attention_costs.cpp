@@ -220,9 +220,7 @@ Measured copies(const Form& form, std::int64_t steps, double rate, std::uint64_t
           {.steps = steps,
            .schedule = warmup_cosine_schedule(
                {.rate = o.rate, .min_rate = o.rate / 20, .warmup = steps / 10, .steps = steps})},
-          {.loss = [&] { return loss_of(copy_batch(o, data)); },
-           .evaluate = {},
-           .report = [](const StepMetrics&) { return true; }});
+          {.loss = [&] { return loss_of(copy_batch(o, data)); }, .evaluate = {}, .report = {}});
     const NoGradGuard no_grad;
     Generator unseen(seed + 2000);
     double loss = 0;
