@@ -12,6 +12,8 @@ namespace {
 
 // A part of f that is more than it rounds.
 constexpr double kMoreThanRounding = 64 * kEps;
+// A part of f that shows in six digits of it.
+constexpr double kSixDigits = 0x1p-20;
 
 }  // namespace
 
@@ -44,7 +46,7 @@ bool Quotients::has_ripples(double claimed, double seen) {
 }
 
 bool Quotients::stands_still(double claimed, double seen) {
-    constexpr double kClearly = 16, kSixDigits = 0x1p-20, kFarther = 64;
+    constexpr double kClearly = 16, kFarther = 64;
     if (kClearly * std::abs(claimed) >= std::abs(seen)) return false;
     const double size = size_of(w_, around_.base.values);
     for (const int power : {-7, -13, -19, -25, -31}) {
@@ -80,22 +82,45 @@ bool Quotients::is_bent_inside(double step, double claimed, double seen) {
     return false;
 }
 
-// Whether f moves by much less than `missing` where x, next to t and -t, moves by a part of h. A
-// rounded f stands still there or moves by a whole step.
+bool Quotients::is_flat_within(double step, double claimed) {
+    const double missing = std::abs(claimed) * step;
+    if (missing <= kSixDigits * size_of(w_, around_.base.values)) return false;
+    for (double t = 2 * step; t <= line_.scale() && t <= line_.reach(); t *= 2) {
+        const Sample &above = line_.at(t), &below = line_.at(-t);
+        if (!finite(w_, above) || !finite(w_, below)) return false;
+        if (!moves(above, around_.base) && !moves(below, around_.base)) continue;
+        return moves_finely(t, step, missing);
+    }
+    return false;
+}
+
+// Whether each output that has moved at t or -t moves there, where x moves by a part of h, by much
+// less than `missing`; and one has moved. One that is rounded stands still there, or moves by a
+// whole step.
 bool Quotients::moves_finely(double t, double h, double missing) {
     constexpr double kMuchLess = 0.25;
-    if (t + h > line_.reach()) return false;
-    bool moves = false;
+    if (t > line_.reach()) return false;
+    const Sample &above = line_.at(t), &below = line_.at(-t);
+    std::vector<double> most(w_.size());
     for (const double from : {t, -t, 0.7 * t, -0.7 * t}) {
         for (const double part : {h / 256, h / 300}) {
-            const Sample &there = line_.at(from), &beside = line_.at(from + part);
+            const Sample& there = line_.at(from);
+            const Sample& beside = line_.at(from - std::copysign(part, from));
             if (!finite(w_, there) || !finite(w_, beside)) return false;
-            const double moved = std::abs(weighted_difference(w_, beside.values, there.values));
-            if (moved > kMuchLess * missing) return false;
-            moves = moves || moved > 0;
+            for (std::size_t i = 0; i < w_.size(); ++i) {
+                const double moved = std::abs(w_[i] * (beside.values[i] - there.values[i]));
+                most[i] = std::max(most[i], moved);
+            }
         }
     }
-    return moves;
+    bool any = false;
+    for (std::size_t i = 0; i < w_.size(); ++i) {
+        const double base = around_.base.values[i];
+        if (w_[i] == 0 || (above.values[i] == base && below.values[i] == base)) continue;
+        if (most[i] == 0 || most[i] > kMuchLess * missing) return false;
+        any = true;
+    }
+    return any;
 }
 
 bool Quotients::follows_neighbours(double claimed, double seen) {
@@ -125,7 +150,7 @@ bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
     for (std::size_t i = 0; i < w_.size(); ++i) {
         if (w_[i] != 0 && over.values[i] == under.values[i]) still.push_back(i);
     }
-    double slope = 0;  // of these outputs, where they begin to move
+    double slope = 0, first = 0;  // of these outputs, and where the first begins to move
     for (int power = 1; power <= kDoublings && !still.empty(); ++power) {
         const double h = std::ldexp(step, power);
         if (h > line_.reach()) break;
@@ -136,7 +161,10 @@ bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
             slope += std::abs(w_[i]) * moved / (2 * h);
             return moved != 0;
         });
+        if (slope > 0 && first == 0) first = h;
     }
+    const double missing = std::abs(claimed - seen) * step;
+    if (first > 0 && moves_finely(first, step, missing)) return false;
     return std::abs(claimed - seen) < kTimes * slope;
 }
 

@@ -220,7 +220,8 @@ Judgement Evidence::by_fit(const std::vector<Attempt>& fits) const {
 // An attempt counts if its differences settled and it could have seen a slope. A step beyond x's
 // own size may reach a region where the function is flat; a small one may drown in intermediate
 // rounding that leaves no trace in the result: both show a slope of 0. An even function has it too,
-// and moves away from its value at x.
+// and moves away from its value at x; so has one that is flat up to a kink, and does not round
+// where it moves.
 bool Evidence::counts(const Attempt& attempt) const {
     if (attempt.obstacle != Reason::none || !attempt.settled) return false;
     if (std::abs(attempt.value) > tolerance(attempt)) return true;
@@ -228,8 +229,9 @@ bool Evidence::counts(const Attempt& attempt) const {
     const auto coarser_moves = [&](const Attempt& other) {
         return other.step > attempt.step && other.moved;
     };
-    return attempt.moved || attempt.bends ||
-           std::none_of(attempts_.begin(), attempts_.end(), coarser_moves);
+    if (attempt.moved || attempt.bends) return true;
+    if (std::none_of(attempts_.begin(), attempts_.end(), coarser_moves)) return true;
+    return quotients_.is_flat_within(attempt.step, claim_.slope);
 }
 
 // The attempt with the smallest error, among steps up to x's own size or beyond it.

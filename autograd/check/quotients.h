@@ -223,6 +223,11 @@ public:
     /// sides, which is neither slope.
     bool is_bent_inside(double step, double claimed, double seen);
 
+    /// Whether f, which does not move within `step`, would have moved there with the slope
+    /// `claimed`, by a millionth of itself or more, and where it does move moves by much less: then
+    /// it is flat up to a kink, and not rounded.
+    bool is_flat_within(double step, double claimed);
+
     /// Whether f moves by a clear part of itself where x moves by its last bit and by two, and both
     /// along the slope `claimed`, not along `seen` from afar, which is another part of an
     /// oscillation. False for a claim within 2 % of `seen`.

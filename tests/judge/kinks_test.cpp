@@ -362,6 +362,37 @@ TEST_CASE("kinks: beside many of them a wrong gradient fails") {
     }
 }
 
+// A number below its kink moves f only beyond it. There f moves by less than the claim would have
+// moved it here, so f does not round: it is flat.
+TEST_CASE("kinks: a rule without its mask fails") {
+    for (const double width : {1e-2, 1e-1, 0.5}) {
+        CAPTURE(width);
+        for (std::uint64_t seed = 0; seed < 8; ++seed) {
+            CAPTURE(seed);
+            Numbers x = around_one(10, width, seed);
+            x[0] = 1 - width * (1 + static_cast<double>(seed)) / 10;
+            CHECK_EQ(verdict_of(check_each(above_one, is_above_one, x)), "PASS");
+            CHECK_EQ(verdict_of(check_each(
+                         above_one, [](double) { return 1.0; }, x)),
+                     "FAIL");
+            CHECK_EQ(verdict_of(
+                         check_each(soft_threshold, [](double) { return 1.0; }, {1.0, 2.0, x[0]})),
+                     "FAIL");
+        }
+    }
+    // In steps, up to a kink and beyond: any slope may be meant.
+    const auto rounded_up_to = [](double kink) {
+        return [kink](const Numbers& x) {
+            return std::round(64 * x[0]) / 64 + std::max(0.0, x[0] - kink) + x[1];
+        };
+    };
+    const auto ones = [](const Numbers& x) { return Numbers(x.size(), 1.0); };
+    for (const double kink : {1.05, 1.2, 1.4}) {
+        CAPTURE(kink);
+        CHECK(check_gradient(rounded_up_to(kink), ones, {1, 2}).verdict != Verdict::fail);
+    }
+}
+
 TEST_CASE("kinks: jumps next to a pole or within narrow bounds are found, and f's oscillation") {
     using OfOne = std::function<double(double)>;
     const auto fails = [](const OfOne& f, double at, double claim,

@@ -82,6 +82,8 @@ const std::vector<Template>& wrong_bases() {
                                                 "norm in evaluation",
                                                 "residual",
                                                 "kernel of a signal",
+                                                "relu network",
+                                                "masked",
                                                 "lost exponentials",
                                                 "lost Gaussians",
                                                 "lost softplus",

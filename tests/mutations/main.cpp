@@ -160,8 +160,8 @@ int main(int argc, char** argv) {
     options.run([&s] {
         const Format format = format_called(s.format);
         if (s.sweeps) return print_sweeps({s.seed, s.every, s.only, s.verbose}) ? 0 : 1;
-        if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose, format) ? 0 : 1;
         if (!s.one.empty()) return print_case(s.one, s.seed, format);
+        if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose, format) ? 0 : 1;
         if (s.serve) {
             serve(std::cin, std::cout, s.seed);
             return cli::kSuccess;

@@ -129,6 +129,14 @@ PlainCase relu_network(Draw& draw) {
             return g;
         },
         draw.values(n));
+    one.variants["mask dropped"] = [=](const Values& x, const Values& g) {
+        Values slopes(x.size(), 0.0);
+        for (std::size_t h = 0; h < w.size(); ++h) {
+            for (std::size_t i = 0; i < x.size(); ++i)
+                slopes[i] += g[0] * w[h] * v[h * x.size() + i];
+        }
+        return slopes;
+    };
     for (std::size_t h = 0; h < hidden; ++h) {
         one.room = std::min(one.room, std::abs(before(one.x, h)));
     }
@@ -232,60 +240,6 @@ PlainCase staircase(Draw& draw) {
     return one;
 }
 
-// sum over many numbers near 1 of a function with a kink there or at 1 +- 1e-3: relu, leaky relu,
-// |.|, soft threshold, clamp, or the larger one of each pair. Next to x f is straight.
-PlainCase many_kinks(Draw& draw) {
-    constexpr double kEdge = 1e-3;
-    const std::size_t n = 2 * draw.count(100, 500), kind = draw.below(6);
-    const double width = draw.log_between(3e-4, 3e-2);
-    // The slopes below, between and above the kinks at -edge and edge
-    const double below = std::initializer_list<double>{0, 0.01, -1, 1, 0}.begin()[kind % 5];
-    const double edge = kind == 3 || kind == 4 ? kEdge : 0, above = kind == 4 ? 0 : 1;
-    const double between = kind == 4 ? 1 : 0;
-    const auto slope = [=](double t) { return t < -edge ? below : t > edge ? above : between; };
-    const auto value = [=](double t) {
-        const double inside = std::clamp(t, -edge, edge);
-        return between * inside + (t - inside) * slope(t);
-    };
-    PlainCase one;
-    one.x = draw.values(n, 1 - width, 1 + width);
-    const Values x = one.x;
-    if (kind == 5) {
-        one = scalar_case(
-            [](const Values& at) {
-                double sum = 0;
-                for (std::size_t i = 0; i < at.size(); i += 2) sum += std::max(at[i], at[i + 1]);
-                return sum;
-            },
-            [](const Values& at) {
-                Values g(at.size(), 0.0);
-                for (std::size_t i = 0; i < at.size(); i += 2) g[at[i] > at[i + 1] ? i : i + 1] = 1;
-                return g;
-            },
-            x);
-    } else {
-        one = scalar_case(
-            [value](const Values& at) {
-                double sum = 0;
-                for (const double a : at) sum += value(a - 1);
-                return sum;
-            },
-            [slope](const Values& at) {
-                Values g;
-                for (const double a : at) g.push_back(slope(a - 1));
-                return g;
-            },
-            x);
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-        const double apart = kind == 5 ? (x[i] - x[i ^ 1U]) / 2 : std::abs(x[i] - 1) - edge;
-        one.room = std::min(one.room, std::abs(apart));
-    }
-    one.hidden = true;  // all numbers move at once, and some kink is always near
-    one.note = fmt::format("kind {}, within {:.0e}, nearest kink {:.0e}", kind, width, one.room);
-    return one;
-}
-
 }  // namespace
 
 const std::vector<Template>& kink_templates() {
@@ -298,7 +252,6 @@ const std::vector<Template>& kink_templates() {
         {"trimmed mean", trimmed_mean},
         {"Huber's loss", huber},
         {"staircase", staircase},
-        {"many kinks", many_kinks},
     };
     return all;
 }

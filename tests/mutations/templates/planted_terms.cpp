@@ -89,6 +89,7 @@ Planted trainings_rule(const PlainCase& one, Draw&) { return variant(one, "train
 Planted straight_way_dropped(const PlainCase& one, Draw&) {
     return variant(one, "straight way dropped");
 }
+Planted mask_dropped(const PlainCase& one, Draw&) { return variant(one, "mask dropped"); }
 Planted kernel_shifted(const PlainCase& one, Draw&) { return variant(one, "one place further"); }
 
 // Some rows of the outputs propagate nothing, or a multiple.
@@ -171,6 +172,9 @@ const std::vector<PlantedMistake>& mistakes_in_terms() {
         {"mean too many", {"a term too many"}, mean_too_many},
         {"training's rule", {"a term too many"}, trainings_rule},
         {"straight way dropped", {"a contribution is dropped"}, straight_way_dropped},
+        {"mask dropped",
+         {"some elements only", "on some rows", "unknown", "wrong formula"},
+         mask_dropped},
         {"kernel shifted", {"off by one element", "shifted"}, kernel_shifted},
         {"rows of outputs", kRows, rows_of_outputs},
         {"negative ones", kRows, negative_ones},

@@ -48,10 +48,11 @@ PlainCase in_units(PlainCase one, double s, double t) {
 const std::vector<Template>& hard_templates() {
     static const std::vector<Template> all = [] {
         std::vector<Template> joined;
-        for (const auto* part : {&rounding_templates(), &solver_templates(), &kink_templates(),
-                                 &scale_templates(), &order_templates(), &cancelling_templates(),
-                                 &size_templates(), &layer_templates(), &distance_templates(),
-                                 &lost_part_templates(), &beside_templates(), &steep_templates()}) {
+        for (const auto* part :
+             {&rounding_templates(), &solver_templates(), &kink_templates(), &scale_templates(),
+              &order_templates(), &cancelling_templates(), &size_templates(), &layer_templates(),
+              &distance_templates(), &lost_part_templates(), &beside_templates(),
+              &steep_templates(), &many_kink_templates()}) {
             joined.insert(joined.end(), part->begin(), part->end());
         }
         return joined;

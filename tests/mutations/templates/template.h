@@ -47,6 +47,7 @@ const std::vector<Template>& hard_templates();
 const std::vector<Template>& rounding_templates();    ///< f32, printing, noise
 const std::vector<Template>& solver_templates();      ///< iterations and systems
 const std::vector<Template>& kink_templates();        ///< nearly not differentiable
+const std::vector<Template>& many_kink_templates();   ///< masked, clipped or sorted numbers
 const std::vector<Template>& scale_templates();       ///< limits of the range, limits of the domain
 const std::vector<Template>& order_templates();       ///< not the same twice, adjoint solvers
 const std::vector<Template>& cancelling_templates();  ///< cancellation, underflow, saturation
