@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# A translated document X.zh.md shows the same programs, outputs, commands and pictures as X.md, so
-# both must be changed together.
+# A translated document X.zh.md shows the same programs, outputs, commands and pictures as X.md, and its tables
+# have the same rows, so both must be changed together.
 # Usage: translations.sh SOURCE_DIR
 set -euo pipefail
 
-# The language-independent contents: blocks between ```, indented commands without their
+# The language-independent contents: blocks between ```, the sizes of tables, indented commands without their
 # explanations, and the targets of pictures (X.zh.svg is X.svg with Chinese words).
 shown() {
     awk '/^```/ { fenced = !fenced }
          fenced { print; next }
-         sub(/^    /, "") && /^(\.\/|tapestry |cmake )/ { sub(/  +.*/, ""); print }
+         /^\|/ { print "a row of " gsub(/\|/, "") - 1 " cells"; next }
+         sub(/^    /, "") && /^(\.?\/|build\/|tests\/|tapestry |cmake |echo |awk |npm |fasttext )/ { sub(/  +.*/, ""); print }
          sub(/^!\[[^]]*\]/, "") { sub(/\.zh\.svg/, ".svg"); print }' "$1"
 }
 
