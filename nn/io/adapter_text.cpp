@@ -133,6 +133,9 @@ TextConventions with_own_ends(const SavedFiles& files, const Tokenizer& tokenize
 
 std::string take_adapter_template(const fs::path& directory, LoadedModel& loaded) {
     return read_saved(directory, [&](const SavedFiles& files) -> std::string {
+        require<IoError>(fs::exists(files.path(kAdapterConfigName)),
+                         "{}: not an adapter: {} is missing", directory.string(),
+                         kAdapterConfigName);
         const std::string differs = loaded.tokenizer ? difference(files, *loaded.tokenizer) : "";
         require<IoError>(differs.empty(),
                          "{}: the tokenizer next to the adapter is not the model's: {}; let PEFT "
