@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <filesystem>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -133,8 +134,9 @@ TrainingConfig Replayer::config_of(std::size_t segment) const {
 std::unique_ptr<Session> Replayer::session_at(const SavedFiles& files, std::int64_t step) const {
     const auto state = state_before(step, stored_checkpoints(files));
     TrainingConfig config = config_of(state ? history_.segment_of(state->step + 1) : 0);
+    std::error_code ignored;
     require<IoError>(std::holds_alternative<CustomConfig>(config.model_config()) ||
-                         std::filesystem::exists(data_name(config)),
+                         std::filesystem::exists(data_name(config), ignored),
                      "{}: the run learned from {}, which is not there; give its new place with "
                      "--text or --data",
                      shown(history_.directory()), shown(data_name(config)));
