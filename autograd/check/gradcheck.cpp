@@ -18,7 +18,22 @@ namespace {
 using namespace checker;
 using Values = std::vector<double>;
 
+void check_errors(const GradcheckOptions& o) {
+    for (const auto& [name, value] : {std::pair{"noise", o.noise},
+                                      {"relative_noise", o.relative_noise},
+                                      {"atol", o.atol.value_or(0)},
+                                      {"rtol", o.rtol.value_or(0)}}) {
+        require(value >= 0, "gradcheck: {} must be 0 or more, got {}", name, value);
+    }
+    for (const auto& [name, value] : {std::pair{"eps", o.eps.value_or(1)},
+                                      {"limits.resolution", o.limits.resolution},
+                                      {"limits.safety", o.limits.safety}}) {
+        require(value > 0, "gradcheck: {} must be positive, got {}", name, value);
+    }
+}
+
 Examination examination_of(const GradcheckOptions& o) {
+    check_errors(o);
     const bool fixed = o.eps || o.atol || o.rtol;
     return {o.limits,
             fixed,

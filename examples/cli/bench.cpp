@@ -198,7 +198,8 @@ void add_tables(Options& parent) {
     g.counts("--sizes", gemm->measured.sizes, "M = N = K of the square products");
     g.flag("--model", gemm->measured.of_layers,
            "Products of a GPT's linear layers (dim 128 and 384, 768 and 4096 rows) instead of "
-           "square ones");
+           "square ones")
+        .excludes(g.option("--sizes"));
     add_table_options(g, *gemm);
     g.run([gemm] { return run_gemm(*gemm); });
 

@@ -100,7 +100,7 @@ void add_gradcheck(Options& app) {
         .without_default();
     o.number("--certainty", s->options.certainty, 0.5, 0.999999999,
              "Probability of detecting an error in parameters too large to check every entry");
-    o.count("--batch", s->batch, "Text sequences, or examples, for --model");
+    o.count("--batch", s->batch, "Text sequences, or examples, for --model").needs(model);
     o.seed(s->options.seed, "Seed for weights, directions and text sequences");
     o.text("--plot", s->plot, "Plot error against step size to this file, as SVG");
     add_json(o, s->json);

@@ -72,7 +72,7 @@ void add_profile(Options& app) {
            "Text to run --model on; for another model than a language model its examples");
     add_model_options(o, s->model, s->batch);
     o.count("--vocab", s->model.vocab, "Vocabulary size");
-    for (const char* shape : {"--layers", "--heads", "--dim", "--vocab"}) {
+    for (const char* shape : {"--layers", "--heads", "--dim", "--vocab", "--compute"}) {
         model.excludes(o.option(shape));
     }
     o.count("--steps", s->options.steps, "Steps to measure");

@@ -52,10 +52,14 @@ void add_runs(Options& app) {
     o.texts("directories", s->directories, "Directories of runs, or with runs below them")
         .required();
     const Option csv = o.flag("--csv", s->csv, "Print CSV, with all options");
-    o.flag("--json", s->json, "Print one JSON array").excludes(csv);
-    o.text("--steps", s->steps, "Write the numbers of every step to this CSV file instead");
+    const Option json = o.flag("--json", s->json, "Print one JSON array").excludes(csv);
+    o.text("--steps", s->steps, "Write the numbers of every step to this CSV file instead")
+        .excludes(csv)
+        .excludes(json);
     o.text("--tensorboard", s->tensorboard,
-           "Write them as event files for TensorBoard into this directory instead");
+           "Write them as event files for TensorBoard into this directory instead")
+        .excludes(csv)
+        .excludes(json);
     o.run([s] { return run_runs(*s); });
 }
 

@@ -61,7 +61,14 @@ void add_tokenize(Options& app) {
     o.text("--field", s->options.field, "Field of a JSON line that holds the text");
     o.bytes("--bpe-sample", s->options.sample,
             "Bytes of text that bpe learns from, taken from all parts of the texts");
-    o.run([s] { return run_tokenize(*s); });
+    o.run([s, &o] {
+        for (const char* const option : {"--vocab", "--bpe-sample"}) {
+            require(!o.given(option) || s->options.tokenizer == "bpe",
+                    "tokenize: {} is for --tokenizer bpe, got --tokenizer {}", option,
+                    utf8::printable(s->options.tokenizer));
+        }
+        return run_tokenize(*s);
+    });
 }
 
 }  // namespace tapestry::cli

@@ -241,6 +241,8 @@ void add_train(Options& app) {
         read_models(o, *s);
         if (s->exportable) make_exportable(run.config, run.given);
         fill_in_recipe(run.config, run.given);
+        require(!s->options.checkpoints.best || run.config.eval_every > 0,
+                "train: --best chooses by validation losses, and --eval-every 0 takes none");
         s->options.report = !s->no_report;
         if (o.given("--rewind-budget")) {
             s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;

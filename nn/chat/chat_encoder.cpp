@@ -57,6 +57,9 @@ public:
     explicit Writer(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
     void text(std::string_view text) { append(text, 0, "the prompt"); }
+    void written(std::string_view text) {  // by the template
+        append(text, 0, "the conversation, as its template writes it");
+    }
     void answer(std::string_view text, std::int64_t end, bool is_learned) {
         append(text, is_learned ? 1 : 0, "the answer");
         tokens.ids.push_back(end);
@@ -295,11 +298,11 @@ void ChatEncoder::add(const Conversation& from, bool asks, Writer& to) const {
                 "message {}: the chat template does not end it with {}", i + 1,
                 utf8::quoted(end_text_));
         if (marks) answer.is_learned = is_generated(parts, answer, i) && answer.is_learned;
-        to.text(all.substr(done, answer.begin - done));
+        to.written(all.substr(done, answer.begin - done));
         to.answer(all.substr(answer.begin, answer.end - answer.begin), end_, answer.is_learned);
         done = answer.end + end_text_.size();
     }
-    if (asks) to.text(all.substr(done));
+    if (asks) to.written(all.substr(done));
 }
 
 ChatTokens ChatEncoder::encode(Messages messages, const jinja::Members& variables) const {

@@ -111,12 +111,14 @@ bool has_learned(const RunFacts& f) {
     return loss_of(f) < f.guessing - std::max(0.02, std::min(kNoise, 0.5 * gain));
 }
 
-// The untrained model is far worse than guessing, and has not recovered. Weights of another model
-// say nothing about their scale.
+bool uses_nothing(const RunFacts& f) { return known(f.counting) && loss_of(f) > 0.97 * f.counting; }
+
+// The untrained model is far worse than guessing, and has not recovered: it is at best as good as
+// counting tokens. Weights of another model say nothing about their scale.
 bool began_badly(const RunFacts& f) {
     return f.first.value > f.guessing + std::max(2.0, 0.5 * f.guessing) &&
            option_in(f.command, "--model").empty() &&
-           (f.diverged || (f.last.step >= kEarly && !has_learned(f)));
+           (f.diverged || (f.last.step >= kEarly && (!has_learned(f) || uses_nothing(f))));
 }
 
 // Nearly all of every gradient is cut off, and nothing is learned.
@@ -124,8 +126,6 @@ bool is_throttled(const RunFacts& f) {
     return f.last.step >= kEarly && f.clipped > 0.9 && f.clip < 1e-3 * f.norm && !rate_hurts(f) &&
            !has_learned(f);
 }
-
-bool uses_nothing(const RunFacts& f) { return known(f.counting) && loss_of(f) > 0.97 * f.counting; }
 
 bool has_risen(const RunFacts& f) {
     if (f.lowest.step == 0 || f.lowest.value > f.guessing - kNoise) return false;

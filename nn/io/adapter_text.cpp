@@ -14,6 +14,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -133,6 +134,10 @@ TextConventions with_own_ends(const SavedFiles& files, const Tokenizer& tokenize
 
 std::string take_adapter_template(const fs::path& directory, LoadedModel& loaded) {
     return read_saved(directory, [&](const SavedFiles& files) -> std::string {
+        std::error_code ignored;
+        require<IoError>(fs::exists(files.path(kAdapterConfigName), ignored),
+                         "{}: not an adapter: {} is missing", directory.string(),
+                         kAdapterConfigName);
         const std::string differs = loaded.tokenizer ? difference(files, *loaded.tokenizer) : "";
         require<IoError>(differs.empty(),
                          "{}: the tokenizer next to the adapter is not the model's: {}; let PEFT "

@@ -66,6 +66,15 @@ void check_chat_given(const RunRequest& r) {
     }
 }
 
+void check_rate_given(const RunRequest& r) {
+    for (const std::string& name : r.given) {
+        require(name != "min_lr" || r.config.min_lr <= r.config.lr,
+                "train: --min-lr must be at most --lr {}, got {}", r.config.lr, r.config.min_lr);
+        require(name != "cooldown" || r.config.schedule == RateCurve::trapezoid,
+                "train: --cooldown {} is for --schedule trapezoid", r.config.cooldown);
+    }
+}
+
 // Files of a run below a directory of images would be read as images by the next one.
 void check_outside_images(const RunRequest& r) {
     if (r.config.task != "image" || !fs::is_directory(r.config.text)) return;
@@ -86,9 +95,7 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     check_lora_given(r);
     check_chat_given(r);
     check_outside_images(r);
-    const bool ends = std::find(r.given.begin(), r.given.end(), "min_lr") != r.given.end();
-    require(!ends || r.config.min_lr <= r.config.lr,
-            "train: --min-lr must be at most --lr {}, got {}", r.config.lr, r.config.min_lr);
+    check_rate_given(r);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);

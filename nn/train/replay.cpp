@@ -11,8 +11,11 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <filesystem>
+#include <system_error>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 namespace tapestry {
 namespace {
@@ -130,15 +133,20 @@ TrainingConfig Replayer::config_of(std::size_t segment) const {
 // From the latest state before the step, or from scratch.
 std::unique_ptr<Session> Replayer::session_at(const SavedFiles& files, std::int64_t step) const {
     const auto state = state_before(step, stored_checkpoints(files));
+    TrainingConfig config = config_of(state ? history_.segment_of(state->step + 1) : 0);
+    std::error_code ignored;
+    require<IoError>(std::holds_alternative<CustomConfig>(config.model_config()) ||
+                         std::filesystem::exists(data_name(config), ignored),
+                     "{}: the run learned from {}, which is not there; give its new place with "
+                     "--text or --data",
+                     shown(history_.directory()), shown(data_name(config)));
     if (!state) {
-        TrainingConfig config = config_of(0);
         config.start_dropout =
             common_settings(config.model_config()).dropout;  // not the start model's
         return std::make_unique<Session>(config, options_.cache);
     }
     files.check({state->name()});
-    return Session::resume(files.path(state->name()),
-                           exactly(config_of(history_.segment_of(state->step + 1))),
+    return Session::resume(files.path(state->name()), exactly(config),
                            {.directory = files.directory(), .cache = options_.cache});
 }
 

@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kStepFormat = 1;
 constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batches are only token ids
 
 template <class T>
@@ -129,7 +130,7 @@ void write_step(const fs::path& directory, const RecordedStep& step,
                 const RecordedOutcome& outcome) {
     JsonWriter json;
     json.object([&] {
-        json.member("format", 1);
+        json.member("format", kStepFormat);
         json.member("step", step.step);
         json.member("updated", step.updated);
         json.member("began_finite", step.began_finite);
@@ -146,12 +147,20 @@ void write_step(const fs::path& directory, const RecordedStep& step,
 
 namespace {
 
+void check_step_format(const JsonNode& json) {
+    if (!json.find("format")) return;
+    const auto format = json.get<std::int64_t>("format");
+    require(format == kStepFormat, "it is of format {}; this Tapestry reads format {}", format,
+            kStepFormat);
+}
+
 RecordedStep read_checked(const fs::path& directory, const CheckBatch& check,
                           RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
         const JsonTree tree(read_file(path, kMaxStep));
         const JsonNode json = tree.root();
+        check_step_format(json);
         outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
                    json.get<std::string>("built")};
         return step_from(json, check);

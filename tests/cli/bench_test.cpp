@@ -244,6 +244,7 @@ TEST_CASE("cli bench: what makes no sense is refused") {
     };
     refused({"gemm", "--dtype", "f16"}, "--dtype: f16 not in {f32,f64}");
     refused({"gemm", "--sizes", "64", "0"}, "--sizes: Value 0 not in range 1 to 1000000000");
+    refused({"gemm", "--model", "--sizes", "64"}, "excludes");
     refused({"gemm", "--seconds", "nan"}, "--seconds: nan is not a number from 0 to 60");
     refused({"attention", "--heads", "0"}, "--heads: Value 0 not in range 1 to 1000000000");
     refused({"ops", "--rows", "x"}, "--rows");

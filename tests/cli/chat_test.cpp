@@ -209,6 +209,11 @@ TEST_CASE("cli chat: bad input is one line") {
         "no.jsonl");
     check_refused(place.run({"eval", "--model", "m", "--data", "c.jsonl", "--batches", "3"}),
                   "--data are conversations, measured on --data; --batches does not apply");
+    put_model(place / "letters");  // of characters, without a U
+    spill(place / "in.txt", "the cat\n");
+    check_refused(
+        place.run({"chat", "--model", "letters"}, {.stdin_from = (place / "in.txt").string()}),
+        "the conversation, as its template writes it: character 'U' (U+0055)");
     spill(place / "in.txt", std::string(200, 'x') + "\n");
     check_refused(place.run({"chat", "--model", "m", "--chat-template", "plain"},
                             {.stdin_from = (place / "in.txt").string()}),

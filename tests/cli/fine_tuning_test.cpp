@@ -142,6 +142,8 @@ TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are o
                {"config.json", "model.safetensors"});
     place.refused(merge, "a/adapter_model.safetensors: tensor \"base_model.model.model.layers.0.");
     place.restore();
+    place.refused({"merge", "--model", "m", "--adapter", "m", "--out", "x"},
+                  "m: not an adapter: adapter_config.json is missing");
     check_done(place.run(merge));  // without a fault
 }
 

@@ -144,6 +144,7 @@ TEST_CASE("cli profile: what makes no sense is refused") {
     refused({"--model", "m"}, "profile: --model and --text must be given together");
     refused({"--text", "t.txt"}, "profile: --model and --text must be given together");
     refused({"--model", "m", "--text", "t.txt", "--dim", "32"}, "excludes");
+    refused({"--model", "m", "--text", "t.txt", "--compute", "bf16"}, "--model excludes --compute");
     refused({"--model", "nowhere", "--text", "t.txt"}, "nowhere");
     refused({"--model", "m", "--text", "short.txt"}, "short.txt");
     refused({"--dim", "16", "--heads", "3"}, "3 heads do not divide dim 16");

@@ -62,6 +62,8 @@ TEST_CASE("cli gradcheck: a trained model on a text") {
     check_done(place.run(check + Arguments{"--dtype", "f32"}));
     check_refused(place.run({"gradcheck", "--model", (place / "m").string()}),
                   "--model and --text must be given together");
+    check_refused(place.run({"gradcheck", "--op", "exp", "--batch", "3"}),
+                  "--batch requires --model");
 }
 
 TEST_CASE("cli gradcheck: an op without gradients has none to check") {

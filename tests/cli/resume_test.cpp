@@ -134,6 +134,8 @@ TEST_CASE("cli resume: as many checkpoints as are asked for, or none") {
     CHECK_FALSE(fs::exists(place / "m" / "checkpoints"));
     CHECK(samples(place, "m"));
     CHECK(samples(place, "m/best"));
+    check_refused(place.run(training("n", {"--best", "--eval-every", "0"})),
+                  "train: --best chooses by validation losses, and --eval-every 0 takes none");
     const Arguments two{"--rewind-budget", "0", "--keep", "2"};
     check_done(place.run(training("m", two + Arguments{"--overwrite"})));
     // Those before the last may have been skipped, if writing took longer than all steps.

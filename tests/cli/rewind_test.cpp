@@ -90,7 +90,9 @@ TEST_CASE("cli rewind: what cannot be") {
     }
     check_refused(place.run({"rewind", "m"}), "--step is required");
     fs::rename(place / "t.txt", place / "u.txt");
-    check_refused(place.run({"rewind", "m", "--step", "3"}), "t.txt");
+    check_refused(place.run({"rewind", "m", "--step", "3"}),
+                  "'m': the run learned from 't.txt', which is not there; give its new place with "
+                  "--text or --data");
     check_done(place.run({"rewind", "m", "--step", "3", "--text", "u.txt"}));
     spill(place / "v.txt", simple_text(1900));
     check_refused(place.run({"rewind", "m", "--step", "60", "--text", "v.txt"}),

@@ -77,6 +77,8 @@ TEST_CASE("cli runs: text, CSV and JSON of runs without checkpoints, with their 
     CHECK(lines[4].starts_with("also different, see --csv: --"));
     check_refused(place.run({"runs", "t.txt"}), "'t.txt': not a directory");
     check_refused(place.run({"runs", "runs", "--csv", "--json"}), "--csv excludes --json");
+    check_refused(place.run({"runs", "runs", "--csv", "--steps", "steps.csv"}), "excludes");
+    check_refused(place.run({"runs", "runs", "--json", "--tensorboard", "tb"}), "excludes");
 }
 
 TEST_CASE("cli runs: steps as CSV and as TensorBoard's event files") {

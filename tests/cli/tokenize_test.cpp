@@ -110,6 +110,10 @@ TEST_CASE("cli tokenize: inputs that are refused") {
     refused({"--text", "t.txt", "--out", "x", "--tokenizer", "nowhere"}, "nowhere': no such dir");
     refused({"--text", "t.txt", "--out", "x", "--tokenizer", "bpe", "--vocab", "256"}, "--vocab");
     refused({"--text", "t.txt", "--out", "x", "--bpe-sample", "much"}, "--bpe-sample");
+    refused({"--text", "t.txt", "--out", "x", "--vocab", "300"},
+            "--vocab is for --tokenizer bpe, got --tokenizer chars");
+    refused({"--text", "t.txt", "--out", "x", "--tokenizer", "m", "--bpe-sample", "1MB"},
+            "--bpe-sample is for --tokenizer bpe, got --tokenizer m");
     put_model(t.place / "m");
     spill(t.place / "o.txt", "Ω");
     refused({"--text", "o.txt", "--out", "x", "--tokenizer", "m"},

@@ -239,6 +239,10 @@ TEST_CASE("cli replay: refuses a directory without a recorded step") {
         step["batches"] = {{{"inputs", inputs}, {"targets", targets}, {"seed", 1}, {"offset", 0}}};
         spill(path, step.dump());
     };
+    step["format"] = 2;
+    spill(path, step.dump());
+    refused("start/step.json: it is of format 2; this Tapestry reads format 1");
+    step.erase("format");
     spill(path, step.dump());
     refused("start/step.json: no batches");
     with_batch({{1, 2}}, {{1, 2}, {1, 2}});

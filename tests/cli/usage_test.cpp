@@ -162,7 +162,7 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"train", "--stepz", "5"}, "not expected: --stepz; did you mean --steps?");
     refused({"eval", "--txet"}, "not expected: --txet; did you mean --text?");
     refused({"train", "--text", "t.txt", "--out", "m", "extra"}, "not expected: extra");
-    refused({"train", "--text"}, "--text");
+    refused({"train", "--text"}, "--text needs a value (see tapestry train --help)");
     refused({"train", "--text", "t.txt", "--out", "m", "--optimizer", "nadam"},
             "--optimizer: nadam not in {sgd,rmsprop,adam,adamw,lion,");
     refused({"train", "--text", "t.txt", "--out", "m", "--optimizer", "lion", "--alpha", "0.9"},
@@ -172,7 +172,8 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
             "train: --optimizer adamw has no --muon-lr; its options are");
     refused({"train", "--out", "m"}, "--text is required (see tapestry train --help)");
     refused({"train", "--text", "t.txt"}, "--out is required");
-    refused({"train", "--text", "a", "--text", "b", "--out", "m"}, "--text");
+    refused({"train", "--text", "a", "--text", "b", "--out", "m"},
+            "--text is given more than once (see tapestry train --help)");
     refused({"sample"}, "--model is required");
     refused({"eval", "--model", "m"}, "m");
     refused({"bench", "conv"}, "not expected: conv");
@@ -219,7 +220,8 @@ TEST_CASE("cli: invalid or absurd numbers") {
          {"--lr", "--min-lr", "--weight-decay", "--clip", "--beta2", "--dropout"}) {
         refused(train, option, {"-1", "x", "nan", "inf", "1e30"});
     }
-    refused({"train", "--text", "t.txt", "--out", "new"}, "--min-lr", {"0.1"});  // above --lr
+    refused({"train", "--text", "t.txt", "--out", "new"}, "--min-lr", {"0.1"});    // above --lr
+    refused({"train", "--text", "t.txt", "--out", "new"}, "--cooldown", {"0.2"});  // of a cosine
     refused(train, "--dropout", {"1"});
     refused(train, "--beta2", {"1"});
     refused(train, "--seed", {"-1", "x", "1.5", "99999999999999999999"});

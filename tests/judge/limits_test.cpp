@@ -120,4 +120,14 @@ TEST_CASE("limits: what is refused") {
                              "gradcheck: limits.seconds must be positive, got -1");
     check_throws<ValueError>(with({.seconds = std::nan("")}),
                              "gradcheck: limits.seconds must be positive, got nan");
+    check_throws<ValueError>(with({.resolution = 0}),
+                             "gradcheck: limits.resolution must be positive, got 0");
+    check_throws<ValueError>(with({.safety = -1}),
+                             "gradcheck: limits.safety must be positive, got -1");
+    const auto by = [](const GradcheckOptions& options) {
+        return [options] { check_gradient(sum_of_sines, slopes_wrong_at(kNone), {1}, options); };
+    };
+    check_throws<ValueError>(by({.eps = 0}), "gradcheck: eps must be positive, got 0");
+    check_throws<ValueError>(by({.atol = -1}), "gradcheck: atol must be 0 or more, got -1");
+    check_throws<ValueError>(by({.noise = -1}), "gradcheck: noise must be 0 or more, got -1");
 }

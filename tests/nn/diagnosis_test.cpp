@@ -180,6 +180,9 @@ TEST_CASE("diagnosis: initial weights that are too large") {
     CHECK_EQ(rule_of(f), "weights_too_large");
     f.command += " --model other";  // its loss on this text may begin anywhere
     CHECK_NE(rule_of(f), "weights_too_large");
+    const RunFacts counts = facts(
+        300, [](double t) { return t < 0.05 ? 20 : 3.4; }, 3.4);  // no rate would have helped
+    CHECK_EQ(rule_of(counts), "weights_too_large");
     const RunFacts recovered = facts(
         400, [](double t) { return t < 0.01 ? 20 : falling(t); }, 1.9);
     CHECK_EQ(rule_of(recovered), "good");
