@@ -56,14 +56,6 @@ std::string suggestion(const CLI::App& at, const std::string& unknown) {
     return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-// "--steps: At Most 1 required but received 2" and "--steps: 1 required INT missing" in plain
-// words.
-std::string of_values(const std::string& message) {
-    const std::string option = message.substr(0, message.find(": "));
-    if (message.find(": At Most 1 ") != message.npos) return option + " is given more than once";
-    return message.ends_with(" missing") ? option + " needs a value" : message;
-}
-
 // CLI11 reports missing arguments before unexpected ones: "tapestry trian" would yield "a
 // subcommand is required".
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
@@ -75,7 +67,8 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     }
     const auto unknown = app.remaining(true);
     std::string message = error.what();
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) message = of_values(message);
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+        message = plain_mismatch(message);
     if (!unknown.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
         message = "The following argument was not expected: " + unknown.front();
     }

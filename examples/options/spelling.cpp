@@ -25,4 +25,10 @@ std::size_t mistakes_between(const std::string& a, const std::string& b) {
     return least[a.size()][b.size()];
 }
 
+std::string plain_mismatch(const std::string& message) {
+    const std::string option = message.substr(0, message.find(": "));
+    if (message.find(": At Most 1 ") != message.npos) return option + " is given more than once";
+    return message.ends_with(" missing") ? option + " needs a value" : message;
+}
+
 }  // namespace tapestry::cli

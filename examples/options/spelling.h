@@ -1,4 +1,5 @@
-// How far a name is from another one, to suggest what was meant. Internal to examples/options.
+// Words about what was typed wrongly: the name that was meant, and values that are missing or too
+// many. Internal to examples/options.
 #pragma once
 
 #include <cstddef>
@@ -9,5 +10,9 @@ namespace tapestry::cli {
 /// The number of letters to change, add, omit or swap with the next. Source: Damerau, "A technique
 /// for computer detection and correction of spelling errors" (1964).
 std::size_t mistakes_between(const std::string& a, const std::string& b);
+
+/// CLI11's "--steps: At Most 1 required but received 2" and "--steps: 1 required INT missing" in
+/// plain words; another message as it is.
+std::string plain_mismatch(const std::string& message);
 
 }  // namespace tapestry::cli
