@@ -30,6 +30,7 @@
 #include <tapestry/nn/attention/cache.h>
 #include <tapestry/nn/attention/diagnostics.h>
 #include <tapestry/nn/attention/linear_attention.h>
+#include <tapestry/nn/attention/lsh_attention.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/attention/position_bias.h>

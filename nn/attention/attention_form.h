@@ -5,7 +5,7 @@
 //         return std::make_unique<SlidingWindowAttention>(64);
 //     }});
 //
-// Read next: sparse_attention.h and linear_attention.h, those forms.
+// Read next: sparse_attention.h, linear_attention.h and lsh_attention.h, those forms.
 #pragma once
 
 #include <tapestry/nn/module/module.h>
@@ -26,6 +26,9 @@ public:
     /// one of the options throws ValueError instead of ignoring it.
     virtual Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                               const AttentionOptions& options) const = 0;
+
+    /// Whether queries must be the keys; a MultiHeadAttention then has one projection for both.
+    virtual bool shares_keys() const { return false; }
 
 protected:
     using Module::Module;

@@ -107,19 +107,29 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, G
       generator_(generator) {
     const std::int64_t dim = config.dim, width = config_.head_dim;
     const std::int64_t own = config.heads * width, shared = config_.kv_heads * width;  // H D, G D
+    const bool tied = form_->shares_keys();
+    require(
+        !tied || (shared == own && config_.key_dim == dim && config_.value_dim == dim),
+        "MultiHeadAttention: the queries of {} are its keys, so kv_heads, key_dim and value_dim "
+        "must be {}, {} and {}, got {}, {} and {}",
+        form_->kind(), config.heads, dim, dim, config_.kv_heads, config_.key_dim,
+        config_.value_dim);
     if (config.positions == Positions::rotary) rotary_.emplace(width, config.rotary);
     if (config.positions == Positions::alibi) alibi_.emplace(config.heads);
     if (config_.key_dim == dim && config_.value_dim == dim) {
-        register_module("qkv", qkv.emplace(dim, own + 2 * shared, config.bias, generator));
+        const std::int64_t rows_of_all = (tied ? 0 : own) + 2 * shared;
+        register_module("qkv", qkv.emplace(dim, rows_of_all, config.bias, generator));
     } else {
         register_module("query", query.emplace(dim, own, config.bias, generator));
         register_module("key", key.emplace(config_.key_dim, shared, config.bias, generator));
         register_module("value", value.emplace(config_.value_dim, shared, config.bias, generator));
     }
     if (config.qk_norm != QKNorm::none) {
-        query_norm.emplace(config.qk_norm, width, config.norm_eps, config.bias);
         key_norm.emplace(config.qk_norm, width, config.norm_eps, config.bias);
-        register_module("query_norm", *query_norm);
+        if (!tied) {
+            query_norm.emplace(config.qk_norm, width, config.norm_eps, config.bias);
+            register_module("query_norm", *query_norm);
+        }
         register_module("key_norm", *key_norm);
     }
     if (config.positions == Positions::relative) {
@@ -150,6 +160,10 @@ Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
 Tensors MultiHeadAttention::project_packed(const Tensor& x, const AttentionInputs& inputs) const {
     const std::int64_t own = config_.head_dim * config_.heads;
     const std::int64_t shared = config_.head_dim * config_.kv_heads;
+    if (form_->shares_keys()) {
+        const Tensors both = split((*qkv)(x), shared, -1);
+        return {both[0], both[0], both[1]};
+    }
     if (!inputs.keys.defined()) return split((*qkv)(x), {own, shared, shared}, -1);
     const Tensor q = project_part(x, 0, own);
     if (inputs.values.defined()) {
@@ -172,13 +186,15 @@ MultiHeadAttention::Projected MultiHeadAttention::project(const Tensor& x,
     }
     Projected all{split_heads(parts[0], query_norm), split_heads(parts[1], key_norm),
                   split_heads(parts[2])};
+    const bool tied = form_->shares_keys();
     if (rotary_) {
         const std::int64_t first = inputs.cache != nullptr ? inputs.cache->length() : 0;
-        all.q = (*rotary_)(all.q, first);
+        if (!tied) all.q = (*rotary_)(all.q, first);
         all.k = (*rotary_)(all.k, first);
         // Q and K are new: a copy of V keeps less memory than a view of all three.
         if (qkv) all.v = contiguous(all.v);
     }
+    if (tied) all.q = all.k;
     return all;
 }
 
@@ -234,6 +250,9 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const AttentionInputs& in
     require(!elsewhere || added,
             "MultiHeadAttention: {} positions need self-attention, but separate keys were given",
             name_of_value(config_.positions));
+    require(!elsewhere || !form_->shares_keys(),
+            "MultiHeadAttention: the queries of {} are its keys, but separate keys were given",
+            form_->kind());
     if (elsewhere) check_sequences("keys", inputs.keys, config_.key_dim, x.size(0));
     if (inputs.values.defined()) {
         check_sequences("values", inputs.values, config_.value_dim, x.size(0));

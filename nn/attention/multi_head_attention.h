@@ -99,7 +99,8 @@ class MultiHeadAttention : public Module {
 public:
     // W_Q, W_K and W_V in one matrix [3 C, C], or [(H + 2 G) D, C], which makes self-attention one
     // product; or in three, if keys and values are computed from vectors of other sizes.
-    /// W_Q, W_K and W_V in one matrix, [3 C, C], or [(H + 2 G) D, C]: self-attention is one product
+    /// W_Q, W_K and W_V in one matrix, [3 C, C], or [(H + 2 G) D, C]: self-attention is one
+    /// product. [2 C, C], without W_Q, if the form's queries are its keys.
     std::optional<Linear> qkv;
     std::optional<Linear> query,                ///< W_Q
         key,                                    ///< W_K
@@ -110,11 +111,13 @@ public:
     std::optional<RelativeBias> relative_bias;  ///< [buckets, H]; with relative positions
 
     /// Throws ValueError when heads do not divide dim or kv_heads do not divide heads, for sizes
-    /// that are not positive and invalid probabilities, and as RotaryPositions does.
+    /// that are not positive and invalid probabilities, and as RotaryPositions does; and for a form
+    /// whose queries are its keys, if kv_heads, key_dim or value_dim differ from the queries'.
     explicit MultiHeadAttention(const MultiHeadAttentionConfig& config,
                                 Generator& generator = default_generator());
 
-    /// x [B, T, C] -> [B, T, C]. Throws ShapeError for inputs of other shapes.
+    /// x [B, T, C] -> [B, T, C]. Throws ShapeError for inputs of other shapes, ValueError for keys
+    /// that the positions, or the form, cannot take.
     Tensor operator()(const Tensor& x, const AttentionInputs& inputs = {}) const;
 
     /// As given; kv_heads, head_dim, key_dim and value_dim are never 0.
