@@ -28,7 +28,7 @@ struct AnswerScores {
     Score guess;  ///< expected score of picking an answer of the right kind from a random fact
 };
 
-inline const TaskOptions kAnswersOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
+inline const TaskOptions kAnswersOptions{.steps = 2500, .batch = 64, .rate = 2e-3};
 
 AnswerScores learn_answers(const TaskOptions& options);
 
