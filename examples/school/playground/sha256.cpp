@@ -18,7 +18,9 @@ constexpr std::array<std::uint32_t, 64> kRoots{
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-constexpr std::uint32_t turned(std::uint32_t x, int first, int second, int third) {
+// Constants, because std::rotr takes an int in one standard library and an unsigned in another.
+template <int first, int second, int third>
+constexpr std::uint32_t turned(std::uint32_t x) {
     return std::rotr(x, first) ^ std::rotr(x, second) ^ std::rotr(x, third);
 }
 
@@ -47,8 +49,8 @@ void Sha256::mix() {
     for (std::size_t i = 0; i < 64; ++i) {
         const std::uint32_t choice = (e & f) ^ (~e & g);
         const std::uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
-        const std::uint32_t first = h + turned(e, 6, 11, 25) + choice + kRoots[i] + words[i];
-        const std::uint32_t second = turned(a, 2, 13, 22) + majority;
+        const std::uint32_t first = h + turned<6, 11, 25>(e) + choice + kRoots[i] + words[i];
+        const std::uint32_t second = turned<2, 13, 22>(a) + majority;
         h = g, g = f, f = e, e = d + first;
         d = c, c = b, b = a, a = first + second;
     }
