@@ -65,6 +65,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
+bool become_nobody() {
+    return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
+}
+
 // Only calls that are safe between fork and exec. The program is opened before giving up root's
 // rights: other users may not be able to enter its directory.
 bool prepare_child(const Surroundings& surroundings) {
@@ -90,8 +94,7 @@ bool prepare_child(const Surroundings& surroundings) {
     }
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
-    if (!surroundings.as_nobody) return true;
-    return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
+    return !surroundings.as_nobody || become_nobody();
 }
 
 void move_to(int from, int to) {
@@ -119,6 +122,14 @@ bool has_terminals() {
     ::close(ends.read);
     ::close(ends.write);
     return ends.read >= 0;
+}
+
+bool can_become_nobody() {
+    const fs::path temporary = fs::temp_directory_path();
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(become_nobody() && ::access(temporary.c_str(), X_OK) == 0 ? 0 : 1);
+    int status = 1;
+    return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
 }
 
 Process::Process(const Arguments& arguments, const fs::path& directory,

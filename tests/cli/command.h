@@ -32,7 +32,7 @@ struct Surroundings {
     long file_size_limit = -1;                            ///< RLIMIT_FSIZE in bytes
     long address_space_limit = -1;                        ///< RLIMIT_AS in bytes
     long stack_limit = -1;                                ///< RLIMIT_STACK in bytes
-    bool as_nobody = false;                               ///< gives up root's rights; needs them
+    bool as_nobody = false;                               ///< see can_become_nobody()
     bool terminal = false;         ///< stdout and stderr are one terminal, captured in Outcome::out
     std::string stdin_from = {};   ///< a path; empty: nothing to read
     std::string stdout_to = {};    ///< a path
@@ -44,6 +44,12 @@ struct Surroundings {
 
 /// Is Surroundings::terminal available? Not in a container without /dev/pts.
 bool has_terminals();
+
+/// Is Surroundings::as_nobody possible? It needs root's rights, in a user namespace that user, and
+/// a directory for temporary files that it can enter.
+bool can_become_nobody();
+inline constexpr const char* kNoNobody =
+    "only root can become nobody, where that user can enter TMPDIR";
 
 /// A running command. Killed after Surroundings::seconds, so a test cannot hang.
 class Process {

@@ -4,7 +4,6 @@
 #include <tapestry/tests/skip.h>
 
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -106,7 +105,7 @@ TEST_CASE("cli: --out is not a directory") {
 }
 
 TEST_CASE("cli: --out that may not be written") {
-    if (::geteuid() != 0) return skip("only root can become nobody");
+    if (!can_become_nobody()) return skip(kNoNobody);
     const Place place;
     spill(place / "t.txt", simple_text());
     put_model(place / "theirs");
@@ -126,7 +125,7 @@ TEST_CASE("cli: --out that may not be written") {
 
 // Another user's file in a world-writable directory, and the permissions of a private file.
 TEST_CASE("cli: read-only files are not replaced, and private files stay private") {
-    if (::geteuid() != 0) return skip("only root can become nobody");
+    if (!can_become_nobody()) return skip(kNoNobody);
     const Place place;
     spill(place / "t.txt", simple_text());
     put_model(place / "m");

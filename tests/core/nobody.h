@@ -1,6 +1,7 @@
 // Root ignores permissions, so tests of them run as the user `nobody` while a Nobody is in scope.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,7 +15,11 @@ public:
         if (was_root_) changed_ = ::seteuid(kUser) == 0;
     }
     /// First gives that user the directory, with its contents.
-    explicit Nobody(const std::filesystem::path& directory) : Nobody(given(directory)) {}
+    explicit Nobody(const std::filesystem::path& directory) {
+        if (!was_root_ || !give(directory) || ::seteuid(kUser) != 0) return;
+        changed_ = ::faccessat(AT_FDCWD, directory.c_str(), X_OK, AT_EACCESS) == 0;
+        if (!changed_ && ::seteuid(0) != 0) std::abort();  // it cannot enter a directory above
+    }
     ~Nobody() {
         if (changed_ && ::seteuid(0) != 0) std::abort();
     }
@@ -26,18 +31,13 @@ public:
 private:
     static constexpr uid_t kUser = 65534;
 
-    struct Given {};
-    explicit Nobody(Given) : Nobody() {}
-
-    static Given given(const std::filesystem::path& directory) {
-        if (::geteuid() != 0) return {};
-        const auto give = [](const std::filesystem::path& path) {
-            if (::lchown(path.c_str(), kUser, kUser) != 0) std::abort();
-        };
-        give(directory);
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
-            give(entry.path());
-        return {};
+    // False in a user namespace that does not have this user.
+    static bool give(const std::filesystem::path& directory) {
+        if (::lchown(directory.c_str(), kUser, kUser) != 0) return false;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+            if (::lchown(entry.path().c_str(), kUser, kUser) != 0) std::abort();
+        }
+        return true;
     }
 
     bool was_root_ = ::geteuid() == 0;

@@ -6,8 +6,6 @@
 #include <tapestry/tests/hostile/odd_files.h>
 #include <tapestry/tests/skip.h>
 
-#include <unistd.h>
-
 #include <array>
 #include <optional>
 
@@ -74,7 +72,7 @@ TEST_CASE("media: a read-only one, with a commit that waits") {
 }
 
 TEST_CASE("media: another user's directory") {
-    if (::geteuid() != 0) return skip("only root can become nobody");
+    if (!can_become_nobody()) return skip(kNoNobody);
     for (const Kind kind : kKinds) {
         CAPTURE(static_cast<int>(kind));
         const AttackPlace place(kind);
