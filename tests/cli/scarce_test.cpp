@@ -8,14 +8,16 @@ using namespace tapestry::test;
 namespace {
 
 constexpr long kMegabyte = 1L << 20;
+constexpr long kStack = 8 * kMegabyte;  // of a thread, whatever `ulimit -s` says
 
 // Can memory be limited here? AddressSanitizer needs the address space itself, and emulators ignore
 // the limit.
 bool has_limits() {
     const Place place;
+    const Surroundings limited{.address_space_limit = 1000 * kMegabyte, .stack_limit = kStack};
     return !kAddressSanitizer &&
            place.run({"info"}, {.address_space_limit = kMegabyte}).code != 0 &&
-           place.run({"info"}, {.address_space_limit = 1000 * kMegabyte}).code == 0;
+           place.run({"info"}, limited).code == 0;
 }
 
 struct ScarcePlace : Place {
@@ -27,9 +29,10 @@ struct ScarcePlace : Place {
 TEST_CASE("cli: threads that the system does not start are done without, which is said") {
     if (!has_limits()) return skip("no limit of the address space here");
     const ScarcePlace place;
-    const Outcome outcome = place.run(
-        tiny_training(),
-        {.environment = {{"TAPESTRY_THREADS", "500"}}, .address_space_limit = 600 * kMegabyte});
+    const Outcome outcome =
+        place.run(tiny_training(), {.environment = {{"TAPESTRY_THREADS", "500"}},
+                                    .address_space_limit = 600 * kMegabyte,
+                                    .stack_limit = kStack});
     INFO(outcome.err);
     CHECK_EQ(outcome.code, 0);
     CHECK(outcome.err.starts_with("tapestry: could not start 500 threads ("));
@@ -53,9 +56,9 @@ TEST_CASE("cli: inspect measures the machine in the memory that there is") {
 TEST_CASE("cli train: too many layers are refused before they are built") {
     const ScarcePlace place;
     const Outcome outcome = place.run(
-        tiny_training({"--layers", "10000000", "--dim", "2", "--context", "4", "--batch", "1"}));
+        tiny_training({"--layers", "1000000000", "--dim", "2", "--context", "4", "--batch", "1"}));
     check_refused(outcome,
-                  "training this model would need about 5");  // hundred GB, all but 17 overhead
+                  "training this model would need about 5");  // times 10 TB, all but 1.7 overhead
     CHECK_LT(outcome.processor_seconds, 5);
     CHECK_FALSE(std::filesystem::exists(place / "m"));
 }

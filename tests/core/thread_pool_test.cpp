@@ -278,7 +278,11 @@ TEST_CASE("thread pool: when the system has no more threads" *
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
     constexpr int kNoLimit = 1;
     const auto limited = [] {
-        const ThreadsGuard guard(1000);  // with 8 MB of stack each
+        pthread_attr_t stacks;  // of 8 MB each, whatever `ulimit -s` says
+        pthread_attr_init(&stacks);
+        pthread_attr_setstacksize(&stacks, std::size_t{8} << 20);
+        if (pthread_setattr_default_np(&stacks) != 0) return 7;
+        const ThreadsGuard guard(1000);
         const rlimit limit{std::size_t{2} << 30, std::size_t{2} << 30};
         if (setrlimit(RLIMIT_AS, &limit) != 0) return kNoLimit;
         const bool kept = mmap(nullptr, std::size_t{4} << 30, PROT_NONE,
