@@ -78,7 +78,9 @@ TEST_CASE("file: what cannot be read") {
     check_message<IoError>([&] { read_file(scratch / "a\nb\x1B"); }, "a\\nb\\u{1B}'");
     // A sparse file of 1 TB: refused before memory is allocated.
     spill(scratch / "sparse", "");
-    std::filesystem::resize_file(scratch / "sparse", std::uintmax_t{1} << 40);
+    std::error_code refused;
+    std::filesystem::resize_file(scratch / "sparse", std::uintmax_t{1} << 40, refused);
+    if (refused) return test::skip("no sparse file of 1 TB here: " + refused.message());
     check_message<IoError>([&] { read_file(scratch / "sparse"); }, "1099511627776 bytes, more");
 }
 
