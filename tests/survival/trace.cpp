@@ -264,15 +264,17 @@ private:
 
 TraceResult trace(const TraceOptions& options) {
 #if defined(__x86_64__)
+    TraceOptions resolved = options;
+    resolved.folder = fs::canonical(options.folder);  // as /proc names it: TMPDIR may be a link
     const pid_t child = ::fork();
-    if (child == 0) become(options);
+    if (child == 0) become(resolved);
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status) ||
         ::ptrace(PTRACE_SETOPTIONS, child, 0, kOptions) != 0) {
         return {.possible = false};
     }
     ::ptrace(PTRACE_SYSCALL, child, 0, 0);
-    return Tracer(options, child).run();
+    return Tracer(resolved, child).run();
 #else
     static_cast<void>(options);
     return {.possible = false};
