@@ -82,6 +82,9 @@ ensure_packages() {
         give_up_on_packages "Could not install: $missing" "$line"
 }
 
+# How many processors there are to build and test on. OMP_NUM_THREADS, which nproc obeys, is for programs.
+cores() { env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc; }
+
 # quietly LOG COMMAND... keeps the output in a file and shows its end if the command fails.
 quietly() {
     local log=$1 status=0
@@ -112,5 +115,5 @@ build_preset() {
     export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that is precompiled
     # CMake's default starts more compilers than there are cores, and memory may be short.
     NINJA_STATUS='[%f/%t] ' with_progress ninja_steps "$dir/build.log" \
-        cmake --build --preset "$preset" "${targets[@]}" --parallel "$(nproc)"
+        cmake --build --preset "$preset" "${targets[@]}" --parallel "$(cores)"
 }

@@ -47,7 +47,8 @@ milliseconds_since() { echo $(((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}) / 1000)); }
 
 # scaled MILLISECONDS: a time limit, multiplied by the number of runnable processes per core.
 scaled() {
-    awk -v limit="$1" -v cores="$(nproc)" '{ busy = $1 / cores; print int(limit * (busy > 1 ? busy : 1)) }' /proc/loadavg
+    awk -v limit="$1" -v cores="$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" \
+        '{ busy = $1 / cores; print int(limit * (busy > 1 ? busy : 1)) }' /proc/loadavg
 }
 
 # ended OUT: have all processes of the run into OUT ended? A killed one may wait for its disk after

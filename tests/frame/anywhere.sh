@@ -11,6 +11,7 @@ set -euo pipefail
 source=$(realpath "$1") build=$(realpath "$2")
 shift 2
 wanted=" $* "
+unset CLICOLOR_FORCE  # colours would hide ctest's verdict
 # shellcheck source=cmake/verdict.sh
 . "$source/cmake/verdict.sh"
 

@@ -20,6 +20,7 @@ compiler=$1 build=$2 source=$3
 # shellcheck source=tests/distributed/environment.sh
 . "$source/tests/distributed/environment.sh"
 read -ra flags <<<"${4:-}"
+unset OMP_NUM_THREADS OMP_THREAD_LIMIT  # nproc obeys them
 export TAPESTRY_THREADS=${TAPESTRY_THREADS:-1}  # results do not depend on it; small models on two threads mostly wait
 
 work=$(mktemp -d)

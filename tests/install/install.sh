@@ -7,6 +7,7 @@
 # The library itself is not built again: in the subdirectory variant only the consumer is compiled.
 set -euo pipefail
 build=$1 source=$2 cxx=$3 flags=$4
+unset DESTDIR OMP_NUM_THREADS OMP_THREAD_LIMIT  # cmake would install elsewhere; nproc obeys the others
 # shellcheck source=tests/skip.sh
 . "$source/tests/skip.sh"
 # shellcheck source=tests/distributed/environment.sh
