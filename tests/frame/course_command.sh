@@ -16,8 +16,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PATH=$1/cli:$PATH
 cd "$work"
-read -ra write <<<"${lines[0]/build\/release\/examples/$1}"
-"${write[@]}"
+read -ra write <<<"${lines[0]}"
+"$1/${write[0]#build/release/examples/}" "${write[@]:1}"
 read -ra train <<<"${lines[1]}"
 said=$("${train[@]}" 2>&1)
 loss=$(sed -nE 's/^.*: loss .*, validation loss ([0-9.]+)$/\1/p' <<<"$said" | tail -n 1)

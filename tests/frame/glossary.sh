@@ -8,6 +8,7 @@
 # Lower-case letters in a term also match capitals; "-" and " " are equivalent.
 # Usage: glossary.sh SOURCE_DIR
 set -euo pipefail
+export LC_ALL=C  # a capital I is small otherwise in Turkish
 
 # The paragraphs of a chapter, one per line: FILE:LINE, the chapter's number, the text. List items
 # and table rows count as paragraphs.
