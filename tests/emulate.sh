@@ -11,7 +11,9 @@ shift
 (($# > 0)) || { export TAPESTRY_ROWS=emulated; set -- --test-case='ops: values*'; }
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/skip.sh"
+[[ $(uname -m) == x86_64 ]] || skip "for x86-64 alone"
 command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64 here (Debian: qemu-user)"
+unset TAPESTRY_ISA  # the emulated processors choose
 
 # qemu warns about features of these processors that it lacks; none of them is used here.
 on() {  # CPU COMMAND...

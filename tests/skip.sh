@@ -13,3 +13,6 @@ skip() {
     skip_part "$1"
     exit 77  # what CMake knows as skipped (SKIP_RETURN_CODE)
 }
+
+# has_avx2: does this processor have what the kernels for AVX2 need?
+has_avx2() { grep -m 1 '^flags' /proc/cpuinfo 2>/dev/null | grep -w avx2 | grep -qw fma; }

@@ -22,6 +22,7 @@ update=no
 [[ ${1:-} != --update ]] || { update=yes; shift; }
 (($# > 0)) || { echo "usage: instruction_counts.sh [--update] PROGRAM..." >&2; exit 2; }
 command -v valgrind >/dev/null || skip "no valgrind here (Debian: valgrind)"
+has_avx2 || skip "the numbers are those of AVX2, which this processor lacks"
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT

@@ -143,6 +143,10 @@ found=$(wider_functions "$program" | grep -vE 'kernels::avx(2|512|512_bf16|512_a
 # of entered functions shows whether AVX2 stays separate.
 if command -v valgrind >/dev/null; then
     for isa in baseline avx2; do
+        if [[ $isa == avx2 ]] && ! has_avx2; then
+            skip_part "this processor has no avx2: what runs"
+            continue
+        fi
         status=0
         {
             TAPESTRY_ISA=$isa TAPESTRY_THREADS=1 valgrind --tool=callgrind \
