@@ -14,5 +14,13 @@ skip() {
     exit 77  # what CMake knows as skipped (SKIP_RETURN_CODE)
 }
 
+# need_programs_in FOLDER: skips if a program there cannot be run, as on a file system mounted noexec.
+need_programs_in() {
+    printf '#!/bin/sh\n' >"$1/runs"
+    chmod +x "$1/runs"
+    "$1/runs" 2>/dev/null || skip "programs in ${TMPDIR:-/tmp} cannot be run; TMPDIR names another folder"
+    rm "$1/runs"
+}
+
 # has_avx2: does this processor have what the kernels for AVX2 need?
 has_avx2() { grep -m 1 '^flags' /proc/cpuinfo 2>/dev/null | grep -w avx2 | grep -qw fma; }

@@ -15,6 +15,7 @@ set -euo pipefail
 build=$(realpath "$1") mpirun=${2:-mpirun}
 steps=20 threads=1
 prepare
+need_programs_in "$work"  # mpirun's agent is one
 [[ $("$mpirun" --version) =~ "Open MPI"|OpenRTE ]] || skip "$mpirun is not Open MPI's, whose options say which network"
 two_machines 1gbit
 trap 'remove_machines; rm -rf "$work"' EXIT

@@ -15,7 +15,7 @@ machine_addresses=(10.77.18.1 10.77.18.2)
 # two_machines [RATE]: calls skip() if the system does not allow creating them.
 two_machines() {
     local i name
-    local -a tools=(ip tc unshare)
+    local -a tools=(ip tc unshare mount hostname)
     for name in "${tools[@]}"; do
         command -v "$name" >/dev/null || skip "no $name: there are no two network namespaces without it"
     done

@@ -4,6 +4,9 @@
 # that a header declares outside of classes (members are explained where they are called).
 # Usage: course_library.sh SOURCE_DIR
 set -euo pipefail
+# shellcheck source=tests/skip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
+command -v perl >/dev/null || skip "perl is not installed"
 
 # used FOLDER: the names, one per line.
 # shellcheck disable=SC2016  # the text of perl's program is perl's

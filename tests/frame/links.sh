@@ -4,6 +4,9 @@
 # GitHub's rule. Links to the web are not checked. The index, docs/README.md, links each document of docs once.
 # Usage: links.sh SOURCE_DIR
 set -euo pipefail
+# shellcheck source=tests/skip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
+command -v perl >/dev/null || skip "perl is not installed"
 
 # broken FOLDER: "FILE:LINE: TARGET" for each; status 1 if there are any.
 # shellcheck disable=SC2016  # the text of awk's program is awk's

@@ -10,11 +10,13 @@ source=$1
 command -v doxygen >/dev/null || skip "doxygen is not installed (apt-get install doxygen)"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+need_programs_in "$out"
 
 # First that the check finds what it looks for.
 tree=$out/tree
 mkdir -p "$tree"/{core/kernels,docs,nn/pages/web,cmake}
-cp -r "$source/docs/reference" "$tree/docs"
+cp -r --no-preserve=mode "$source/docs/reference" "$tree/docs"  # the tree may be read-only
+chmod +x "$tree/docs/reference/build"
 cp "$source/cmake/public_headers.cmake" "$tree/cmake"
 cp "$source/nn/pages/web/colours.css" "$tree/nn/pages/web"
 echo '/** @namespace tapestry All. */ /** @defgroup core core */' >"$tree/docs/reference/main.dox"

@@ -19,12 +19,15 @@ update=no alone=no adapters=no
 compiler=$1 build=$2 source=$3
 # shellcheck source=tests/distributed/environment.sh
 . "$source/tests/distributed/environment.sh"
+# shellcheck source=tests/skip.sh
+. "$source/tests/skip.sh"
 read -ra flags <<<"${4:-}"
 unset OMP_NUM_THREADS OMP_THREAD_LIMIT  # nproc obeys them
 export TAPESTRY_THREADS=${TAPESTRY_THREADS:-1}  # results do not depend on it; small models on two threads mostly wait
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+need_programs_in "$work"
 programs=0
 failures=0
 compiled_only=0

@@ -15,7 +15,8 @@ unset DESTDIR OMP_NUM_THREADS OMP_THREAD_LIMIT  # cmake would install elsewhere;
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
-cp -r "$source/tests/install/consumer" "$temporary/consumer"
+need_programs_in "$temporary"
+cp -r --no-preserve=mode "$source/tests/install/consumer" "$temporary/consumer"  # the tree may be read-only
 prefix=$temporary/prefix
 
 configure() {  # DIR -DOPTION...
@@ -36,8 +37,8 @@ if grep -rl '^//.*Internal to ' "$headers"; then
     echo "these are internal and should not be installed" >&2
     exit 1
 fi
-# No installed file may refer to the build or source tree.
-if grep -rIlF -e "$build" -e "$source" "$prefix"; then
+# No installed file may refer to the build or source tree. As words: a tree in /tapestry is not .../include/tapestry.
+if grep -rIlwF -e "$build" -e "$source" -e "-I$build" -e "-I$source" -e "-L$build" "$prefix"; then
     echo "these installed files name the tree they were built in" >&2
     exit 1
 fi
