@@ -12,6 +12,7 @@ directory=$build/npm_tokenizers
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 
+command -v python3 >/dev/null || skip "python3 is not installed"
 install_package "$directory" @huggingface/tokenizers 0.2.0 tokenizers 0.23.2
 export NODE_PATH=$directory/node_modules
 tapestry=$build/examples/cli/tapestry
