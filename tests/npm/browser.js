@@ -7,14 +7,21 @@ const { chromium } = require('playwright-core');
 // TAPESTRY_PAGE_SCALE is the device scale factor of pages (1).
 const deviceScaleFactor = Number(process.env.TAPESTRY_PAGE_SCALE || 1);
 
+// Playwright's own limits are 30 s, which a slow or busy machine needs to start a browser or to open a page.
+const timeout = 120000;
+const patient = (of) => {
+  of.setDefaultTimeout(timeout);
+  return of;
+};
+
 exports.launchBrowser = (program) =>
-  chromium.launch({ executablePath: program, args: ['--no-sandbox', '--process-per-site'] });
+  chromium.launch({ executablePath: program, args: ['--no-sandbox', '--process-per-site'], timeout });
 
 // What checks use one after another. Pages of newPage() share a process (--process-per-site), which one more
 // page keeps alive: opening one takes half the time, because the scripts are compiled already. coldPage() opens
 // one in a process of its own, as a reader does.
 exports.newLane = async (browser) => {
-  const context = await browser.newContext({ deviceScaleFactor });
+  const context = patient(await browser.newContext({ deviceScaleFactor }));
   await (await context.newPage()).goto(exports.urlOf(__filename)); // a file, like the pages
   return {
     newPage: async ({ viewport = { width: 1280, height: 720 }, colorScheme = 'light' } = {}) => {
@@ -23,8 +30,8 @@ exports.newLane = async (browser) => {
       await page.emulateMedia({ colorScheme });
       return page;
     },
-    coldPage: (options) => browser.newPage({ deviceScaleFactor, ...options }),
-    newContext: (options) => browser.newContext(options),
+    coldPage: async (options) => patient(await browser.newPage({ deviceScaleFactor, ...options })),
+    newContext: async (options) => patient(await browser.newContext(options)),
     close: () => context.close(),
   };
 };

@@ -41,7 +41,6 @@ async function paintOf(browser, file) {
   let best = Infinity;
   for (let tries = 0; best > MOST_PAINT && tries < 5; ++tries) {
     const page = await browser.coldPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(120000);
     await page.goto(`${urlOf(file)}#tab=picture`); // with NaN another tab opens
     await page.waitForSelector('.ribbon');
     await until(page, () => performance.getEntriesByName('first-contentful-paint').length > 0);
@@ -97,7 +96,6 @@ async function checkNumbers(page, model) {
 
 async function picturesOf(browser, file, model, width, colorScheme) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-  page.setDefaultTimeout(120000);
   const wrong = watch(page, (url) => url === urlOf(file));
   await page.goto(`${urlOf(file)}#tab=picture`);
   await page.waitForSelector('.ribbon');
@@ -124,7 +122,6 @@ async function checkModel(browser, model) {
   assert.ok(size <= MOST_BYTES, `${model}: ${size} bytes`);
   const paint = await paintOf(browser, file);
   const page = await browser.coldPage({ viewport: { width: 1280, height: 900 } });
-  page.setDefaultTimeout(120000);
   await page.goto(`${urlOf(file)}#tab=picture`);
   await page.waitForSelector('.ribbon');
   const checked = await checkNumbers(page, model);

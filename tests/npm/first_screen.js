@@ -20,7 +20,6 @@ const FILES = { '.step-picture': ['picture.csv', 'picture.svg'], '[data-view=lin
 async function opened(browser, name, { width = 1280, height = 720, scheme = 'light', hash = '' } = {}) {
   const file = path.join(pages, `${name}.html`);
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
-  page.setDefaultTimeout(120000);
   const wrong = watch(page, (url) => url.replace(/[#?].*$/, '') === urlOf(file));
   await page.goto(urlOf(file) + hash);
   return { page, close: async () => {

@@ -53,7 +53,6 @@ async function openPage(page, file) {
 async function checkPage(browser, file, width, scheme) {
   const open = path.basename(file) === 'long.html' ? browser.coldPage : browser.newPage;
   const page = await open({ viewport: { width, height: 900 }, colorScheme: scheme });
-  page.setDefaultTimeout(120000); // shared machines occasionally stall
   const wrong = watch(page, (url) => url === urlOf(file));
   const opened = await openPage(page, file);
   const model = path.basename(file, '.html');
@@ -93,7 +92,6 @@ async function checkManyHeads(browser, file) {
   let most = 1500;
   for (let tries = 0; paint > most && tries < 5; ++tries) { // a busy machine may be the cause
     const page = await browser.coldPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(120000);
     const wrong = watch(page, (url) => url === urlOf(file));
     await page.goto(urlOf(file));
     await page.waitForSelector('.ribbon');

@@ -230,7 +230,6 @@ const PAGES = {
 async function checkKeys(browser, name, tabs) {
   const file = path.join(pages, `${name}.html`);
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  page.setDefaultTimeout(120000);
   const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file));
   await page.goto(urlOf(file));
   await page.keyboard.press('Tab');

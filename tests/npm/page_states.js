@@ -181,7 +181,6 @@ function writeFigures() {
 async function goThrough(browser, name, states, [width, colorScheme]) {
   const file = path.join(pages, `${name}.html`);
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-  page.setDefaultTimeout(120000);
   let looked = 0;
   await watchContrast(page);
   const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file) ||

@@ -14,7 +14,6 @@ const readout = (page, name) => page.textContent(`[data-readout=${name}]`);
 async function opened(browser, name, { width = 1280, scheme = 'light', hash = '' } = {}) {
   const file = path.join(pages, `${name}.html`);
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
-  page.setDefaultTimeout(120000);
   const wrong = watch(page, (url) => url.replace(/[#?].*$/, '') === urlOf(file));
   await page.goto(urlOf(file) + hash);
   return { page, close: async () => {

@@ -12,7 +12,7 @@ exports.inNode = async (directory) => {
 // In a worker of an empty page, as in the playground.
 exports.inBrowser = async (directory, program) => {
   const { chromium } = require('playwright-core');
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   const page = await browser.newPage();
   const wrong = [];
   page.on('console', (message) => wrong.push(message.text()));

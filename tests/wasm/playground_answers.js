@@ -139,7 +139,7 @@ async function check(browser, width, scheme) {
 }
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   await check(browser, 1280, 'light');
   await check(browser, 390, 'dark');
   await browser.close();

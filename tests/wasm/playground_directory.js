@@ -12,7 +12,7 @@ const { openPage, readout, until, waitForStep } = require('./open_playground.js'
 const [,, program, directory, run, text, step, steps, digest] = process.argv;
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   const { page, wrong } = await openPage(browser, directory, 1280, 'light');
   await page.selectOption('[data-control="source"]', 'saved');
   await page.setInputFiles('[data-control="directory"]', run);

@@ -107,7 +107,7 @@ async function goThroughTabs(page) {
 }
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   const { page, wrong } = await openPage(browser, directory, 1280, 'dark');
   await train(page);
   await goThroughTabs(page);

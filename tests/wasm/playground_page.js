@@ -228,7 +228,7 @@ async function check(browser, width, scheme, expected) {
 
 (async () => {
   const expected = await digestInNode(STEPS);
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   await checkLinks(browser);
   await check(browser, 1280, 'light', expected);
   await check(browser, 390, 'dark', expected);

@@ -249,7 +249,7 @@ async function check(browser, base, place, width, scheme) {
 
 (async () => {
   const server = await serve();
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   const served = `http://127.0.0.1:${server.address().port}`;
   await checkOpening(browser, server, served);
   await check(browser, `file://${site}`, 'file', 1280, 'light');

@@ -29,7 +29,7 @@ async function setRate(page, rate) {
 }
 
 async function inPage() {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'], timeout: 120000 });
   const { page } = await openPage(browser, directory, 1280, 'light');
   await page.selectOption('[data-control="source"]', 'own');
   await page.setInputFiles('[data-control="file"]', file);
