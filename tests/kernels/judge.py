@@ -6,6 +6,7 @@ For those of PyTorch also what torch.autograd.gradcheck says. Read next: table.p
 """
 
 import ctypes
+import os
 import re
 import subprocess
 import sys
@@ -33,7 +34,8 @@ class CLibrary:
     """All kernels in C, compiled once right and once wrong."""
 
     def __init__(self):
-        self.directory = tempfile.TemporaryDirectory()
+        # Where ctest runs this, because libraries may not be loaded from /tmp.
+        self.directory = tempfile.TemporaryDirectory(dir=os.environ.get("TAPESTRY_BUILD_DIR"))
         self.libraries = [self.compiled(wrong) for wrong in (False, True)]
 
     def compiled(self, wrong):

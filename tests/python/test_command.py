@@ -1,7 +1,6 @@
 """python -m tapestry check, and the pytest plugin: verdicts as exit statuses and as failures."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import tapestry
+
+from environment import plain_environment
 
 try:
     import pytest
@@ -85,8 +86,7 @@ class InADirectory(unittest.TestCase):
         (self.path / "test_them.py").write_text(TESTS)
 
     def run_module(self, *arguments):
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run([sys.executable, "-m", *arguments], cwd=self.path, env=environment, text=True,
+        return subprocess.run([sys.executable, "-m", *arguments], cwd=self.path, env=plain_environment(), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("TAPESTRY_BUILD_DIR")
-TEXT = (SOURCE / "docs/python.md").read_text()
+TEXT = (SOURCE / "docs/python.md").read_text(encoding="utf-8")
 
 
 def program(language):
@@ -41,7 +41,7 @@ class Programs(unittest.TestCase):
     @unittest.skipUnless(BUILD and shutil.which("cc"), "no C compiler, or not called by ctest")
     def test_c(self):
         source, shown = program("c")
-        with tempfile.TemporaryDirectory() as directory:
+        with tempfile.TemporaryDirectory(dir=BUILD) as directory:  # programs may not run in /tmp
             path = Path(directory, "example.c")
             path.write_text(source)
             command = ["cc", "-std=c99", "-Wall", "-Werror", f"-I{BUILD}/include", f"-L{BUILD}", path]
