@@ -6,14 +6,14 @@
 set -euo pipefail
 export LC_ALL=C
 
-# sources TREE PATTERN...: the tree's files with these names, except builds, dependencies and this
-# script, which plants variables.
+# sources TREE PATTERN...: the tree's files with these names, except builds, dependencies, what is hidden
+# (.git, .venv; not .ci) and this script, which plants variables.
 sources() {
     local tree=$1 names=() pattern
     shift
     for pattern; do names+=(-o -name "$pattern"); done
-    find "$tree" \( -path "$tree/build*" -o -path "$tree/.git" -o -name node_modules -o -path '*/install/consumer' \) \
-        -prune -o -type f \( "${names[@]:1}" \) ! -name environment.sh -print
+    find "$tree" -mindepth 1 \( -path "$tree/build*" -o -name '.*' ! -name .ci -o -name node_modules -o -name venv \
+        -o -path '*/install/consumer' \) -prune -o -type f \( "${names[@]:1}" \) ! -name environment.sh -print
 }
 
 # matches PATTERN FILE...: the matches after the pattern's \K, one per line.
@@ -49,15 +49,18 @@ check() {
 # First checks that planted violations are found.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
-mkdir "$planted/docs"
+mkdir "$planted"/{docs,.ci,.venv}
+echo 'os.environ["NOT_OURS"]' >"$planted/.venv/a.py"
 echo 'const char* a = std::getenv("A_READ"); launched({"B_SIZE", "C_SIZE"}, 1);' >"$planted/a.cpp"
 echo 'process.env.D_SCALE' >"$planted/d.js"
 # shellcheck disable=SC2016  # the script's text
 echo ': "${TAPESTRY_E:=1}" "${TAPESTRY_F:-}" "$TAPESTRY_NOT_READ"' >"$planted/e.sh"
+# shellcheck disable=SC2016
+echo '"${TAPESTRY_I:-}"' >"$planted/.ci/run"
 printf '%s\n' 'option(TAPESTRY_G "g" ON)' 'set(TAPESTRY_H "" CACHE STRING "h")' 'set(TAPESTRY_NONE 1)' \
     >"$planted/CMakeLists.txt"
 # shellcheck disable=SC2016  # the page's backquotes
-printf '| `%s` | x |\n' A_READ 'B_SIZE`, `C_SIZE' D_SCALE TAPESTRY_E TAPESTRY_F TAPESTRY_G TAPESTRY_H \
+printf '| `%s` | x |\n' A_READ 'B_SIZE`, `C_SIZE' D_SCALE TAPESTRY_E TAPESTRY_F TAPESTRY_G TAPESTRY_H TAPESTRY_I \
     >"$planted/docs/environment.md"
 check "$planted" || { echo "FAILED: a page that is complete was not accepted"; exit 1; }
 sed -i '1d; s/TAPESTRY_G/TAPESTRY_GONE/' "$planted/docs/environment.md"
