@@ -103,13 +103,19 @@ mkdir -p "$place/locales" "$place/a folder" "$place/nobody"
 chmod 1777 "$place/nobody"
 
 without='' attempt plain
-if localedef -i de_DE -f UTF-8 "$place/locales/de_DE.UTF-8" 2>/dev/null; then
-    attempt german "${locale[@]}" LOCPATH="$place/locales" LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8
-else
-    not_here german "no locale can be made here (Debian: locales)"
-fi
-# These two differ in how shells, awk, sed, sort and Python read letters: German has shown the others.
+# in_locale NAME LOCALE
+in_locale() {
+    if localedef -i "$2" -f UTF-8 "$place/locales/$2.UTF-8" 2>/dev/null; then
+        attempt "$1" "${locale[@]}" LOCPATH="$place/locales" LANG="$2.UTF-8" LC_ALL="$2.UTF-8"
+    else
+        not_here "$1" "no locale can be made here (Debian: locales)"
+    fi
+}
+in_locale german de_DE
+# These differ in how shells, awk, sed, sort and Python read letters (a Turkish I is none of i): German has shown
+# the others.
 compiled="$computing|$programs|$killed"
+without=$compiled in_locale turkish tr_TR
 without=$compiled attempt utf8 "${locale[@]}" LC_ALL=C.UTF-8
 without=$compiled attempt no_locale "${locale[@]}" -u LANG
 # Nothing that compiles or is killed looks at a clock on the wall, or at a terminal's width.
@@ -118,6 +124,14 @@ without="$computing|$scripts|$killing|$building|$browser" attempt columns env CO
 attempt no_home env HOME=/nonexistent XDG_CACHE_HOME=
 without="$computing|$scripts|$building" attempt home_unset env -u HOME
 without=$computing attempt temporary env TMPDIR="$place/a folder"
+# shellcheck disable=SC2016  # the inner shell's
+without="$computing|$scripts|$building|$browser" attempt private bash -c 'umask 077 && exec "$@"' private
+if [[ $(ulimit -Hs) == unlimited ]]; then  # then threads have other stacks than usual
+    # shellcheck disable=SC2016
+    without="$computing|$scripts|$killing|$building|$browser" attempt stack bash -c 'ulimit -Ss unlimited && exec "$@"' stack
+else
+    not_here stack "the hard limit of the stack is $(ulimit -Hs) kB"
+fi
 if [[ -w /dev/shm ]]; then  # its directories are read in another order than ext4's
     shm=$(mktemp -d -p /dev/shm)
     chmod 755 "$shm"
