@@ -78,7 +78,7 @@ rewrite() {
     ' "$1" >"$work/rewritten" && cp "$work/rewritten" "$1"
 }
 
-mapfile -t mpi_libraries < <(sed -nE 's/^MPI_[a-z]+_LIBRARY:[^=]*=(.*\/.*)/\1/p' "$build/CMakeCache.txt")
+mapfile -t mpi_libraries < <(LC_ALL=C sed -nE 's/^MPI_[a-z]+_LIBRARY:[^=]*=(.*\/.*)/\1/p' "$build/CMakeCache.txt")
 mpirun=$(mpirun_of "$build")
 
 # Does it include headers of Eigen or Ceres?
