@@ -224,6 +224,7 @@ std::vector<MachinePeak::Level> levels_of() {
     // Largest first: data touched by smaller sizes would still be in cache.
     for (const std::size_t bytes :
          {all, all / 4, all / 16, all / 64, std::min(threads << 18, all / 64)}) {
+        if (!levels.empty() && levels.back().bytes == bytes) continue;  // of eight threads or more
         Traffic<T> traffic(numbers, bytes);
         levels.push_back({bytes, std::max(traffic.reading(0.002), traffic.updating(0.002))});
     }

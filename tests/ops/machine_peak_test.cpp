@@ -98,7 +98,7 @@ TEST_CASE("peak: update and read take every number once, tails included") {
 
 TEST_CASE("peak: measured rates are rates, and memory is the slowest") {
     const std::size_t before = memory_statistics().current;
-    for (const int threads : {1, 2}) {
+    for (const int threads : {1, 2, 8}) {
         const ThreadsGuard guard(threads);
         const MachinePeak peak = measure_peak();
         CHECK(std::isfinite(peak.flops_per_second));
