@@ -1,5 +1,6 @@
 // tokenize, and the use of its data: training, evaluation, errors.
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/skip.h>
 
 #include <nlohmann/json.hpp>
 
@@ -83,7 +84,7 @@ TEST_CASE("cli tokenize: what it says, and what is there") {
 }
 
 TEST_CASE("cli tokenize: a bar on a terminal") {
-    if (!has_terminals()) return;
+    if (!has_terminals()) return skip("no pseudo-terminals here");
     const Tokenized t;
     const Outcome outcome =
         t.place.run({"tokenize", "--text", "t.txt", "--out", "e"}, {.terminal = true});
