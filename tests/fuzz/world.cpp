@@ -145,6 +145,22 @@ void unpack_one(int place, const Entry& entry, const fs::path& root) {
     if (folder.number() >= 0) make(folder.number(), parts.back(), entry, root);
 }
 
+// Sets the times of everything below back by a minute: the clock of most kernels stands still for
+// milliseconds, in which a change would leave the times as they are.
+void set_back_times(int folder) {
+    for (const std::string& name : entries_of(folder)) {
+        struct stat status {};
+        if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (S_ISDIR(status.st_mode)) {
+            const Descriptor inner(::openat(folder, name.c_str(), kFolder));
+            if (inner.number() >= 0) set_back_times(inner.number());
+        }
+        const timespec then{.tv_sec = status.st_mtim.tv_sec - 60, .tv_nsec = 0};
+        const timespec times[] = {then, then};
+        ::utimensat(folder, name.c_str(), times, AT_SYMLINK_NOFOLLOW);
+    }
+}
+
 std::string contents_of(int folder, const std::string& name, const struct stat& status) {
     if (S_ISLNK(status.st_mode)) {
         std::string target(4096, '\0');
@@ -272,6 +288,7 @@ void World::unpack(const Archive& archive) const {
             if (is_link(entry) == links) unpack_one(place_, entry, root_);
         }
     }
+    set_back_times(place_);
 }
 
 Archive World::pack() const {
