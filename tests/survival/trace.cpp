@@ -241,6 +241,13 @@ private:
     TraceResult result_;
 };
 
+// Can the memory of a process that was forked from this one be read? Some containers forbid it.
+bool is_readable(pid_t child) {
+    char ours = 'a', theirs = 0;
+    const iovec here{&theirs, 1}, there{&ours, 1};
+    return ::process_vm_readv(child, &here, 1, &there, 1, 0) == 1;
+}
+
 [[noreturn]] void become(const TraceOptions& options) {
     std::vector<char*> arguments;
     for (const std::string& one : options.arguments) {
@@ -269,8 +276,12 @@ TraceResult trace(const TraceOptions& options) {
     const pid_t child = ::fork();
     if (child == 0) become(resolved);
     int status = 0;
-    if (child < 0 || ::waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status) ||
-        ::ptrace(PTRACE_SETOPTIONS, child, 0, kOptions) != 0) {
+    if (child < 0 || ::waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status)) {
+        return {.possible = false};
+    }
+    if (::ptrace(PTRACE_SETOPTIONS, child, 0, kOptions) != 0 || !is_readable(child)) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, &status, 0);
         return {.possible = false};
     }
     ::ptrace(PTRACE_SYSCALL, child, 0, 0);
