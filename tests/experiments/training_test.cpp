@@ -58,7 +58,7 @@ TEST_CASE("experiment rotary_filters") {
 TEST_CASE("experiment quadratic_cost") {
     const Report report = run_quick("quadratic_cost");
     const Table& exponents = report.tables.at(0);
-    REQUIRE_EQ(exponents.rows.size(), 10);
+    REQUIRE_EQ(exponents.rows.size(), 11);
     for (const auto& row : exponents.rows) {
         const std::string& form = row[0].text;
         CAPTURE(form);

@@ -80,9 +80,9 @@ inline constexpr Verdicts kVerdicts[] = {
      .holds = "half_width comb near_is_learned wide_is_learned near_uses_higher_frequencies"},
     // Not shown: the forms that the short run leaves out.
     {.name = "quadratic_cost",
-     .holds = "softmax_copies",
+     .holds = "softmax_copies hashing_is_n_log_n",
      .fails = "sparse_is_n_log_n window_copies",
-     .open = "strided_copies linformer_copies linear_copies performer_copies",
+     .open = "strided_copies linformer_copies linear_copies performer_copies hashing_copies",
      .unchecked = "time_is_quadratic linear_forms_are_linear kept_weights_take_n2 "
                   "attention_needs_n2_memory causal_halves"},
     {.name = "checkpointing",

@@ -114,11 +114,16 @@ std::vector<Form> make_forms() {
         Generator generator(1);
         return std::make_unique<PerformerAttention>(kHeadDim, 64, generator);
     };
+    const auto hashing = [](std::int64_t) -> Made {
+        Generator generator(1);
+        return std::make_unique<LSHAttention>(kHeadDim, 16, 4, generator);
+    };
     return {{"softmax, weights kept", kept, 2, 2},     {"softmax", softmax, 2, 1},
             {"softmax, causal", softmax, 2, 1, true},  {"window 64", window, 1, 1},
             {"window 64, causal", window, 1, 1, true}, {"strided", strided, 1.5, 1.5},
             {"linformer 64", linformer, 1, 1},         {"linear", linear, 1, 1},
-            {"linear, causal", linear, 1, 1, true},    {"performer 64", performer, 1, 1}};
+            {"linear, causal", linear, 1, 1, true},    {"performer 64", performer, 1, 1},
+            {"lsh 16 x 4", hashing, 1, 1, false, true}};
 }
 
 /// The inputs of one attention, and a forward and backward pass through it.
@@ -133,6 +138,7 @@ struct Pass {
         for (Tensor* x : {&q, &k, &v}) {
             *x = randn({1, kHeads, length, kHeadDim}, generator).set_requires_grad();
         }
+        if (form.shares_keys()) k = q;
     }
     /// Returns the operations of the forward pass.
     double operator()() const {

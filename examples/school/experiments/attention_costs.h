@@ -21,6 +21,7 @@ struct Form {
     double work;    ///< theoretical exponent of n: operations
     double memory;  ///< theoretical exponent of n: memory
     bool causal = false;
+    bool is_log = false;  ///< operations grow as n^work log n
 };
 
 const std::vector<Form>& attention_forms();
