@@ -274,7 +274,7 @@ Report report(const Setting&, const Outcomes& o) {
 
 const Design kDraw = Design::drawn("a variance over 50,000 draws");
 const Design kOne =
-    Design::trained({.arms = {trained_name(0)}, .control = "independent heads give 8"});
+    Design::trained({.arms = {trained_name(0)}, .control = "independent heads of mean 0 give 8"});
 const Design kEqualLoss = Design::compared({.arms = {trained_name(0.3), trained_name(0)},
                                             .equal = Equal::loss,
                                             .control = "in the table: a head costs next to nothing",
@@ -292,7 +292,8 @@ std::vector<Claim> claims() {
          between(0.95, 1.05), kDraw},
         {"formula_in_full", "The formula with mean and correlation says what is left.",
          "variance over the formula in full, correlated heads", between(0.95, 1.05), kDraw},
-        {"trained_are_independent", "The heads of a trained model are independent of one another.",
+        {"trained_are_independent",
+         "The heads of a trained model are independent of one another and of mean 0.",
          "independent heads that 8 trained ones are worth", between(7, 9), kOne},
         {"less_dominance",
          "At the same loss, the dearest head of a model trained with head dropout costs at least a "
@@ -322,8 +323,8 @@ Experiment experiment() {
         "heads had been averaged. The formula shows what the claim needs: heads without a common "
         "mean and without correlation. Of trained heads, what counts is what each adds to its "
         "layer's output: 8 of them are worth the sum of their mean squares over the mean square of "
-        "their sum, times 8; that is 8 if they are independent. Dropping heads makes what is "
-        "trained "
+        "their sum, times 8; that is 8 if they are independent and of mean 0. Dropping heads makes "
+        "what is trained "
         "vary more, not less. The ensemble is what is used afterwards, with p = 0: no head should "
         "then dominate. Head dropout also slows the run, and a head of a model that has learnt "
         "less costs less anyway: so the model is compared with one without head dropout, stopped "

@@ -321,8 +321,8 @@ std::vector<Claim> claims() {
     return {{"half_width", "A head of one pair is as wide as its frequency says.",
              "largest relative error of the half-width", below(0.05), kExact},
             {"comb",
-             "A head of one pair keeps I_n(s) / I_0(s) of a wave of n times its frequency, and of "
-             "no other wave.",
+             "A head of one pair keeps I_n(s) / I_0(s) of a wave of n times its frequency, and "
+             "nothing of one halfway between.",
              "largest error of the share kept", below(0.02), kExact},
             {"near_is_learned", "A rotary head learns to look at the token before.", "weight on it",
              above(0.8), one(kTasks[0])},
