@@ -67,6 +67,8 @@ int run_gradcheck(GradcheckSettings& s) {
             "gradcheck: --plot needs an op, a module or a model");
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16})
         if (name_of(dtype) == s.dtype) s.options.dtype = dtype;
+    // First, so a place that cannot be written does not cost the check.
+    if (!s.plot.empty()) write_result(s.plot, to_svg(curves(s)));
     const catalog::CheckedGradients checked = check(s);
     if (s.json) {
         print_json(catalog::to_json(checked));
@@ -74,7 +76,6 @@ int run_gradcheck(GradcheckSettings& s) {
         const bool few = checked.size() <= 4 || !s.module.empty() || !s.model.empty();
         print_text(catalog::to_text(checked, few));
     }
-    if (!s.plot.empty()) write_result(s.plot, to_svg(curves(s)));
     if (catalog::count_of(checked, Verdict::fail) > 0) return kFailure;
     return catalog::count_of(checked, Verdict::inconclusive) > 0 ? kInconclusive : kSuccess;
 }
@@ -105,7 +106,11 @@ void add_gradcheck(Options& app) {
     o.text("--plot", s->plot, "Plot error against step size to this file, as SVG");
     add_json(o, s->json);
     o.footer("Exit status: 0 all right, 1 something is wrong, 3 something could not be decided.");
-    o.run([s] { return run_gradcheck(*s); });
+    o.run([s, &o] {
+        require(s->dtype == "f64" || !o.given("--certainty"),
+                "gradcheck: --certainty needs f64; in other types every entry is compared");
+        return run_gradcheck(*s);
+    });
 }
 
 }  // namespace tapestry::cli

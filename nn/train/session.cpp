@@ -299,8 +299,9 @@ std::unique_ptr<Session> Session::continued(const TrainingConfig& config, TaskSt
     std::unique_ptr<Session> next(new Session(config, std::move(start)));
     const OptimizerState configured = next->optimizer_->state();
     Unmatched none;
-    const auto pairs =
-        match_tensors("the training state", saved_tensors(module()), next->module(), {}, none);
+    const auto pairs = match_tensors(
+        fmt::format("the weights after step {} and a model of the new settings", steps()),
+        saved_tensors(module()), next->module(), {}, none);
     next->optimizer_->load_state(optimizer_->state());
     for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
     next->keep_settings_of(configured);

@@ -331,7 +331,7 @@ TEST_CASE("cli escape: JSON stays JSON") {
     fs::copy(place / "m", place / name, fs::copy_options::recursive);
     for (const Arguments& command :
          {Arguments{"gradcheck", "--model", name, "--certainty", "0.5"},
-          {"gradcheck", "--model", name, "--certainty", "0.5", "--dtype", "f32"},
+          {"gradcheck", "--model", name, "--dtype", "f32"},
           {"profile", "--model", name, "--steps", "1"},
           {"eval", "--model", name, "--batches", "1"}}) {
         const Outcome outcome = place.run(command + Arguments{"--text", "t.txt", "--json"});

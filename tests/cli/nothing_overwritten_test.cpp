@@ -94,8 +94,9 @@ TEST_CASE("cli: a page or a plot replaces an earlier one, and no other file") {
         for (const std::string file : {"m/model.safetensors", "m/config.json", "t.txt"}) {
             CAPTURE(file);
             const std::string before = slurp(place / file);
-            check_refused(place.run(writer + Arguments{file}),
-                          "already exists and is another kind of file");
+            const Outcome outcome = place.run(writer + Arguments{file});
+            check_refused(outcome, "already exists and is another kind of file");
+            CHECK_EQ(outcome.out, "");  // refused before the work
             CHECK(slurp(place / file) == before);
         }
     }

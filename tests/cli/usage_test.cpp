@@ -184,6 +184,8 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"gradcheck", "--op", "exp", "--module", "gpt"}, "--op excludes --module");
     refused({"gradcheck", "--plot", "p.svg"}, "--plot needs an op, a module or a model");
     refused({"gradcheck", "--dtype", "f32", "--order", "1"}, "--order needs f64");
+    refused({"gradcheck", "--op", "exp", "--dtype", "f32", "--certainty", "0.9"},
+            "--certainty needs f64; in other types every entry is compared");
     refused({"gradcheck", "--op", "exp", "--order", "3"}, "--order: Value 3 not in range 1 to 2");
     CHECK_EQ(place.names().size(), 0);
 }
