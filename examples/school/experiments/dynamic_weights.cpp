@@ -146,7 +146,7 @@ std::vector<Trial> trials(const Setting& s) {
                          return recall(seed, n, rate, once);
                      });
     };
-    return {swept(s, "riddles", {1.5e-3, 3e-3, 6e-3},
+    return {swept(s, "riddles", {3e-3, 6e-3, 1.2e-2},
                   [n = s.pick(500, 250)](std::uint64_t seed, double rate) {
                       return read_riddles(seed, n, rate);
                   }),

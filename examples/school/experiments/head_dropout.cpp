@@ -172,7 +172,7 @@ std::vector<Trial> trials(const Setting& setting) {
         std::make_shared<const StoryText>(story_text(setting.pick<std::size_t>(300'000, 100'000)));
     const std::int64_t steps = setting.pick(500, 80);
     for (const double p : {0.0, 0.3}) {
-        all.push_back(swept(setting, trained_name(p), {2.5e-3, 5e-3, 1e-2},
+        all.push_back(swept(setting, trained_name(p), {1e-2, 2e-2, 4e-2},
                             [=](std::uint64_t seed, double rate) {
                                 return trained(p, *text, setting, steps, rate, seed);
                             }));

@@ -90,7 +90,7 @@ std::vector<Trial> trials(const Setting& s) {
     std::vector<Trial> all;
     for (const Way& way : kWays) {
         all.push_back(swept(
-            s, way.name, {2.5e-3, 5e-3, 1e-2},
+            s, way.name, {1.25e-3, 2.5e-3, 5e-3},
             [=, steps = s.pick(500, 100)](std::uint64_t seed, double rate) {
                 return learn(*text, way, steps, rate, seed);
             },

@@ -182,7 +182,7 @@ std::vector<Trial> trials(const Setting& setting) {
     const std::int64_t steps = setting.pick(500, 80);
     std::vector<Trial> all;
     for (const std::int64_t depth : depths(setting)) {
-        all.push_back(swept(setting, depth_name(depth), {2.5e-3, 5e-3, 1e-2},
+        all.push_back(swept(setting, depth_name(depth), {5e-3, 1e-2, 2e-2},
                             [=](std::uint64_t seed, double rate) {
                                 return trained(depth, *text, steps, rate, seed);
                             }));

@@ -255,11 +255,12 @@ std::vector<Claim> claims() {
         {"transformer_is_parallel", "A Transformer's does not.", "exponent of the longest chain",
          below(0.05), kExact},
         {"wide_machine",
-         "A machine so wide that only the chain counts would be an order of magnitude faster with "
-         "a Transformer than with an LSTM.",
+         "A machine so wide that only the chain counts would read 256 characters an order of "
+         "magnitude faster with a Transformer than with an LSTM.",
          "longest chain of 256 characters, LSTM's over the Transformer's", above(10), kExact},
         {"more_at_once",
-         "A Transformer has an order of magnitude more work that may run at once than an LSTM.",
+         "In reading 256 characters a Transformer has an order of magnitude more work that may run "
+         "at once than an LSTM.",
          "work over longest chain of 256 characters, the Transformer's over the LSTM's", above(10),
          kExact},
         {"faster_per_token",

@@ -181,7 +181,8 @@ Report report(const Setting& setting, const Outcomes& o) {
 
 std::vector<Claim> claims() {
     const auto copying = [](const char* name, const char* kind, const char* form) {
-        return Claim{name, fmt::format("{} attention can copy over 128 positions.", kind),
+        return Claim{name,
+                     fmt::format("One layer of {} attention can copy over 128 positions.", kind),
                      "symbols right, one layer", above(0.95), copying_design(form)};
     };
     return {{"time_is_quadratic", "The time of softmax attention grows as n^2.", "exponent of time",
@@ -199,11 +200,11 @@ std::vector<Claim> claims() {
              "exponent of the process's memory, computed as one operation", above(1.7), kClock},
             {"causal_halves", "A causal mask halves the time.",
              "time over that without it, the longest sequence", between(0.4, 0.7), kClock},
-            copying("softmax_copies", "Softmax", "softmax"),
-            copying("window_copies", "Window", "window 64"),
-            copying("strided_copies", "Strided", "strided"),
+            copying("softmax_copies", "softmax", "softmax"),
+            copying("window_copies", "window", "window 64"),
+            copying("strided_copies", "strided", "strided"),
             copying("linformer_copies", "Linformer", "linformer 64"),
-            copying("linear_copies", "Linear", "linear"),
+            copying("linear_copies", "linear", "linear"),
             copying("performer_copies", "Performer", "performer 64"),
             copying("hashing_copies", "LSH", "lsh 16 x 4")};
 }

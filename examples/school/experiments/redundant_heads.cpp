@@ -148,7 +148,7 @@ Trial trained_trial(const Setting& setting) {
         examples::write_stories(1, setting.pick<std::size_t>(400000, 60000)).text;
     const CharTokenizer tokenizer = CharTokenizer::from_text(text);
     const auto data = std::make_shared<const TextData>(tokenizer.encode(text));
-    return swept(setting, kTrained, {2.5e-3, 5e-3, 1e-2},
+    return swept(setting, kTrained, {1e-2, 2e-2, 4e-2},
                  [=, vocab = tokenizer.vocab_size()](std::uint64_t seed, double rate) {
                      return trained(*data, vocab, setting, rate, seed);
                  });

@@ -251,11 +251,12 @@ std::vector<Claim> claims() {
     std::vector<Claim> all;
     const char* kFit = "an exponent fitted to models with the same seed";
     for (const Dimension& axis : axes({})) {
-        all.push_back(
-            {fmt::format("falls_with_{}", axis.name),
-             fmt::format("The loss falls by more than 1.4 % with each doubling of {}.", axis.name),
-             "exponent a of loss = c x^a; 2^-0.02 = 0.986", below(-0.02),
-             design_of(axis.name, kFit)});
+        const char* how = std::string(axis.name) == "parameters" ? " by width" : "";
+        all.push_back({fmt::format("falls_with_{}", axis.name),
+                       fmt::format("The loss falls by more than 1.4 % with each doubling of {}{}.",
+                                   axis.name, how),
+                       "exponent a of loss = c x^a; 2^-0.02 = 0.986", below(-0.02),
+                       design_of(axis.name, kFit)});
     }
     for (const char* axis : {"data", "parameters", "compute"}) {
         all.push_back(

@@ -106,7 +106,8 @@ std::vector<Claim> text_claims() {
                    number + "rescaled less divided", below(0.05), against(64, Way::rescaled)});
     Design wider = against(16, Way::undivided);
     for (const Way way : {Way::divided, Way::undivided}) wider.arms.push_back(name_of(256, way));
-    all.push_back({"the_wider_the_more", "The wider a head, the more the division gains.",
+    all.push_back({"the_wider_the_more",
+                   "The division gains more where a head is 256 wide than where it is 16 wide.",
                    fmt::format("what it gains in {} steps at d_k = 256 less that at 16, nats per "
                                "character",
                                kSteps),

@@ -161,20 +161,23 @@ std::vector<Trial> trials(const Setting& setting) {
         recipe.rate = rate;
         return recipe;
     };
+    using Rates = std::vector<double>;
     // Fewer steps need a larger rate.
-    const std::vector<double> rates =
-        setting.pick<std::vector<double>>({1.5e-3, 3e-3, 6e-3}, {5e-3, 1e-2, 2e-2});
+    const Rates quick{5e-3, 1e-2, 2e-2}, rates = setting.pick<Rates>({6e-3, 1.2e-2, 2.4e-2}, quick);
+    // Gradients that pile up over the steps need a far lower one.
+    const Rates piled = setting.pick<Rates>({9.375e-5, 1.875e-4, 3.75e-4}, quick);
     std::vector<Trial> all{swept(setting, "right", rates, [=](std::uint64_t seed, double rate) {
         return train_right({.name = "right", .rate = rate, .steps = steps}, *text, dim, seed);
     })};
     for (const Recipe& recipe :
          {Recipe{.name = "no mask", .causal = false, .steps = steps},
           Recipe{.name = "no zero_grad", .zero_grad = false, .steps = steps}}) {
-        all.push_back(swept(setting, recipe.name, rates, [=](std::uint64_t seed, double rate) {
-            return train_as(at(recipe, rate), *text, dim, seed);
-        }));
+        all.push_back(swept(setting, recipe.name, recipe.zero_grad ? rates : piled,
+                            [=](std::uint64_t seed, double rate) {
+                                return train_as(at(recipe, rate), *text, dim, seed);
+                            }));
     }
-    const std::vector<double> deep_rates{1e-3, 2e-3, 4e-3};
+    const Rates deep_rates = setting.pick<Rates>({2e-3, 4e-3, 8e-3}, {1e-3, 2e-3, 4e-3});
     for (const bool norm_first : {false, true}) {
         all.push_back(swept(setting, deep_name(setting, norm_first, true), deep_rates,
                             [=](std::uint64_t seed, double rate) {
