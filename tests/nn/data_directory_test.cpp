@@ -269,7 +269,7 @@ TEST_CASE("text cache: a long text without one is in a file without a name, or i
     while (text.size() < (std::size_t{1} << 24)) text += "seventeen million bytes of text\n";
     spill(scratch / "t", text);
     std::optional<std::string> usual;
-    if (const char* text = std::getenv("TMPDIR")) usual = text;
+    if (const char* set = std::getenv("TMPDIR")) usual = set;
     for (const char* place : {"/var/tmp", "/nowhere/to/be/found"}) {
         ::setenv("TMPDIR", place, 1);
         const Corpus data = tokenize_text(scratch / "t", nullptr);

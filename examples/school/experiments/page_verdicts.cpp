@@ -70,8 +70,8 @@ constexpr PageVerdicts kPage[] = {
       "rnn_learns_nothing lstm_outreaches",
       ""}},
     {"quadratic_cost",
-     {"time_is_quadratic linear_forms_are_linear kept_weights_take_n2 causal_halves "
-      "softmax_copies linear_copies",
+     {"time_is_quadratic linear_forms_are_linear hashing_is_n_log_n kept_weights_take_n2 "
+      "causal_halves softmax_copies linear_copies hashing_copies",
       "sparse_is_n_log_n attention_needs_n2_memory window_copies strided_copies "
       "performer_copies",
       "linformer_copies"}},
