@@ -5,6 +5,7 @@
 # Usage: environment.sh SOURCE_DIR
 set -euo pipefail
 export LC_ALL=C
+set -- "$(realpath "$1")"  # find does not enter a link
 
 # sources TREE PATTERN...: the tree's files with these names, except builds, dependencies, what is hidden
 # (.git, .venv; not .ci) and this script, which plants variables.

@@ -7,6 +7,7 @@ set -euo pipefail
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 command -v perl >/dev/null || skip "perl is not installed"
+set -- "$(realpath "$1")"  # find does not enter a link
 
 # broken FOLDER: "FILE:LINE: TARGET" for each; status 1 if there are any.
 # shellcheck disable=SC2016  # the text of awk's program is awk's

@@ -8,6 +8,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/subscript.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
