@@ -329,11 +329,10 @@ TEST_CASE("cli escape: JSON stays JSON") {
     const HostilePlace& place = hostile_place();
     const std::string name = kNoText + "json";
     fs::copy(place / "m", place / name, fs::copy_options::recursive);
-    for (const Arguments& command :
-         {Arguments{"gradcheck", "--model", name, "--certainty", "0.5"},
-          {"gradcheck", "--model", name, "--dtype", "f32"},
-          {"profile", "--model", name, "--steps", "1"},
-          {"eval", "--model", name, "--batches", "1"}}) {
+    for (const Arguments& command : {Arguments{"gradcheck", "--model", name, "--certainty", "0.5"},
+                                     {"gradcheck", "--model", name, "--dtype", "f32"},
+                                     {"profile", "--model", name, "--steps", "1"},
+                                     {"eval", "--model", name, "--batches", "1"}}) {
         const Outcome outcome = place.run(command + Arguments{"--text", "t.txt", "--json"});
         INFO(command[0], ": ", outcome.err);
         check_clean(outcome);

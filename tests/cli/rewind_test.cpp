@@ -173,7 +173,8 @@ TEST_CASE("cli fork: what cannot be") {
     check_refused(fork({"--step", "60", "--out", "n"}),
                   "fork: none of the 60 steps is left after step 60; set --steps higher");
     check_refused(fork({"--step", "3", "--out", "n", "--resume"}), "--resume excludes --fork");
-    check_refused(fork({"--step", "3", "--out", "n", "--dim", "64"}), "a model of the new settings: ");
+    check_refused(fork({"--step", "3", "--out", "n", "--dim", "64"}),
+                  "a model of the new settings: ");
     check_refused(place.run(tiny_training({"--out", "n", "--step", "3"})), "--fork");
     CHECK_FALSE(fs::exists(place / "n"));
 }
