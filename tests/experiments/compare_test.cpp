@@ -68,7 +68,17 @@ TEST_CASE("verdicts of two runs: what reversed, what moved, and how many") {
     CHECK(has(both, "not shown (alone: holds)"));
     CHECK(has(both, "corrected for all claims: 0 reversed (0.0 %), 2 moved"));
     CHECK(has(both, "each by itself: 0 reversed (0.0 %), 0 moved"));
-    CHECK(has(both, "; 0.9 expected by chance"));  // 2.5 errors: either is on the edge
+    CHECK(has(both, "; 0.9 expected by chance\n"));  // 2.5 errors: either is on the edge
+}
+
+TEST_CASE("verdicts of two runs: values that are the same promise nothing") {
+    Results first = results_with(1, 8, 8);
+    first.found[0].report.decided["learned_tell"] = student(std::vector<double>(10, 1));
+    const std::string moved = compare_verdicts(first, results_with(11, 1, 8));
+    CHECK(has(moved,
+              "1 moved to or from \"not shown\" (50.0 %); 0.0 expected by chance of all but "
+              "the 1 whose values are the same"));
+    CHECK_FALSE(has(moved, "100 %"));
 }
 
 TEST_CASE("verdicts of two runs: what cannot be compared") {

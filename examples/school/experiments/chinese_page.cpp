@@ -253,9 +253,9 @@ std::string to_chinese_page(const Results& results, const std::string& folder, C
     return page + "## 全部说法\n\n" +
            to_markdown(translated(table_of_claims(results.found), chinese, true)) +
            fmt::format(
-               "\n取决于种子的说法有 {} 条，各自单独判定；换同样多的种子，预计 {:.1f} "
-               "条的判定会变。\n",
-               expected.of, expected.moves);
+               "\n数值随种子而变的说法有 {} 条，各自单独判定；换同样多的种子，预计 {:.1f} "
+               "条的判定会变。另有 {} 条，所有种子的值都相同，离散程度未知，无从预计。\n",
+               expected.of, expected.moves, expected.same);
 }
 
 }  // namespace tapestry::experiments

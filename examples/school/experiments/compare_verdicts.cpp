@@ -17,7 +17,9 @@ struct Decided {
     Interval measured;
     Verdict alone, corrected;
     bool is_drawn;  ///< depends on seeds
+    bool is_same;   ///< the same value with all of them, so the chance of a move is not known
     double again;   ///< Judged::again()
+    Cell again_cell = "-";
 };
 
 std::map<std::string, Decided> decided_in(const Results& results) {
@@ -28,9 +30,13 @@ std::map<std::string, Decided> decided_in(const Results& results) {
         const std::vector<Judged> claims = judged(experiment, found.report);
         for (std::size_t i = 0; i < claims.size(); ++i) {
             const std::string& claim = experiment.claims[i].name;
-            all[found.name + ": " + claim] = {claims[i].measured, claims[i].verdict(),
+            all[found.name + ": " + claim] = {claims[i].measured,
+                                              claims[i].verdict(),
                                               corrected.at({found.name, claim}),
-                                              claims[i].measured.count > 0, claims[i].again()};
+                                              claims[i].measured.count > 0,
+                                              is_same_in_all(claims[i].measured),
+                                              claims[i].again(),
+                                              again_of(claims[i])};
         }
     }
     return all;
@@ -56,20 +62,23 @@ struct Moves {
 
 /// The moves of all claims, and of those that other seeds can move.
 struct Compared {
-    std::size_t claims = 0;
+    std::size_t claims = 0, same = 0;
     Moves alone, corrected;
     double expected = 0;  // of `alone`, by the intervals of the first
 
     void add(const Decided& first, const Decided& other) {
         ++claims;
+        same += first.is_same;
         expected += 1 - first.again;
         alone.add(first.alone, other.alone);
         corrected.add(first.corrected, other.corrected);
     }
     std::string text() const {
+        const std::string but =
+            same == 0 ? "" : fmt::format(" of all but the {} whose values are the same", same);
         return fmt::format(
-            "  corrected for all claims: {}\n  each by itself: {}; {:.1f} expected by chance\n",
-            corrected.text(claims), alone.text(claims), expected);
+            "  corrected for all claims: {}\n  each by itself: {}; {:.1f} expected by chance{}\n",
+            corrected.text(claims), alone.text(claims), expected, but);
     }
 };
 
@@ -103,8 +112,7 @@ std::string compare_verdicts(const Results& first, const Results& other) {
             return fmt::format("{} {}", mean_of(i).text, width_of(i));
         };
         table.rows.push_back({name, both(a.alone, a.corrected), both(b.alone, b.corrected),
-                              fmt::format("{:.0f} %", 100 * a.again), measured(a.measured),
-                              measured(b.measured)});
+                              a.again_cell, measured(a.measured), measured(b.measured)});
     }
     require<ValueError>(all.claims > 0, "the two have no claim in common");
     const std::string only = all.claims == ours.size() && all.claims == theirs.size()

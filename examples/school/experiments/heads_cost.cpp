@@ -72,7 +72,7 @@ std::vector<Trial> trials(const Setting& setting) {
     std::vector<Trial> all;
     for (const std::int64_t heads : kHeads) {
         if (setting.quick && heads == 2) continue;
-        all.push_back(swept(setting, loss_name(heads), {3.5e-3, 5e-3, 7e-3},
+        all.push_back(swept(setting, loss_name(heads), {7e-3, 9.8e-3, 1.372e-2},
                             [=](std::uint64_t seed, double rate) {
                                 return learned(heads, *text, steps, rate, seed);
                             }));

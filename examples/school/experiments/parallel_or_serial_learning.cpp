@@ -181,12 +181,11 @@ std::vector<Trial> learning_trials(const Setting& s, const ReadText& text) {
             if (s.quick) return kTimes[0];
             return seed - s.seed < kLongRuns ? kLong : kEach;
         };
-        Trial trial =
+        // A number of steps takes as long as it takes: trials may run beside others.
+        all.push_back(
             swept(s, name_of(network), rates(network), [=](std::uint64_t seed, double rate) {
                 return learn(network, text, seconds(seed), milliseconds, rate, seed);
-            });
-        trial.timed = true;  // as its steps were measured; two at once would take longer than 60 s
-        all.push_back(std::move(trial));
+            }));
     }
     return all;
 }

@@ -32,6 +32,12 @@ std::vector<Form> copying_forms(const Setting& setting) {
     return all;
 }
 
+// The middle of the rates with which the search begins.
+double rate_of(const std::string& form) {
+    if (form == "linear") return 16 * kRate;
+    return form == "softmax" || form.starts_with("lsh") ? 4 * kRate : kRate;
+}
+
 std::vector<Trial> trials(const Setting& setting) {
     std::vector<Trial> all;
     for (const Form& form : copying_forms(setting)) {
@@ -39,7 +45,8 @@ std::vector<Trial> trials(const Setting& setting) {
             return copies(form, steps, rate, seed);
         };
         if (reaches_far(form.name)) {
-            all.push_back(swept(setting, copy_name(form), {kRate / 4, kRate, 4 * kRate}, run));
+            const double middle = rate_of(form.name);
+            all.push_back(swept(setting, copy_name(form), {middle / 4, middle, 4 * middle}, run));
         } else {
             all.push_back({copy_name(form), [=](std::uint64_t seed) { return run(seed, kRate); }});
         }

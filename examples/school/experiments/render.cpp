@@ -205,7 +205,9 @@ std::string to_markdown(const Experiment& experiment, const Report& report,
 ExpectedMoves expected_moves(const std::vector<Judged>& claims) {
     ExpectedMoves expected;
     for (const Judged& claim : claims) {
-        expected.of += claim.measured.count > 0 ? 1 : 0;
+        const bool is_same = is_same_in_all(claim.measured);
+        expected.of += claim.measured.count > 0 && !is_same ? 1 : 0;
+        expected.same += is_same ? 1 : 0;
         expected.moves += 1 - claim.again();
     }
     return expected;
@@ -262,9 +264,10 @@ std::string to_page(const Results& results, const std::string& folder) {
     const ExpectedMoves expected = expected_moves(judged(results.found));
     return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found)) +
            fmt::format(
-               "\nAs many other seeds are expected to move {:.1f} of the {} claims that depend "
-               "on seeds to another\nverdict, each judged by itself.\n",
-               expected.moves, expected.of);
+               "\nAs many other seeds are expected to move {:.1f} of the {} claims whose values "
+               "differ between seeds\nto another verdict, each judged by itself. Of the {} whose "
+               "values are the same nothing is expected: their\nspread is not known.\n",
+               expected.moves, expected.of, expected.same);
 }
 
 }  // namespace tapestry::experiments

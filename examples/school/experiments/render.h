@@ -52,10 +52,11 @@ std::int64_t seeds_of(const Found& found);
 std::string to_markdown(const Experiment& experiment, const Report& report,
                         const std::string& folder);
 
-/// Of the claims that depend on seeds: how many there are, and how many are expected to have
-/// another verdict with other seeds (Judged::again()).
+/// Of the claims whose values differ between seeds: how many there are, and how many are expected
+/// to have another verdict with other seeds (Judged::again()).
 struct ExpectedMoves {
     std::int64_t of = 0;
+    std::int64_t same = 0;  ///< claims whose values do not: nothing is known of their spread
     double moves = 0;
 };
 ExpectedMoves expected_moves(const std::vector<Judged>& claims);

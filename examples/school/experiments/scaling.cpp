@@ -67,8 +67,11 @@ Size size_of(const Setting& s, const std::string& axis, std::int64_t value) {
 
 // Where the search for its rate begins.
 std::vector<double> rates(const Size& size) {
-    if (size.words != 0) return {5e-3, 1e-2, 2e-2};
-    return {1e-2, 2e-2, 4e-2};
+    const bool is_long = size.steps == 1200;
+    double middle = size.dim < 32 || size.layers == 1 || !is_long ? 2e-2 : 1e-2;
+    if (is_long && size.dim < 16) middle = 4e-2;
+    if (size.words != 0) middle = is_long && size.words < 10'000 ? 5e-3 : 1e-2;
+    return {middle / 2, middle, 2 * middle};
 }
 
 // `words` words to train on, others for each seed, since what is said of data must not depend on

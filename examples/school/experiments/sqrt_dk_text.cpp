@@ -62,6 +62,12 @@ Plot loss_plot(const Outcomes& o) {
     return plot;
 }
 
+// Where the search for its rate begins.
+std::vector<double> rates(std::int64_t d, Way way) {
+    if (d > 64 || way == Way::rescaled) return {8e-4, 2e-3, 5e-3};
+    return {2e-3, 5e-3, 1.25e-2};
+}
+
 // The loss of a way less that of the division, per seed.
 std::vector<double> lost(const Outcomes& o, std::int64_t d, Way way) {
     return differences(o.values(name_of(d, way), "loss"),
@@ -77,7 +83,7 @@ std::vector<Trial> text_trials(const Setting& setting) {
         if (!is_run(setting, d)) continue;
         for (const Way way : kWays) {
             if (!is_run(d, way)) continue;
-            all.push_back(swept(setting, name_of(d, way), {2e-3, 5e-3, 1.25e-2},
+            all.push_back(swept(setting, name_of(d, way), rates(d, way),
                                 [=](std::uint64_t seed, double rate) {
                                     return learn(*text, setting, d, way, rate, seed);
                                 }));

@@ -113,7 +113,7 @@ Measured learn(const Way& way, std::int64_t steps, double rate, std::uint64_t se
 std::vector<Trial> trials(const Setting& s) {
     std::vector<Trial> all;
     for (const Way& way : kWays) {
-        all.push_back(swept(s, way.name, {2.5e-3, 5e-3, 1e-2},
+        all.push_back(swept(s, way.name, {5e-3, 1e-2, 2e-2},
                             [way, steps = s.pick(1000, 300)](std::uint64_t seed, double rate) {
                                 return learn(way, steps, rate, seed);
                             }));

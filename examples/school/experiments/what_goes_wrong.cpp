@@ -177,14 +177,15 @@ std::vector<Trial> trials(const Setting& setting) {
                                 return train_as(at(recipe, rate), *text, dim, seed);
                             }));
     }
-    const Rates deep_rates = setting.pick<Rates>({2e-3, 4e-3, 8e-3}, {1e-3, 2e-3, 4e-3});
+    const Rates few{1e-3, 2e-3, 4e-3}, after = setting.pick<Rates>({2e-3, 4e-3, 8e-3}, few),
+                                       before = setting.pick<Rates>({4e-3, 8e-3, 1.6e-2}, few);
     for (const bool norm_first : {false, true}) {
-        all.push_back(swept(setting, deep_name(setting, norm_first, true), deep_rates,
-                            [=](std::uint64_t seed, double rate) {
+        all.push_back(swept(setting, deep_name(setting, norm_first, true),
+                            norm_first ? before : after, [=](std::uint64_t seed, double rate) {
                                 return train_deep(setting, norm_first, *text, dim, rate, seed);
                             }));
     }
-    all.push_back(swept(setting, deep_name(setting, false, false), deep_rates,
+    all.push_back(swept(setting, deep_name(setting, false, false), after,
                         [=](std::uint64_t seed, double rate) {
                             const Recipe cold = deep_recipe(setting, false, false, rate);
                             return train_as(cold, *text, dim, seed);
