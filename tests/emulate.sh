@@ -12,6 +12,7 @@ shift
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/skip.sh"
 [[ $(uname -m) == x86_64 ]] || skip "for x86-64 alone"
+need_portable_build
 command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64 here (Debian: qemu-user)"
 unset TAPESTRY_ISA  # the emulated processors choose
 

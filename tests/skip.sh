@@ -22,5 +22,10 @@ need_programs_in() {
     rm "$1/runs"
 }
 
+# need_portable_build: skips if all was compiled for this machine alone.
+need_portable_build() {
+    [[ -z ${TAPESTRY_MACHINE_FLAG-} ]] || skip "compiled with $TAPESTRY_MACHINE_FLAG, so not for other processors"
+}
+
 # has_avx2: does this processor have what the kernels for AVX2 need?
 has_avx2() { grep -m 1 '^flags' /proc/cpuinfo 2>/dev/null | grep -w avx2 | grep -qw fma; }

@@ -24,6 +24,7 @@ for tool in "$nm" "$objdump"; do
     command -v "$tool" >/dev/null || skip "no $tool here (Debian: binutils)"
 done
 [[ $(uname -m) == x86_64 ]] || skip "for x86-64 alone"
+need_portable_build
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 failures=0
