@@ -143,11 +143,8 @@ CLI::Option& add(CLI::App& app, const std::string& name, T& value, const std::st
     return *app.add_option(name, value, description)->capture_default_str();
 }
 
-// A count may be stored in any integer type.
-template <class T>
-Option add_count(CLI::App& app, const std::string& name, T& value, const std::string& description,
-                 Bounds bounds) {
-    return Option(*add(app, name, value, description).check(whole_number_in(bounds)));
+Option as_count(CLI::Option& option, Bounds bounds) {
+    return Option(*option.check(whole_number_in(bounds))->transform(plain_number));
 }
 
 }  // namespace
@@ -252,27 +249,28 @@ Option Options::choice(const std::string& name, const std::string& value,
 Option Options::bytes(const std::string& name, std::uint64_t& value,
                       const std::string& description) {
     CLI::Option& option = add(app_, name, value, description);
-    return Option(*option.transform(CLI::AsSizeValue(true).description(""))->type_name("BYTES"));
+    option.transform(CLI::AsSizeValue(true).description(""))->transform(plain_number);
+    return Option(*option.type_name("BYTES"));
 }
 
 Option Options::count(const std::string& name, std::int64_t& value, const std::string& description,
                       Bounds bounds) {
-    return add_count(app_, name, value, description, bounds);
+    return as_count(add(app_, name, value, description), bounds);
 }
 
 Option Options::count(const std::string& name, int& value, const std::string& description,
                       Bounds bounds) {
-    return add_count(app_, name, value, description, bounds);
+    return as_count(add(app_, name, value, description), bounds);
 }
 
 Option Options::count(const std::string& name, std::optional<std::int64_t>& value,
                       const std::string& description, Bounds bounds) {
-    return Option(*app_.add_option(name, value, description)->check(whole_number_in(bounds)));
+    return as_count(*app_.add_option(name, value, description), bounds);
 }
 
 Option Options::counts(const std::string& name, std::vector<std::int64_t>& values,
                        const std::string& description, Bounds bounds) {
-    return add_count(app_, name, values, description, bounds);
+    return as_count(add(app_, name, values, description), bounds);
 }
 
 Option Options::number(const std::string& name, double& value, double low, double high,
@@ -281,7 +279,8 @@ Option Options::number(const std::string& name, double& value, double low, doubl
 }
 
 Option Options::seed(std::uint64_t& value, const std::string& description) {
-    return Option(*add(app_, "--seed", value, description).check(CLI::Validator(seed_error, "")));
+    CLI::Option& option = add(app_, "--seed", value, description);
+    return Option(*option.check(CLI::Validator(seed_error, ""))->transform(plain_number));
 }
 
 Option Options::threads(int& value) {

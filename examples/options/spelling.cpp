@@ -31,4 +31,13 @@ std::string plain_mismatch(const std::string& message) {
     return message.ends_with(" missing") ? option + " needs a value" : message;
 }
 
+std::string plain_number(std::string text) {
+    const auto is_digit = [&text](std::size_t at) {
+        return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
+    const std::size_t first = text.starts_with('-') ? 1 : 0;
+    while (is_digit(first) && text[first] == '0' && is_digit(first + 1)) text.erase(first, 1);
+    return text;
+}
+
 }  // namespace tapestry::cli

@@ -80,6 +80,35 @@ TEST_CASE("options: what was given, and what the rest is by default") {
     CHECK(value_of(values, "--quiet").is_flag);
 }
 
+TEST_CASE("options: a whole number may begin with zeros, as those that seq -w prints") {
+    std::int64_t steps = 1, shift = 0;
+    std::optional<std::int64_t> after;
+    std::vector<std::int64_t> sizes;
+    std::uint64_t seed = 1, sample = 0;
+    Options o("program", "");
+    o.count("--steps", steps, "", {0, 1000});
+    o.count("--shift", shift, "", {-100, 100});
+    o.count("--after", after, "", {0, 1000});
+    o.counts("--sizes", sizes, "");
+    o.seed(seed, "");
+    o.bytes("--sample", sample, "");
+    o.run([] { return kSuccess; });
+    CHECK_EQ(run(o, {"--steps", "010", "--shift=-08", "--after", "0099", "--sizes", "08", "100",
+                     "--seed", "010", "--sample", "010MB"}),
+             kSuccess);
+    CHECK_EQ(steps, 10);
+    CHECK_EQ(shift, -8);
+    CHECK_EQ(after, 99);
+    CHECK_EQ(sizes, std::vector<std::int64_t>{8, 100});
+    CHECK_EQ(seed, 10u);
+    CHECK_EQ(sample, 10'000'000u);
+    CHECK_EQ(value_of(o.values(), "--seed").value, "10");
+    CHECK_EQ(run(o, {"--steps", "000"}), kSuccess);
+    CHECK_EQ(steps, 0);
+    CHECK_EQ(run(o, {"--steps", "01001"}), kBadInput);
+    CHECK_EQ(run(o, {"--seed", "08x"}), kBadInput);
+}
+
 TEST_CASE("options: the chosen subcommand runs, at any depth") {
     Options o("program", "");
     int first = 0, second = 0;
