@@ -130,6 +130,10 @@ ImageColumns image_columns(const PixelFields& fields, std::optional<std::size_t>
                            const ImageReading& to, const std::string& place) {
     ImageColumns columns{.label = named, .count = fields.size(), .size = {}};
     const auto count = std::ssize(fields);
+    if (named && *named >= fields.size()) {
+        fail<IoError>("{}: has {}; the first line has the label's name in column {}", place,
+                      pluralize(count, "field"), *named + 1);
+    }
     const bool has_label = to.has_classes || named || !to.wanted || count != to.wanted->numbers();
     if (has_label && !columns.label) columns.label = 0;
     columns.size = size_of_row(count - (has_label ? 1 : 0), to, place);

@@ -157,6 +157,9 @@ TEST_CASE("images: rows of a label and pixels") {
     wrong("a,-1,1,2,3\nb,1,2,3,4\n", ":1: field 2 is '-1'; a pixel is");
     wrong("pixel0,pixel1,pixel2,pixel3,digit\n0,1,2,255,7\n",
           ":1: no column is called \"label\", \"class\" or \"target\"");
+    const char* const short_rows = "p0,p1,p2,p3,p4,label\n1,2,3,4,5\n6,7,8,9,0\n";
+    wrong(short_rows, ":2: has 5 fields; the first line has the label's name in column 6");
+    check_message<IoError>([&] { read_images(csv, {2, 2, 1}); }, ":2: has 5 fields; the first");
     test::spill(csv, "pixel0,pixel1,pixel2,pixel3,Class\n0,1,2,255,7\n3,4,5,6,b\n");
     CHECK_EQ(read_images_by_class(csv).hash, all.hash);
     test::spill(csv, "pixel0,pixel1,pixel2,pixel3\n");
