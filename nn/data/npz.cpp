@@ -184,7 +184,11 @@ NamedTensors read_npz(const std::filesystem::path& path) {
     const std::string what = shown(path);
     NamedTensors tensors;
     std::set<std::string> names;
+    std::uint64_t left = InputFile(path).size();
     for (const ZipEntry& entry : entries_of(what, path)) {
+        // Any number of entries may name the same bytes, and memory would hold them as often.
+        require<IoError>(entry.size <= left, "{}: damaged: its entries overlap", what);
+        left -= entry.size;
         std::string name = entry.name.substr(0, entry.name.size() - 4);
         require<IoError>(names.insert(name).second, "{}: {} is there twice", what,
                          utf8::quoted(name));

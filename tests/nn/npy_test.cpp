@@ -200,6 +200,21 @@ TEST_CASE("npz: several arrays by name") {
     test::check_message<IoError>([&] { read_npz(path); }, "not a .npz file");
 }
 
+TEST_CASE("npz: entries that share their bytes are refused before they fill the memory") {
+    const test::Scratch directory;
+    const fs::path path = directory.path() / "x.npz";
+    write_npz(path, {{"a", arange(100)}});
+    std::string twice = read_file(path);
+    const std::size_t entry = twice.find("PK\x01\x02"), end = twice.size() - 22;
+    std::string other = twice.substr(entry, end - entry);
+    other[46] = 'b';                       // its name: b.npy
+    twice[end + 8] = twice[end + 10] = 2;  // entries
+    twice[end + 12] = static_cast<char>(2 * other.size());
+    twice.insert(end, other);
+    write_file_atomically(path, twice);
+    test::check_message<IoError>([&] { read_npz(path); }, "x.npz': damaged: its entries overlap");
+}
+
 TEST_CASE("npy: windows of a series") {
     const test::Scratch directory;
     const fs::path path = directory.path() / "series.npy";
