@@ -34,7 +34,6 @@ std::vector<NumberColumn> read_numbers(const ConfigFile& file) {
     const auto deviations = file.get<std::vector<double>>("deviations");
     const auto with_missing = file.get<Names>("columns_with_missing");
     const auto dates = file.get<Names>("date_columns", {});
-    check_distinct(file, names, "column");
     require<IoError>(means.size() == names.size() && deviations.size() == names.size(),
                      "{}: {} means and {} deviations for {} columns of numbers", file.path(),
                      means.size(), deviations.size(), names.size());
@@ -53,7 +52,6 @@ std::vector<CategoryColumn> read_categories(const ConfigFile& file) {
     const auto values = file.get<Names>("category_values");
     // Without this list it is not known; nothing is then said of missing ones (unknown_values).
     const auto with_missing = file.get<Names>("categories_with_missing", names);
-    check_distinct(file, names, "column");
     require<IoError>(counts.size() == names.size(), "{}: {} counts for {} columns of categories",
                      file.path(), counts.size(), names.size());
     std::vector<CategoryColumn> columns;
@@ -86,6 +84,10 @@ std::pair<TableConfig, TableColumns> read_table_columns(const ConfigFile& file) 
                          .deviation = file.get<double>("target_deviation")};
     check_scale(file, columns.mean, columns.deviation);
     check_distinct(file, columns.labels, "label");
+    Names names{config.target};  // the table is read as if each column had one kind
+    for (const NumberColumn& column : columns.numbers) names.push_back(column.name);
+    for (const CategoryColumn& column : columns.categories) names.push_back(column.name);
+    check_distinct(file, names, "column");
     std::int64_t numbers = std::ssize(columns.numbers), values = 0;
     for (const NumberColumn& column : columns.numbers) numbers += column.has_missing;
     for (const CategoryColumn& column : columns.categories) values += 1 + std::ssize(column.values);

@@ -259,6 +259,19 @@ TEST_CASE("table: a number is learned from numbers, categories and what is missi
     CHECK_GT(scores.r2(), 0.98);
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a network for tables, expected");
+    // A column of numbers that is one of categories, too; and a target that the model reads.
+    const std::string saved = test::slurp(place.out / "config.json");
+    std::filesystem::remove(place.out / "tapestry-manifest.json");
+    for (const auto& [from, to] :
+         {std::pair{"\"kind\"", "\"x\""}, std::pair{"\"target\": \"y\"", "\"target\": \"kind\""}}) {
+        std::string changed = saved;
+        const auto at = changed.find(from);
+        REQUIRE(at != changed.npos);
+        test::spill(place.out / "config.json",
+                    changed.replace(at, std::string_view(from).size(), to));
+        check_message<IoError>([&] { load_table_task(place.out); },
+                               "config.json: a column occurs twice");
+    }
 }
 
 TEST_CASE("table: a class is learned, and numbers can be names of classes") {
