@@ -23,6 +23,11 @@ std::pair<VisionTransformerConfig, ImageClasses> read_image_classes(const Config
                      file.path());
     require<IoError>(config.classes == std::ssize(classes.labels), "{}: {} labels for {} classes",
                      file.path(), classes.labels.size(), config.classes);
+    const bool is_scaled = config.image_size != 0;  // each image, before the model sees it
+    require<IoError>(
+        !is_scaled || (config.height == config.image_size && config.width == config.image_size),
+        "{}: images scaled to {} pixels for a model of {} x {}", file.path(), config.image_size,
+        config.height, config.width);
     require<IoError>(config.channels == std::ssize(classes.mean) &&
                          config.channels == std::ssize(classes.deviation),
                      "{}: {} means and {} deviations for {} channels", file.path(),

@@ -271,6 +271,14 @@ TEST_CASE("image: a run learns, its directory classifies, scores and keeps the n
     CHECK_EQ(session.task().texts(batch, 0)[0], all.images.names[0]);
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a Vision Transformer, expected a GPT or a Llama");
+    std::filesystem::copy(place.out, place.scratch / "absurd");
+    std::filesystem::remove(place.scratch / "absurd" / "tapestry-manifest.json");
+    std::string absurd = test::slurp(place.scratch / "absurd" / "config.json");
+    absurd.insert(absurd.find('{') + 1, "\"image_size\": 1000000000000,");
+    test::spill(place.scratch / "absurd" / "config.json", absurd);
+    check_message<IoError>([&] { load_image_task(place.scratch / "absurd"); },
+                           "config.json: images scaled to 1000000000000 pixels for a model of 4 x "
+                           "4");
 
     // A model to begin with keeps its classes and its normalisation.
     TrainingConfig again = sides(place);
