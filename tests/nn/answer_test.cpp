@@ -222,6 +222,8 @@ TEST_CASE("answer: questions that do not fit the model") {
     check_message<ValueError>([&] { task->batch_of("a b", "q", "c"); }, "is not in the passage");
     check_message<ValueError>([&] { task->batch_of("a a", "q", "a"); }, "occurs more than once");
     Batch batch = task->batch_of("a b", "q", "b");
+    CHECK_EQ(task->batch_of("a b", "\t q \r", "b").inputs.to_vector<std::int64_t>(),
+             batch.inputs.to_vector<std::int64_t>());
     batch.targets.fill_(0);
     check_message<ValueError>([&] { task->check_batch(batch); },
                               "an answer from 0 to 0 in a passage");

@@ -136,7 +136,8 @@ double AnswerTask::step_flops(std::int64_t rows) const {
 
 // ---- examples -----------------------------------------------------------------------------------
 
-// Both texts get a space in front: their first words then have the tokens of all others.
+// Both texts get a space in front: their first words then have the tokens of all others. A file's
+// questions have no blanks around them.
 AnswerTask::Example AnswerTask::example_of(std::string_view passage,
                                            std::string_view question) const {
     constexpr std::string_view kBlanks = " \t\r\n\v\f";
@@ -145,7 +146,7 @@ AnswerTask::Example AnswerTask::example_of(std::string_view passage,
     };
     require(!is_empty(passage), "the passage is empty");
     require(!is_empty(question), "the question is empty");
-    const Ids asked = tokenizer_->encode(fmt::format(" {}", question), "question");
+    const Ids asked = tokenizer_->encode(fmt::format(" {}", without_blanks(question)), "question");
     const Ids read = tokenizer_->encode(fmt::format(" {}", passage), "passage");
     const std::int64_t length = std::ssize(asked) + std::ssize(read) + kSpanMarks;
     require(length <= config().max_length,
