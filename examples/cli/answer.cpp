@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -56,7 +57,7 @@ int answer_file(const AnswerTask& task, const AnswerSettings& s) {
 int answer_lines(const AnswerTask& task, const std::string& passage, const AnswerSettings& s) {
     std::int64_t number = 0;
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
-        ++number;
+        if (++number == 1 && line.starts_with(utf8::kByteOrderMark)) line.erase(0, 3);
         if (line.find_first_not_of(" \t\r") == line.npos) {  // stays an empty line
             print("\n");
             continue;
@@ -67,6 +68,7 @@ int answer_lines(const AnswerTask& task, const std::string& passage, const Answe
             fail<IoError>("stdin:{}: {}", number, error.what());
         }
     }
+    require<IoError>(std::ferror(stdin) == 0, "stdin: cannot be read");
     return interrupted() ? kInterrupted : kSuccess;
 }
 

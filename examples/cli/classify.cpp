@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -78,7 +79,7 @@ int run_classify(ClassifySettings s) {
             fail<IoError>("{}:{}: {}", name, number, error.what());
         }
     }
-    require<IoError>(!from.bad(), "{}: cannot be read", name);
+    require<IoError>(!from.bad() && std::ferror(stdin) == 0, "{}: cannot be read", name);
     return interrupted() ? kInterrupted : kSuccess;
 }
 

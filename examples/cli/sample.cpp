@@ -44,11 +44,12 @@ std::string read_standard_input() {
     return text;
 }
 
-// Without the last newline, which editors add, as in llama.cpp.
+// Without the last newline, which editors add, as in llama.cpp; some add a byte order mark, too.
 std::string prompt_of(const SampleSettings& s) {
     if (s.prompt_file.empty()) return s.prompt;
     std::string text = s.prompt_file == "-" ? read_standard_input() : read_file(s.prompt_file);
-    if (text.ends_with('\n')) text.pop_back();
+    if (text.starts_with(utf8::kByteOrderMark)) text.erase(0, utf8::kByteOrderMark.size());
+    if (text.ends_with('\n')) text.erase(text.size() - (text.ends_with("\r\n") ? 2 : 1));
     return text;
 }
 

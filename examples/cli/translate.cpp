@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -63,7 +64,7 @@ int translate_lines(const TranslateTask& task, const TranslatorSettings& s) {
             fail<IoError>("{}:{}: {}", name, number, error.what());
         }
     }
-    require<IoError>(!from.bad(), "{}: cannot be read", name);
+    require<IoError>(!from.bad() && std::ferror(stdin) == 0, "{}: cannot be read", name);
     return interrupted() ? kInterrupted : kSuccess;
 }
 

@@ -52,6 +52,12 @@ TEST_CASE("cli answer: trained on questions, asked, measured, inspected") {
                                     "--probabilities", "where is ball 3 ?"});
     check_done(some);
     CHECK_EQ(std::count(some.out.begin(), some.out.end(), '\t'), 5);
+    spill(place / "in.txt", "\xEF\xBB\xBFwhere is ball 3 ?\r\n where is ball 3 ?\n");
+    const Outcome lines = place.run(
+        {"answer", "--model", "m", "--passage", "p.txt", "--top-k", "3", "--probabilities"},
+        {.stdin_from = (place / "in.txt").string()});
+    check_done(lines);
+    CHECK_EQ(lines.out, some.out + some.out);
     const Outcome all = place.run({"answer", "--model", "m", "--questions", "q.tsv"});
     check_done(all);
     CHECK_EQ(lines_of(all.out).size(), 30);
@@ -90,6 +96,8 @@ TEST_CASE("cli answer: bad input is one line that says where and what to do") {
                   "answer: --questions has questions; leave out 'who?'");
     check_refused(place.run({"answer", "--model", "m", "--passage", "none.txt", "who?"}),
                   "none.txt");
+    check_refused(place.run({"answer", "--model", "m", "--passage", "p.txt"}, {.stdin_from = "."}),
+                  "stdin: cannot be read");
     spill(place / "long.txt", std::string(400, 'x') + " y\n");
     check_refused(place.run({"answer", "--model", "m", "--passage", "long.txt", "who?"}),
                   "the model reads 40 (--max-length)");

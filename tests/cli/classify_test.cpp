@@ -121,6 +121,8 @@ TEST_CASE("cli classify: what does not fit is refused in one line") {
                   "eval: --threshold is for a model of several labels; m gives each text exactly "
                   "one");
     check_refused(place.classify({"--model", "m", "--threshold", "2"}, "x\n"), "--threshold");
+    check_refused(place.run({"classify", "--model", "m"}, {.stdin_from = "."}),
+                  "stdin: cannot be read");
     CHECK_EQ(place.classify({"--model", "m", "--threshold", "1"}, "a bad day\n").out, "\n");
     check_refused(place.run(Arguments{"train", "--task", "classify", "--text", "several.txt",
                                       "--model", "m", "--out", "n"} +

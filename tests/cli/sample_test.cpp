@@ -72,6 +72,8 @@ TEST_CASE("cli sample: a prompt from a file or standard input, without its last 
     spill(place / "p.txt", "was it?\nIt\n");
     const std::string expected = place.sample({"--prompt", "was it?\nIt"});
     CHECK_EQ(place.sample({"--prompt-file", "p.txt"}), expected);
+    spill(place / "w.txt", "\xEF\xBB\xBFwas it?\nIt\r\n");
+    CHECK_EQ(place.sample({"--prompt-file", "w.txt"}), expected);
     const Outcome piped =
         place.run({"sample", "--model", "m", "--tokens", "40", "--prompt-file", "-"},
                   {.stdin_from = (place / "p.txt").string()});
