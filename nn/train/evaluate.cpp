@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -49,8 +50,9 @@ double sum_of_losses(const LanguageModel& model, std::span<const std::int64_t> i
 
 // As many windows at a time as keep the logits [B, T, V] below about 100 MB, if there are such.
 std::int64_t windows_at_once(const CommonSettings& config) {
-    const std::int64_t logits = config.context * config.vocab;
-    return std::clamp<std::int64_t>((std::int64_t{1} << 25) / logits, 1, 16);
+    // Not by their product: a file may name any context.
+    const std::int64_t windows = (std::int64_t{1} << 25) / config.vocab / config.context;
+    return std::clamp<std::int64_t>(windows, 1, 16);
 }
 
 }  // namespace
@@ -154,7 +156,8 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split,
     const Corpus corpus = read_corpus(config, std::move(loaded.tokenizer));
     const TextData data = split_corpus(corpus, config);
     const std::int64_t context = common_settings(loaded.model->model_config()).context;
-    const std::int64_t tokens = options.batches * options.batch * context;
+    std::int64_t tokens = options.batches * options.batch;
+    if (__builtin_mul_overflow(tokens, context, &tokens)) tokens = INT64_MAX;
     const std::string part =
         split == Split::all ? "" : fmt::format("the {} part of ", name_of_value(split));
     Evaluation one{.tokens = tokens,

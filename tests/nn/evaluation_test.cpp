@@ -85,6 +85,29 @@ TEST_CASE("evaluation: of a whole part, where random pieces are as long") {
     CHECK_THROWS_AS(evaluate_on_text(short_text), ValueError);
 }
 
+TEST_CASE("evaluation: by a model whose context is longer than any text") {
+    const EvaluationPlace place;
+    const CharTokenizer tokenizer = CharTokenizer::from_text(test::slurp(place.text));
+    const auto with = [](std::int64_t vocab, std::int64_t context) {
+        return GPTConfig{.vocab = vocab,
+                         .context = context,
+                         .layers = 1,
+                         .heads = 2,
+                         .dim = 16,
+                         .positions = Positions::rotary};
+    };
+    constexpr std::int64_t kHuge = std::int64_t{1} << 61;  // 8 times it are 0 in 64 bits
+    const std::vector<std::int64_t> ids{1, 7, 2, 0, 5};
+    Generator first(1), second(1), third(1);
+    GPT huge(with(8, kHuge), first), small(with(8, 4), second);
+    CHECK_EQ(evaluate_windows(huge, ids).loss, evaluate_windows(small, ids).loss);
+    save_model(place.model, GPT(with(tokenizer.vocab_size(), kHuge), third), tokenizer);
+    TrainingConfig config = place.config();
+    spill(config.text = (place.scratch / "short").string(), "abc");
+    const EvaluateOptions options{.batches = 200, .batch = 12, .at_most_all = true};
+    CHECK_EQ(evaluate_on_text(config, Split::all, options).tokens, 2);
+}
+
 TEST_CASE("evaluation: of all ids in a file, in order") {
     const EvaluationPlace place;
     const std::string file = (place.scratch / "ids").string();
