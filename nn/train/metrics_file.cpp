@@ -205,6 +205,7 @@ bool is_event(const JsonNode& line, std::string_view text) {
 void add_line(Metrics& metrics, const JsonNode& line) {
     const double step = number_in(line, "step"), loss = number_in(line, "loss");
     require<IoError>(step == step, "\"step\" is null");
+    require<IoError>(step >= 0 && step < 0x1p53, "\"step\" must be from 0 to 2^53, got {}", step);
     if (line.find("val_loss")) {
         metrics.val_losses.push_back(number_in(line, "val_loss"));
         metrics.eval_steps.push_back(step);

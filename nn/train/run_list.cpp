@@ -97,7 +97,7 @@ RunSummary summary_of(const fs::path& directory) {
     }
     std::int64_t tokens_per_step = 0;
     run.options = options_in(config, shown(file), tokens_per_step);
-    const auto tokens = static_cast<double>(tokens_per_step * run.steps);
+    const double tokens = static_cast<double>(tokens_per_step) * static_cast<double>(run.steps);
     if (run.seconds > 0) run.tokens_per_second = tokens / run.seconds;
     return run;
 }

@@ -189,6 +189,17 @@ TEST_CASE("runs: one of a task that is not registered here is listed with the ot
     CHECK(sweep_text({a.string(), other.string()}).find("elsewhere") != std::string::npos);
 }
 
+TEST_CASE("runs: a step that no run can take is refused with its line") {
+    const ListPlace place;
+    const fs::path run = place.scratch / "run";
+    fs::create_directory(run);
+    for (const char* step : {"1e300", "-1", "9007199254740992"}) {
+        spill(run / kMetricsName, fmt::format("{{\"step\":{},\"loss\":1}}\n", step));
+        check_message<IoError>([&] { run_summaries({run}); },
+                               "line 1: \"step\" must be from 0 to 2^53, got ");
+    }
+}
+
 TEST_CASE("run: its last words say how to go on and what it weighs") {
     const ListPlace place;
     Session session(place.config());
