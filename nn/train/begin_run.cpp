@@ -40,39 +40,12 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
         directory.resume({.wanted = r.config, .given = r.given, .overrides = r.overrides}, cache);
     if (!session) return nullptr;
     const TrainingConfig& config = session->config();
+    check_settings_given(config, r.given);
     told(fmt::format("resuming in {} after step {}{}\n", utf8::printable(r.out), session->steps(),
                      config.minutes > 0 ? fmt::format("; --minutes {}", config.minutes)
                                         : fmt::format(" of {}", config.steps)));
     tell_overridden(session->overridden(), "--override", told);
     return session;
-}
-
-void check_lora_given(const RunRequest& r) {
-    require(r.config.lora == 0 || !r.config.start.empty(),
-            "train: --lora adapts a trained model; name its directory with --model");
-    check_frozen_weights(r.config);
-    if (r.config.lora > 0) return;
-    for (const std::string& name : r.given) {
-        require(!name.starts_with("lora_"), "train: {} is a setting of LoRA, which --lora turns on",
-                name);
-    }
-}
-
-void check_chat_given(const RunRequest& r) {
-    if (r.config.is_chat()) return;
-    for (const std::string& name : r.given) {
-        require(!name.starts_with("chat_"),
-                "train: {} is a setting of conversations, which --data FILE.jsonl names", name);
-    }
-}
-
-void check_rate_given(const RunRequest& r) {
-    for (const std::string& name : r.given) {
-        require(name != "min_lr" || r.config.min_lr <= r.config.lr,
-                "train: --min-lr must be at most --lr {}, got {}", r.config.lr, r.config.min_lr);
-        require(name != "cooldown" || r.config.schedule == RateCurve::trapezoid,
-                "train: --cooldown {} is for --schedule trapezoid", r.config.cooldown);
-    }
 }
 
 // Files of a run below a directory of images would be read as images by the next one.
@@ -91,11 +64,11 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
             r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
-    check_task_options_given(r.config.task, r.given);
-    check_lora_given(r);
-    check_chat_given(r);
+    require(r.config.lora == 0 || !r.config.start.empty(),
+            "train: --lora adapts a trained model; name its directory with --model");
+    check_frozen_weights(r.config);
+    check_settings_given(r.config, r.given);
     check_outside_images(r);
-    check_rate_given(r);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);
@@ -173,6 +146,7 @@ BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     const Replayer replayer(history, {.cache = cache, .told = tell_wait});
     Fork fork =
         fork_after(history, replayer, r.step, {.wanted = r.config, .given = r.given}, cache);
+    check_settings_given(fork.session->config(), r.given);
     told(fmt::format("continuing in {} after step {} of {}\n", utf8::printable(r.out), r.step,
                      utf8::printable(r.fork)));
     tell_overridden(fork.changed, "--fork", told);

@@ -67,6 +67,42 @@ void check_task_options_given(std::string_view task, const std::vector<std::stri
     }
 }
 
+namespace {
+
+void check_lora_given(const TrainingConfig& config, const std::vector<std::string>& given) {
+    if (config.lora > 0) return;
+    for (const std::string& name : given) {
+        require(!name.starts_with("lora_"), "train: {} is a setting of LoRA, which --lora turns on",
+                name);
+    }
+}
+
+void check_chat_given(const TrainingConfig& config, const std::vector<std::string>& given) {
+    if (config.is_chat()) return;
+    for (const std::string& name : given) {
+        require(!name.starts_with("chat_"),
+                "train: {} is a setting of conversations, which --data FILE.jsonl names", name);
+    }
+}
+
+void check_rate_given(const TrainingConfig& config, const std::vector<std::string>& given) {
+    for (const std::string& name : given) {
+        require(name != "min_lr" || config.min_lr <= config.lr,
+                "train: --min-lr must be at most --lr {}, got {}", config.lr, config.min_lr);
+        require(name != "cooldown" || config.schedule == RateCurve::trapezoid,
+                "train: --cooldown {} is for --schedule trapezoid", config.cooldown);
+    }
+}
+
+}  // namespace
+
+void check_settings_given(const TrainingConfig& config, const std::vector<std::string>& given) {
+    check_task_options_given(config.task, given);
+    check_lora_given(config, given);
+    check_chat_given(config, given);
+    check_rate_given(config, given);
+}
+
 std::string tasks_text() {
     std::string text;
     for (const TaskRow& row : task_rows()) {

@@ -173,6 +173,10 @@ const TaskRow& task_row(std::string_view name);
 /// does not read.
 void check_task_options_given(std::string_view task, const std::vector<std::string>& given);
 
+/// The same, and for a field among `given` that has no effect in this configuration: LoRA's,
+/// conversations' or a schedule's without these, and a lowest rate above the highest.
+void check_settings_given(const TrainingConfig& config, const std::vector<std::string>& given);
+
 /// For help: each task in a line.
 std::string tasks_text();
 

@@ -92,6 +92,32 @@ TEST_CASE("begin run: after a step of another") {
     CHECK_EQ(place.told, "continuing in " + second.out + " after step 4 of " + first.out + "\n");
 }
 
+TEST_CASE("begin run: a setting without effect is refused where a run continues, too") {
+    BegunPlace place;
+    const RunRequest first = place.request("m");
+    place.train(first, 3);
+    RunRequest resumed = first, forked = place.fork_of(first);
+    resumed.resume = true;
+    forked.step = 2;
+    const auto refused = [&](const char* name, const char* message, const auto& change) {
+        for (RunRequest request : {resumed, forked}) {
+            change(request.config);
+            request.given = {name};
+            if (request.resume) request.overrides = {name};
+            check_message<ValueError>([&] { place.begin(request); }, message);
+        }
+    };
+    refused("min_lr", "train: --min-lr must be at most --lr 0.001, got 1",
+            [](TrainingConfig& c) { c.min_lr = 1; });
+    refused("cooldown", "train: --cooldown 0.2 is for --schedule trapezoid",
+            [](TrainingConfig& c) { c.cooldown = 0.2; });
+    refused("lora_alpha", "train: lora_alpha is a setting of LoRA, which --lora turns on",
+            [](TrainingConfig& c) { c.lora_alpha = 4; });
+    refused("chat_system", "train: chat_system is a setting of conversations",
+            [](TrainingConfig& c) { c.chat_system = "s"; });
+    CHECK_FALSE(fs::exists(place.scratch / "n"));
+}
+
 TEST_CASE("begin run: a fork that changes nothing ends as the run did") {
     BegunPlace place;
     const RunRequest first = place.request("m");
