@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace tapestry {
@@ -50,7 +51,8 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
 
 // Files of a run below a directory of images would be read as images by the next one.
 void check_outside_images(const RunRequest& r) {
-    if (r.config.task != "image" || !fs::is_directory(r.config.text)) return;
+    std::error_code unknown;  // reading the images says why
+    if (r.config.task != "image" || !fs::is_directory(r.config.text, unknown)) return;
     const fs::path data = fs::weakly_canonical(r.config.text), out = fs::weakly_canonical(r.out);
     const auto [rest, inside] = std::mismatch(data.begin(), data.end(), out.begin(), out.end());
     require(rest != data.end(), "train: --out {} is in the directory of images {}", shown(r.out),

@@ -198,6 +198,12 @@ TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     request.config.text = "none.txt";
     request.fork.clear();
     check_message<IoError>([&] { place.begin(request); }, "none.txt");
+    fs::create_symlink(place.scratch / "loop", place.scratch / "loop");
+    RunRequest images = place.request("n");
+    images.config.task = "image";
+    images.config.text = (place.scratch / "loop").string();
+    images.config.set_model(VisionTransformerConfig{});
+    check_message<IoError>([&] { place.begin(images); }, "loop': ");
     CHECK_FALSE(fs::exists(place.scratch / "n"));
     RunRequest onto_itself = first;
     onto_itself.fork = first.out;
