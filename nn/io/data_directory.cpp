@@ -34,6 +34,8 @@ void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer,
     }
     if (const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
         write_file_atomically(directory / kHuggingFaceName, tokenizer_json(*pairs), options);
+        // Those of a tokenization that was interrupted would be read with these pairs.
+        if (pairs->added_json().empty()) Folder(directory).remove(kAddedTokensName);
     }
 }
 

@@ -104,6 +104,16 @@ TEST_CASE("tokenize files: a tokenizer is not written over, the rest of a killed
     test::spill(out / "ids.bin", "");
     tokenize_files(texts.out(), options);
     CHECK(has_data(texts.out()));
+
+    TokenizeOptions of_pairs = texts.options();
+    of_pairs.tokenizer = "bpe";
+    of_pairs.vocab = 258;
+    const std::filesystem::path pairs = texts.out("pairs");
+    std::filesystem::create_directory(pairs);
+    test::spill(pairs / "ids.bin", "");
+    test::spill(pairs / "added_tokens.json", "{\"<tool>\": 258}");  // of the killed one
+    tokenize_files(texts.out("pairs"), of_pairs);
+    CHECK_EQ(load_data(pairs).tokenizer->kind(), "bpe");
 }
 
 TEST_CASE("tokenize files: a second tokenization, or a run, in the same directory is refused") {
