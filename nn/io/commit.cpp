@@ -216,6 +216,12 @@ void Commit::remove(const std::string& name) {
     after_.files.erase(listed);
 }
 
+void Commit::remove_model() {
+    for (const auto& [name, digest] : before_.files) {
+        if (parts_of(name).folder.empty() && !grows(name)) remove(name);
+    }
+}
+
 bool Commit::may_be_done() const {
     try {
         const auto manifest = read_manifest(directory_);

@@ -59,6 +59,9 @@ public:
     void list(const std::string& name, const FileDigest& digest);
     /// Removes a listed file, if it is still what was saved.
     void remove(const std::string& name);
+    /// Removes the listed files of a model in the directory itself, unless they are written after
+    /// this: an old tokenizer's would be read with the new one's.
+    void remove_model();
 
     /// Commits, then renames the files into place. Throws IoError, possibly after the commit took
     /// effect.

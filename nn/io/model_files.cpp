@@ -21,6 +21,7 @@
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/reduction.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -73,6 +74,8 @@ void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
     make_directories(directory);
     const DirectoryLock lock(directory);
     Commit commit(directory);
+    const auto is_config = [](const NewFile& file) { return file.name == kConfigName; };
+    if (std::any_of(files.begin(), files.end(), is_config)) commit.remove_model();
     for (const NewFile& file : files) commit.write(file.name, file.write);
     commit.finish();
 }

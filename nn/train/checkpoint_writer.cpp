@@ -321,12 +321,10 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
 }
 
-// The directory's last commit belongs to another run: removes its files in folders and replaces the
-// rest.
+// The directory's last commit belongs to another run or model, whose files go, unless this run has
+// its own of that name.
 void CheckpointWriter::begin_anew(Commit& commit) const {
-    for (const auto& [name, digest] : commit.before().files) {
-        if (name.find('/') != std::string::npos) commit.remove(name);
-    }
+    for (const auto& [name, digest] : commit.before().files) commit.remove(name);
     session_.task().write_description(commit, "");
 }
 

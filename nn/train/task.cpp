@@ -186,6 +186,7 @@ void save_task(const std::filesystem::path& directory, const Task& task) {
     make_directories(directory);
     const DirectoryLock lock(directory);
     Commit commit(directory);
+    commit.remove_model();
     task.write_description(commit, "");
     write_weights(commit, "", task.model_config(),
                   merged_weights(task.model(), saved_tensors(task.model())));

@@ -1,4 +1,5 @@
 // A model saved and loaded: the same bits; and every way in which the files can be wrong.
+#include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/core/scratch.h>
@@ -148,6 +149,26 @@ TEST_CASE("model directory: saving again replaces; only the weights can be saved
     saved.model.final_norm.weight.fill_(3);
     save_weights(saved.directory, saved.model);
     CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
+}
+
+TEST_CASE("model directory: nothing of the tokenizer of the previous model stays") {
+    const Saved saved;
+    const auto pairs = BytePairTokenizer::from_merges({});
+    const auto more = BytePairTokenizer::from_text(pairs.vocab_json(), pairs.merges_text(), {},
+                                                   R"({"<tool>": 257})");
+    const auto has = [&](const char* name) {
+        return std::filesystem::exists(saved.directory / name);
+    };
+    Generator first(1), second(1);
+    GPTConfig config = small_config();
+    config.vocab = more.vocab_size();
+    save_model(saved.directory, GPT(config, first), more);
+    CHECK_FALSE(has("tokenizer.json"));
+    CHECK(has("added_tokens.json"));
+    config.vocab = pairs.vocab_size();
+    save_model(saved.directory, GPT(config, second), pairs);
+    CHECK_FALSE(has("added_tokens.json"));
+    CHECK_EQ(load_model(saved.directory).tokenizer->vocab_size(), 257);
 }
 
 TEST_CASE("model directory: files that are missing, or no files") {

@@ -1,5 +1,7 @@
 // A session in a directory, without the command: its files, its callbacks, and how it ends.
+#include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
@@ -121,6 +123,25 @@ TEST_CASE("training run: a model that is there keeps its weights and metrics unt
     TrainingRun(third, {.out = place.out}).to_the_end();
     CHECK(slurp(place.out / kMetricsName) != metrics);
     CHECK_FALSE(fs::exists(place.out / kNewMetricsName));
+}
+
+TEST_CASE("training run: the files of a model that is there go with it, the user's stay") {
+    const ShortRunPlace place;
+    const auto pairs = BytePairTokenizer::from_merges({});
+    Generator generator(1);
+    const GPT before({.vocab = 257, .context = 8, .layers = 1, .heads = 1, .dim = 8}, generator);
+    save_model(place.out, before, pairs);
+    spill(place.out / "merges.txt", "mine");
+    std::string said;
+    Session session(place.config());
+    TrainingRun(session, {.out = place.out,
+                          .report = false,
+                          .warn = [&](const std::string& message) { said += message; }})
+        .to_the_end();
+    CHECK(fs::exists(place.out / "tokenizer.json"));
+    CHECK_FALSE(fs::exists(place.out / "vocab.json"));
+    CHECK_EQ(slurp(place.out / "merges.txt"), "mine");
+    CHECK(said.find("merges.txt': not what was saved there; left unchanged") != said.npos);
 }
 
 TEST_CASE("training run: a trap names what was not finite and keeps the step") {
