@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -84,22 +83,12 @@ void check_overrides(const RunRequest& r) {
     }
 }
 
-// Whether a run wrote these numbers: a line begins with its event or step. A run may have been
-// killed before its first line.
-bool is_of_a_run(const fs::path& metrics) {
-    std::ifstream file(metrics);
-    std::string beginning(8, '\0');
-    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-    beginning.resize(static_cast<std::size_t>(file.gcount()));
-    return beginning.empty() || beginning == R"({"event")" || beginning.starts_with(R"({"step")");
-}
-
 // A new run replaces a run or a model only on request, and a model that another program wrote
 // never. A run that was killed before its first save has nothing to lose.
 void check_vacant(const RunRequest& r) {
     const fs::path out = r.out;
     const auto has = [&out](const char* name) { return is_there(out / name); };
-    require<IoError>(!has(kMetricsName) || is_of_a_run(out / kMetricsName),
+    require<IoError>(!has(kMetricsName) || may_be_of_a_run(out / kMetricsName),
                      "{}: contains a {} that no run wrote; choose another directory", shown(out),
                      kMetricsName);
     const bool is_run =

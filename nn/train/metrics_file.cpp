@@ -9,6 +9,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/data/file_kind.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/train/training_run.h>
 
@@ -132,6 +133,9 @@ MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
                      "knows {} with {}",
                      shown(path()), bytes_, checksum_.hex(), written.bytes, written.checksum);
     if (::ftruncate(file_.number(), static_cast<off_t>(bytes_)) != 0) fail_to_write(path(), errno);
+    // Those of a run that began anew here and ended before it saved a model: readers prefer them.
+    const fs::path unsaved = directory_ / kNewMetricsName;
+    if (may_be_of_a_run(unsaved)) ::unlink(unsaved.c_str());
 }
 
 void MetricsFile::write(const std::string& json) {
@@ -261,6 +265,12 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
 }
 
 }  // namespace
+
+bool may_be_of_a_run(const std::filesystem::path& metrics) {
+    const std::string beginning = beginning_of(metrics);
+    return beginning.empty() || beginning.starts_with(R"({"event")") ||
+           beginning.starts_with(R"({"step")");
+}
 
 Metrics read_metrics_so_far(const std::filesystem::path& file) {
     Metrics metrics;

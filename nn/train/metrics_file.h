@@ -92,6 +92,10 @@ private:
 
 // ---- reading ------------------------------------------------------------------------------------
 
+/// Whether a run may have written this file: its first line begins with an event or a step, or it
+/// is empty, as that of a run which was killed before. Does not wait for a pipe.
+bool may_be_of_a_run(const std::filesystem::path& metrics);
+
 /// One number per entry of the steps next to it; NaN where a number was not finite.
 struct Metrics {
     std::vector<double> steps,       ///< every step

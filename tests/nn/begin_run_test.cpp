@@ -8,6 +8,7 @@
 #include <tapestry/tests/nn/small_run.h>
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -178,6 +179,10 @@ TEST_CASE("begin run: numbers that no run wrote are kept, whatever was asked for
                                "directory");
     }
     CHECK(slurp(metrics) == "precious");
+    fs::remove(metrics);
+    REQUIRE_EQ(::mkfifo(metrics.c_str(), 0600), 0);  // opening it would wait for a writer
+    check_message<IoError>([&] { place.train(request); },
+                           "metrics.jsonl': it is a pipe, not a file");
 }
 
 TEST_CASE("begin run: what cannot begin leaves no directory behind") {

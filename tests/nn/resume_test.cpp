@@ -291,6 +291,24 @@ TEST_CASE("resume: a directory that another used keeps that one's files until th
     check_same(place.scratch / "other", out);
 }
 
+TEST_CASE("resume: the metrics of a run that began anew and never saved go") {
+    const ResumePlace place;
+    place.train(place.out, place.config(), {}, 7);
+    Session other(place.config());
+    {
+        TrainingRun run(other, {.out = place.out,
+                                .report = false,
+                                .stepped = [](const StepMetrics&, const Speed&) -> bool {
+                                    throw test::Killed();
+                                }});
+        CHECK_THROWS_AS(run.to_the_end(), test::Killed);
+    }
+    CHECK_EQ(latest_metrics(place.out), place.out / kNewMetricsName);
+    place.train(place.out, place.config(), {});
+    CHECK_EQ(latest_metrics(place.out), place.out / kMetricsName);
+    CHECK_EQ(read_metrics(latest_metrics(place.out)).steps.size(), 12);
+}
+
 TEST_CASE("resume: one at a time in a directory") {
     const ResumePlace place;
     const fs::path out = place.out;
