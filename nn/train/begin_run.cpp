@@ -48,14 +48,19 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
     return session;
 }
 
-// Files of a run below a directory of images would be read as images by the next one.
-void check_outside_images(const RunRequest& r) {
-    std::error_code unknown;  // reading the images says why
-    if (r.config.task != "image" || !fs::is_directory(r.config.text, unknown)) return;
+// Files of a run below a directory of images or texts would be read as such by the next one, or
+// when the run is resumed. Names that begin with a dot are not read.
+void check_outside_data(const RunRequest& r) {
+    const std::string& task = r.config.task;
+    std::error_code unknown;  // reading the data says why
+    const bool reads_directory = task == "image" || task == "text" || task == "mask";
+    if (!reads_directory || !fs::is_directory(r.config.text, unknown)) return;
     const fs::path data = fs::weakly_canonical(r.config.text), out = fs::weakly_canonical(r.out);
     const auto [rest, inside] = std::mismatch(data.begin(), data.end(), out.begin(), out.end());
-    require(rest != data.end(), "train: --out {} is in the directory of images {}", shown(r.out),
-            shown(r.config.text));
+    const bool is_hidden = std::any_of(
+        inside, out.end(), [](const fs::path& part) { return part.native().starts_with('.'); });
+    require(rest != data.end() || is_hidden, "train: --out {} is in the directory of {}s {}",
+            shown(r.out), task == "image" ? task : "text", shown(r.config.text));
 }
 
 std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, const Told& told) {
@@ -69,7 +74,7 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
             "train: --lora adapts a trained model; name its directory with --model");
     check_frozen_weights(r.config);
     check_settings_given(r.config, r.given);
-    check_outside_images(r);
+    check_outside_data(r);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);

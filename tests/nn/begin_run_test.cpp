@@ -185,6 +185,23 @@ TEST_CASE("begin run: numbers that no run wrote are kept, whatever was asked for
                            "metrics.jsonl': it is a pipe, not a file");
 }
 
+TEST_CASE("begin run: not among the texts that it learns from, which would be others then") {
+    BegunPlace place;
+    fs::create_directory(place.scratch / "texts");
+    test::spill(place.scratch / "texts" / "a.txt", slurp(place.text));
+    for (const char* name : {"texts", "texts/run", "texts/../texts/runs/a"}) {
+        RunRequest request = place.request(name);
+        request.config.text = (place.scratch / "texts").string();
+        check_message<ValueError>([&] { place.begin(request); }, "is in the directory of texts '");
+    }
+    CHECK_FALSE(fs::exists(place.scratch / "texts" / "run"));
+    for (const char* name : {"texts.run", "texts/.runs/a"}) {
+        RunRequest request = place.request(name);
+        request.config.text = (place.scratch / "texts").string();
+        CHECK_EQ(place.begin(request).session->steps(), 0);
+    }
+}
+
 TEST_CASE("begin run: what cannot begin leaves no directory behind") {
     BegunPlace place;
     RunRequest request = place.request("n");
