@@ -501,10 +501,13 @@ TEST_CASE("hugging face: tokenizers go along") {
     CHECK_EQ(Json::parse(slurp(scratch / "bpe" / "config.json")).at("eos_token_id"), 376);
     CHECK_EQ(logits_of(*again.model), logits_of(*bpe.model));
 
-    // Into the same directory: the old tokenizer's files are ignored.
+    // Into the same directory: the old tokenizer's files go, which transformers would read.
     const Ours ours(small_config());
     const auto characters = CharTokenizer::from_text("abcdefghi");
     export_hugging_face(scratch / "bpe", ours.model, &characters);
+    for (const char* name : {"vocab.json", "merges.txt", "tokenizer_config.json"}) {
+        CHECK_FALSE(fs::exists(scratch / "bpe" / name));
+    }
     const LoadedModel chars = load_model(scratch / "bpe");
     REQUIRE(chars.tokenizer != nullptr);
     CHECK_EQ(chars.tokenizer->kind(), "char");
