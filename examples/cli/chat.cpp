@@ -1,6 +1,7 @@
 // tapestry chat: a conversation with a language model, a line of standard input for each message.
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
@@ -98,10 +99,11 @@ int run_chat(const ChatSettings& s) {
         say(fmt::format("template {}; Ctrl-D ends\n", name.empty() ? "of the model" : name));
     }
     Generator generator(s.seed);
-    while (std::ferror(stdout) == 0) {
+    for (bool begins = true; std::ferror(stdout) == 0; begins = false) {
         if (is_terminal) say("> ");
-        const std::optional<std::string> line = read_line();
+        std::optional<std::string> line = read_line();
         if (!line) break;
+        if (begins && line->starts_with(utf8::kByteOrderMark)) line->erase(0, 3);
         if (line->find_first_not_of(" \t\r") != line->npos) {
             answer(chat, *line, generator, is_terminal);
         }

@@ -59,6 +59,8 @@ TEST_CASE("cli chat: a model learns answers, gives them, and takes its template 
     const Outcome answered = place.run(chat, {.stdin_from = (place / "in.txt").string()});
     check_done(answered);
     CHECK(answered.out.starts_with("yes\n"));
+    spill(place / "in.txt", "\xEF\xBB\xBF\r\na\r\n\r\na\n");  // a byte order mark is no message
+    CHECK_EQ(place.run(chat, {.stdin_from = (place / "in.txt").string()}).out, answered.out);
     const Outcome measured = place.run({"eval", "--model", "r", "--data", "c.jsonl", "--json"});
     check_done(measured);
     CHECK(Json::parse(measured.out)["answers"] == 2);
