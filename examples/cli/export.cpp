@@ -54,7 +54,7 @@ int export_classifier(const ExportSettings& s) {
     require(!s.bf16, "export: --int8 and --bf16 exclude each other");
     check_vacant(s);
     const auto size = [](const std::filesystem::path& directory) {
-        return bytes_text(std::filesystem::file_size(directory / kWeightsName));
+        return bytes_text(std::filesystem::file_size(SavedFiles(directory).path(kWeightsName)));
     };
     quantize_classifier(s.model, s.out);
     print("saved in {}: rows in int8, {} instead of {}\n", utf8::printable(s.out), size(s.out),

@@ -107,6 +107,12 @@ TEST_CASE("cli classify: int8 rows, opened by classify and eval") {
     check_refused(place.run({"export", "--model", "m", "--out", "e", "--int8", "--bf16"}),
                   "export: --int8 and --bf16 exclude each other");
     CHECK_FALSE(std::filesystem::exists(place / "e"));
+    // A commit that was interrupted before it renamed the weights into place.
+    const Json manifest = Json::parse(slurp(place / "m/tapestry-manifest.json"));
+    const auto stage = manifest["stage"].get<std::string>();
+    std::filesystem::rename(place / "m/model.safetensors",
+                            place / ("m/.saving-" + stage + "-model.safetensors"));
+    check_done(place.run({"export", "--model", "m", "--out", "e", "--int8"}));
 }
 
 TEST_CASE("cli classify: what does not fit is refused in one line") {
