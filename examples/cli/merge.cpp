@@ -27,7 +27,8 @@ struct MergeSettings {
 
 int run_merge(const MergeSettings& s) {
     const std::filesystem::path out = s.out;
-    for (const char* const name : {kConfigName, kWeightsName, kTokenizerName, "vocab.json"}) {
+    for (const char* const name : {kConfigName, kWeightsName, kTokenizerName, "vocab.json",
+                                   "merges.txt", kAddedTokensName}) {
         require<IoError>(!is_there(out / name), "{}: already contains {}; choose another directory",
                          shown(out), name);
     }

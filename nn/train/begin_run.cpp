@@ -99,7 +99,8 @@ void check_vacant(const RunRequest& r) {
     const bool is_run =
         has(kMetricsName) || (has(kCheckpointsFolder) && !stored_checkpoints(out).empty());
     const bool has_model = has(kConfigName) || has(kWeightsName);
-    const bool has_tokenizer = has(kTokenizerName) || has("vocab.json") || has("merges.txt");
+    const bool has_tokenizer =
+        has(kTokenizerName) || has("vocab.json") || has("merges.txt") || has(kAddedTokensName);
     if (!is_run && !has_model && !has_tokenizer) {
         require<IoError>(r.overwrite || !has("report.html"),
                          "{}: already contains a report.html; --overwrite replaces it", shown(out));

@@ -144,6 +144,12 @@ TEST_CASE("cli fine-tuning: examples, targets and adapters that do not fit are o
     place.restore();
     place.refused({"merge", "--model", "m", "--adapter", "m", "--out", "x"},
                   "m: not an adapter: adapter_config.json is missing");
+    fs::create_directory(place / "x");
+    for (const char* name : {"merges.txt", "added_tokens.json"}) {
+        spill(place / "x" / name, "mine");
+        place.refused(merge, std::string("'x': already contains ") + name);
+        fs::remove(place / "x" / name);
+    }
     check_done(place.run(merge));  // without a fault
 }
 

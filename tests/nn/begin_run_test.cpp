@@ -151,6 +151,10 @@ TEST_CASE("begin run: a new run replaces nothing unasked") {
     request.resume = true;
     check_message<IoError>([&] { place.begin(request); },
                            request.out + "': already contains a model; --overwrite replaces it");
+    fs::create_directory(place.scratch / "tokens");
+    test::spill(place.scratch / "tokens" / "added_tokens.json", "{}");
+    check_message<IoError>([&] { place.begin(place.request("tokens")); },
+                           "tokens': already contains a tokenizer; --overwrite replaces it");
     fs::create_directory(place.scratch / "killed");
     std::ofstream(place.scratch / "killed" / "metrics.jsonl") << "";
     CHECK_EQ(place.begin(place.request("killed")).session->steps(), 0);
