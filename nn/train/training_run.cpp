@@ -251,7 +251,7 @@ void TrainingRun::Impl::take_steps() {
         StepMetrics metrics = session_.take_step();
         metrics.grad_xxh3 = grad_xxh3_;
         if (trap_) trap_->stepped(metrics.step);
-        result_.interrupted = !after(metrics);
+        if (!after(metrics)) result_.interrupted = !session_.is_finished();
     }
 }
 

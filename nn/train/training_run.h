@@ -64,7 +64,7 @@ struct TrainingResult {
     double of_peak = 0;              ///< fraction of the machine's peak, evaluations excluded
     std::int64_t steps = 0;          ///< that the run was to take
     double minutes = 0;              ///< its time limit; 0: none
-    bool interrupted = false;        ///< `stepped` returned false
+    bool interrupted = false;        ///< `stepped` returned false before the last step
     bool resumable = true;           ///< there is a checkpoint to resume from
     double bytes = 0;                ///< of all files in the directory; 0: not known
     std::string plan = {};           ///< plan_text(), if memory was planned

@@ -101,6 +101,21 @@ TEST_CASE("training run: one that is ended early is saved as far as it came") {
     CHECK(slurp(place.out / "report.html").find("\"interrupted\"") != std::string::npos);
 }
 
+TEST_CASE("training run: one that is ended after its last step has finished") {
+    const ShortRunPlace place;
+    Session session(place.config());
+    const std::int64_t steps = session.config().steps;
+    const TrainingResult result =
+        TrainingRun(session, {.out = place.out,
+                              .report = false,
+                              .stepped = [steps](const StepMetrics& m,
+                                                 const Speed&) { return m.step < steps; }})
+            .to_the_end();
+    CHECK_FALSE(result.interrupted);
+    CHECK_EQ(result.last.step, steps);
+    CHECK(slurp(place.out / kMetricsName).find("\"interrupted\":false") != std::string::npos);
+}
+
 TEST_CASE("training run: a model that is there keeps its weights and metrics until a save") {
     const ShortRunPlace place;
     {
