@@ -1,7 +1,9 @@
 #include <tapestry/nn/data/text_files.h>
 
 #include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/documents.h>
+#include <tapestry/nn/data/file_kind.h>
 
 #include <fnmatch.h>
 
@@ -25,9 +27,9 @@ bool is_wanted(const fs::path& below, const TextFileOptions& options) {
     return options.include.empty() || matches(options.include, below);
 }
 
-// Reads the file once. An empty file is text.
+// Reads the file once. An empty file is text, with a byte order mark or without.
 void check_is_text(const fs::path& file) {
-    if (InputFile(file).size() == 0) return;
+    if (InputFile(file).size() == 0 || beginning_of(file) == utf8::kByteOrderMark) return;
     DocumentReader reader({file});
     while (reader.next()) {
     }

@@ -104,12 +104,14 @@ TEST_CASE("text files: of a directory, what is no text is left out with a line")
     fs::create_directory(scratch / "sub");
     spill(scratch / "sub" / "c.txt", "three");
     spill(scratch / "sub" / "empty.txt", "");
+    spill(scratch / "sub" / "marked.txt", "\xEF\xBB\xBF");  // empty, too
     spill(scratch / "sub" / "late.txt", std::string(3 << 20, 'x') + "\xFF");
     fs::create_symlink(scratch / "nowhere", scratch / "z");
     Names why;
     TextFileOptions options;
     options.skipped = [&](const std::string& one) { why.push_back(one); };
-    CHECK(names_of(scratch, options) == Names{"a.txt", "sub/c.txt", "sub/empty.txt"});
+    CHECK(names_of(scratch, options) ==
+          Names{"a.txt", "sub/c.txt", "sub/empty.txt", "sub/marked.txt"});
     REQUIRE_EQ(why.size(), 3);
     CHECK(why[0].find("z': a link to a file that does not exist") != std::string::npos);
     CHECK(why[1].find("b.pyc': not UTF-8 at byte 0") != std::string::npos);
