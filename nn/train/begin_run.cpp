@@ -70,10 +70,10 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
             r.out);
     check_options_given(r.config.optimizer, r.given);
     check_model_options_given(r.config.model_config(), r.given);
+    check_settings_given(r.config, r.given);
     require(r.config.lora == 0 || !r.config.start.empty(),
             "train: --lora adapts a trained model; name its directory with --model");
     check_frozen_weights(r.config);
-    check_settings_given(r.config, r.given);
     check_outside_data(r);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: starting at step 0\n", utf8::printable(r.out)));
