@@ -11,19 +11,6 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
-
-void add_forget_bias(Recurrent& network, double value) {
-    if (!network.has_cell() || value == 0) return;
-    const std::int64_t hidden = network.config().hidden;
-    for (RecurrentWeights& w : network.weights) {  // gates in the order i, f, g, o
-        Tensor forget = views::slice(w.bias_ih.detach(), 0, hidden, 2 * hidden);
-        forget.copy_(forget.clone() + value);
-    }
-}
-
-}  // namespace tapestry::experiments
-
 namespace tapestry::experiments::parallel_or_serial {
 namespace {
 
@@ -76,7 +63,6 @@ Network make_network(const std::string& name, std::int64_t vocab, std::uint64_t 
         width = wider;
     }
     const auto model = std::make_shared<RecurrentReader>(cell, vocab, width, generator);
-    add_forget_bias(*model->network, 1);
     return {model, [model](const Tensor& ids) { return (*model)(ids); }};
 }
 
@@ -311,8 +297,7 @@ Experiment experiment() {
         "which, what a token costs on this machine, and what a machine so wide that only the "
         "longest chain counts would make of it. How much is learnt in a time is another question: "
         "each network is trained for the steps that fit into 4, 16 and 60 seconds, by the "
-        "milliseconds of a step as measured on all threads, at the rate that is best after 16. The "
-        "LSTM's forget gates begin with a bias of 1 (Jozefowicz et al. 2015).\n\n"
+        "milliseconds of a step as measured on all threads, at the rate that is best after 16.\n\n"
         "Source: Vaswani et al. 2017, section 4 and table 1.",
         claims(),
         trials,

@@ -11,15 +11,6 @@
 #include <string>
 #include <vector>
 
-namespace tapestry::experiments {
-
-/// Adds `value` to the bias of an LSTM's forget gate: at 1, the gate starts at sigmoid(1) = 0.73
-/// instead of 1/2, and forgets later. Does nothing for other networks. Source: Jozefowicz et al.
-/// 2015, "An empirical exploration of recurrent network architectures".
-void add_forget_bias(Recurrent& network, double value);
-
-}  // namespace tapestry::experiments
-
 namespace tapestry::experiments::parallel_or_serial {
 
 inline constexpr std::int64_t kLongest = 512;  ///< characters in a row
