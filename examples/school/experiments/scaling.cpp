@@ -68,7 +68,7 @@ Size size_of(const Setting& s, const std::string& axis, std::int64_t value) {
 // Where the search for its rate begins.
 std::vector<double> rates(const Size& size) {
     const bool is_long = size.steps == 1200;
-    double middle = size.dim < 32 || size.layers == 1 || !is_long ? 2e-2 : 1e-2;
+    double middle = size.dim < 32 || size.layers == 1 || size.layers == 8 || !is_long ? 2e-2 : 1e-2;
     if (is_long && size.dim < 16) middle = 4e-2;
     if (size.words != 0) middle = is_long && size.words < 10'000 ? 5e-3 : 1e-2;
     return {middle / 2, middle, 2 * middle};
