@@ -24,7 +24,7 @@ need_programs_in() {
 
 # need_portable_build: skips if all was compiled for this machine alone.
 need_portable_build() {
-    [[ -z ${TAPESTRY_MACHINE_FLAG-} ]] || skip "compiled with $TAPESTRY_MACHINE_FLAG, so not for other processors"
+    [[ -z ${MACHINE_FLAG-} ]] || skip "compiled with $MACHINE_FLAG, so not for other processors"
 }
 
 # has_avx2: does this processor have what the kernels for AVX2 need?

@@ -44,7 +44,7 @@ std::string read_standard_input() {
     return text;
 }
 
-// Without the last newline, which editors add, as in llama.cpp; some add a byte order mark, too.
+// Without the last newline, which editors add, as in llama.cpp; some also add a byte order mark.
 std::string prompt_of(const SampleSettings& s) {
     if (s.prompt_file.empty()) return s.prompt;
     std::string text = s.prompt_file == "-" ? read_standard_input() : read_file(s.prompt_file);

@@ -142,7 +142,7 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
 
 namespace {
 
-// What a claim lacks besides its design; empty if nothing. Two claims with the same sentence would
+// What a claim lacks apart from its design; empty if nothing. Two claims with the same sentence would
 // be one to the reader, with two verdicts.
 std::string missing_from(const Claim& claim, const std::vector<Claim>& all) {
     const auto is_double = [&](auto part) {

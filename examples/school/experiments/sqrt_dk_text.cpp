@@ -63,8 +63,9 @@ Plot loss_plot(const Outcomes& o) {
 }
 
 // Where the search for its rate begins.
-std::vector<double> rates(std::int64_t d, Way way) {
-    if (d > 64 || way == Way::rescaled) return {8e-4, 2e-3, 5e-3};
+std::vector<double> rates(const Setting& setting, std::int64_t d, Way way) {
+    const bool is_low = d > 64 || way == Way::rescaled;
+    if (is_low && !setting.quick) return {8e-4, 2e-3, 5e-3};
     return {2e-3, 5e-3, 1.25e-2};
 }
 
@@ -83,7 +84,7 @@ std::vector<Trial> text_trials(const Setting& setting) {
         if (!is_run(setting, d)) continue;
         for (const Way way : kWays) {
             if (!is_run(d, way)) continue;
-            all.push_back(swept(setting, name_of(d, way), rates(d, way),
+            all.push_back(swept(setting, name_of(d, way), rates(setting, d, way),
                                 [=](std::uint64_t seed, double rate) {
                                     return learn(*text, setting, d, way, rate, seed);
                                 }));
