@@ -1,7 +1,7 @@
 // LoRA: a model whose parameters are frozen learns the low-rank updates of some of its matrices
 // (nn/layers/low_rank.h), of which there are few numbers.
 //
-//     add_lora(*loaded.model, {.rank = 8});
+//     add_lora(*loaded.model, {.update = {.rank = 8}});
 //     ... train: an optimiser made from now on sees only the updates
 //     save_model("out", *merged(*loaded.model), *loaded.tokenizer,
 //                loaded.conventions);
