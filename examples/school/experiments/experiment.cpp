@@ -142,8 +142,8 @@ Outcomes run_trials(const std::vector<Trial>& trials, std::uint64_t first_seed,
 
 namespace {
 
-// What a claim lacks apart from its design; empty if nothing. Two claims with the same sentence would
-// be one to the reader, with two verdicts.
+// The part that a claim lacks; empty if it has all. Two claims with the same sentence would be one
+// to the reader, with two verdicts.
 std::string missing_from(const Claim& claim, const std::vector<Claim>& all) {
     const auto is_double = [&](auto part) {
         return std::ranges::count(all, claim.*part, part) > 1;

@@ -265,8 +265,9 @@ std::string to_page(const Results& results, const std::string& folder) {
     return page + "## All claims\n\n" + to_markdown(table_of_claims(results.found)) +
            fmt::format(
                "\nAs many other seeds are expected to move {:.1f} of the {} claims whose values "
-               "differ between seeds\nto another verdict, each judged by itself. Of the {} whose "
-               "values are the same nothing is expected: their\nspread is not known.\n",
+               "differ between seeds\nto another verdict, each judged by itself. Nothing is "
+               "expected of "
+               "the {} whose values are the same,\nbecause their spread is not known.\n",
                expected.moves, expected.of, expected.same);
 }
 
