@@ -1,5 +1,5 @@
 # Writes a unit for rooms.cmake, in the root of the tree, where the sources' paths begin:
-#     cmake -DUNIT=FILE -DSOURCES=LIST -DNAMESPACES=NAMESPACES -P room_unit.cmake
+#     cmake -DUNIT=FILE -DSOURCES=LIST -DNAMESPACES=BOOL -DMAINS=BOOL -P room_unit.cmake
 # The sources' includes come first, with their conditions, outside any namespace. Include guards
 # then disable the sources' own includes.
 set(includes)
@@ -8,15 +8,23 @@ foreach(source IN LISTS SOURCES)
   file(STRINGS ${source} directives REGEX "^ *# *(include|if|ifdef|ifndef|elif|else|endif)")
   list(APPEND includes ${directives})
   set(body "#include <tapestry/${source}>")
+  cmake_path(GET source STEM name)
   if(NAMESPACES)
-    cmake_path(GET source STEM name)
     set(body "namespace room_${name} {\n${body}\n}")
   endif()
-  list(APPEND bodies ${body})
+  if(MAINS)
+    set(arguments "argc, argv")
+    file(STRINGS ${source} without_arguments REGEX "^int main\\(\\)")
+    if(without_arguments)
+      set(arguments)
+    endif()
+    string(APPEND body "\nint start_${name}([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {\n"
+                       "    return room_${name}::main(${arguments});\n}")
+  endif()
+  string(APPEND bodies "${body}\n")
 endforeach()
 list(JOIN includes "\n" includes)
-list(JOIN bodies "\n" bodies)
-set(text "${includes}\n\n${bodies}\n")
+set(text "${includes}\n\n${bodies}")
 if(EXISTS ${UNIT})
   file(READ ${UNIT} before)
 endif()

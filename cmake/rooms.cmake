@@ -7,10 +7,11 @@
 # SKIP_UNITY_BUILD_INCLUSION. `.ci/long includes` compiles each source by itself.
 set(TAPESTRY_ROOMS 0 CACHE STRING "Compile up to so many sources of a target as one; 0: each by itself")
 
-# tapestry_rooms(TARGET SOURCES [NAMESPACES]): replaces the sources listed in the variable SOURCES
-# by units of TARGET. NAMESPACES: wraps each source in its own namespace, because tests define the
-# same names for different things.
+# tapestry_rooms(TARGET SOURCES [NAMESPACES [MAINS]]): replaces the sources listed in the variable
+# SOURCES by units of TARGET. NAMESPACES: wraps each source in its own namespace, because tests define
+# the same names for different things. MAINS: each is a program, whose main() becomes start_NAME().
 function(tapestry_rooms target variable)
+  cmake_parse_arguments(PARSE_ARGV 2 unit "NAMESPACES;MAINS" "" "")
   if(TAPESTRY_ROOMS LESS 2)
     return()
   endif()
@@ -45,7 +46,8 @@ function(tapestry_rooms target variable)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/rooms/${target}_${unit}.cpp)
     list(TRANSFORM sources PREPEND ${tapestry_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
     add_custom_command(OUTPUT ${file}
-      COMMAND ${CMAKE_COMMAND} "-DUNIT=${file}" "-DSOURCES=${sources}" "-DNAMESPACES=${ARGN}"
+      COMMAND ${CMAKE_COMMAND} "-DUNIT=${file}" "-DSOURCES=${sources}" "-DNAMESPACES=${unit_NAMESPACES}"
+              "-DMAINS=${unit_MAINS}"
               -P ${tapestry_SOURCE_DIR}/cmake/room_unit.cmake
       DEPENDS ${paths} ${tapestry_SOURCE_DIR}/cmake/room_unit.cmake
       WORKING_DIRECTORY ${tapestry_SOURCE_DIR}

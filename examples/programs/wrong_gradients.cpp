@@ -143,4 +143,5 @@ int main() {
         {"4. a sum for a mean", sum_for_mean},
         {"5. a number read out of the tape", detached_temperature}};
     for (const auto& [title, check] : wrong) fmt::print("{}\n{}\n\n", title, check());
+    return 0;
 }
