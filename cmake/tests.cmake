@@ -55,9 +55,10 @@ function(tapestry_runs_command source)
     COMPILE_DEFINITIONS TAPESTRY_COMMAND="$<TARGET_FILE:tapestry_command>")
 endfunction()
 
-# ctest starts with the longest tests, or the last one would leave a core idle. Call this at the end
-# of a folder: CMake 3.25 only knows the tests of the current folder.
+# What ctest is told of tests. Call this at the end of a folder: CMake 3.25 only knows the tests of the
+# current folder.
 function(tapestry_order_tests)
+  # Starts with the longest tests, or the last one would leave a core idle.
   set(cost 100)
   foreach(name inspect_pages nn cli documents hostile nn_a_to_g mpirun ops_odd_rows failing_calls ops experiments
           mpirun_killed examples install python survival examples_page judge commands bits
@@ -69,5 +70,13 @@ function(tapestry_order_tests)
       set_tests_properties(${name} PROPERTIES COST ${cost})
     endif()
     math(EXPR cost "${cost} - 1")
+  endforeach()
+  # What takes a minute or more and mostly looks at what no single change breaks: ./check leaves these to
+  # ./check --complete.
+  foreach(name compile_errors documents emulate examples_page install isa_reach mutations mutations_templates
+          planned_bits reference torch_gradcheck)
+    if(TEST ${name})
+      set_tests_properties(${name} PROPERTIES LABELS complete)
+    endif()
   endforeach()
 endfunction()
