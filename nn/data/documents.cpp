@@ -188,8 +188,7 @@ std::optional<DocumentPiece> DocumentReader::next_block() {
     used_ = ends ? buffer_.size() : whole_characters(buffer_);
     std::string_view text = std::string_view(buffer_).substr(0, used_);
     check_utf8(text, shown(name_), offset_);
-    if (begins && text.starts_with(utf8::kByteOrderMark))
-        text.remove_prefix(utf8::kByteOrderMark.size());
+    if (begins) text.remove_prefix(utf8::mark_bytes(text));
     if (ends) close();
     return DocumentPiece{text, name_, begins, ends};
 }
