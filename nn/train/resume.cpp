@@ -52,6 +52,26 @@ bool decides_parameters(std::string_view field) {
            field == "target" || field == "pieces";
 }
 
+// Why a run that has begun takes no other value; empty if it does.
+std::string_view reason_against(std::string_view field) {
+    if (decides_parameters(field)) {
+        return ", whose parameters the run's state does not have; start a new run";
+    }
+    if (field == "recipe") {
+        return ", but a recipe only says what a run begins with; name the options to change";
+    }
+    if (field == "start" || field == "deviation" || field == "zero_outputs") {
+        return ", but the weights are those of the run's state; leave it out, or start a new run";
+    }
+    return "";
+}
+
+// As the command line has it.
+std::string_view shown_name(std::string_view field) {
+    if (field == "frozen_weights") return "--weights";
+    return field == "start" ? "--model" : field;
+}
+
 // A file is the program in it, whose path no run stores; a style's program is its name.
 std::string template_of(const std::string& given) {
     constexpr std::uint64_t kMost = 1 << 20;
@@ -85,11 +105,9 @@ public:
     void differ(const std::string& what, const std::string& before, const std::string& after) {
         const std::string stored = before.empty() ? "empty" : before;
         const std::string now = after.empty() ? "empty" : after;
-        require(
-            !decides_parameters(what),
-            "{}: {} was {} and is now {}, whose parameters the run's state does not have; start "
-            "a new run",
-            name_, what == "frozen_weights" ? "--weights" : what, stored, now);
+        const std::string_view reason = reason_against(what);
+        require(reason.empty(), "{}: {} was {} and is now {}{}", name_, shown_name(what), stored,
+                now, reason);
         require(contains(options_.overrides, what),
                 "{}: {} was {} and is now {}; --override {} continues anyway, with other steps "
                 "than an uninterrupted run",
