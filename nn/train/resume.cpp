@@ -208,6 +208,26 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     return {config, differences.overridden};
 }
 
+void check_time_left(const CheckpointInfo& info, const RunState& run, const TrainingConfig& next,
+                     const std::string& name) {
+    const auto config_in = [&name](const std::string& config) {
+        return training_config_from_json(config, name);
+    };
+    const TrainingConfig before = config_in(info.config);
+    if (next.minutes == 0 || next.steps <= info.step) return;
+    const bool is_same = next.minutes == before.minutes;
+    if (is_same && info.step < before.steps) return;  // its last step may still be due
+    // At its end, a run that time limits has the number of steps that it took.
+    const bool has_ended = is_same && !run.segments.empty() &&
+                           config_in(run.segments.back().config).steps > before.steps;
+    require(
+        !has_ended && run.seconds < 60 * next.minutes,
+        "{}: after step {} the run has taken {:.3g} of its {} minutes, which leaves no time for "
+        "more steps; give it more (--minutes M --override minutes), or no limit but --steps "
+        "(--minutes 0 --steps N --override minutes steps)",
+        name, info.step, run.seconds / 60, next.minutes);
+}
+
 void check_same_data(const CheckpointInfo& info, const std::string& name, const std::string& data,
                      const ResumeOptions& options, std::vector<std::string>& overridden) {
     Differences differences(name, options);
