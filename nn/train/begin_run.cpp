@@ -55,7 +55,8 @@ void check_outside_data(const RunRequest& r) {
     std::error_code unknown;  // reading the data says why
     const bool reads_directory = task == "image" || task == "text" || task == "mask";
     if (!reads_directory || !fs::is_directory(r.config.text, unknown)) return;
-    const fs::path data = fs::weakly_canonical(r.config.text), out = fs::weakly_canonical(r.out);
+    const fs::path data = fs::weakly_canonical(absolute_path(r.config.text));
+    const fs::path out = fs::weakly_canonical(absolute_path(r.out));
     const auto [rest, inside] = std::mismatch(data.begin(), data.end(), out.begin(), out.end());
     const bool is_hidden = std::any_of(
         inside, out.end(), [](const fs::path& part) { return part.native().starts_with('.'); });
