@@ -3,12 +3,14 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/convolution.h>
+#include <tapestry/ops/loss.h>
 #include <tapestry/ops/low_rank_linear.h>
 #include <tapestry/ops/order.h>
 #include <tapestry/ops/pooling.h>
 #include <tapestry/ops/rearrange.h>
 #include <tapestry/tests/core/scratch.h>
 
+#include <cmath>
 #include <limits>
 
 using namespace tapestry;
@@ -67,4 +69,17 @@ TEST_CASE("extreme arguments: keys without a query's head") {
     check_message<ShapeError>([&] { scaled_dot_product_attention(q, k, k, {.grouped = true}); },
                               "2 heads of keys [1, 2, 3, 4] do not divide the 0 of queries");
     CHECK_EQ(scaled_dot_product_attention(q, q, q, {.grouped = true}).shape(), q.shape());
+}
+
+// It was infinity: no path seemed to lead past the number, and zero_infinity made that 0.
+TEST_CASE("extreme arguments: ctc_loss of a NaN is NaN") {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const Tensor targets = tensor<std::int64_t>({1}).reshape(1, 1);
+    const Tensor three = tensor<std::int64_t>({3}), one = tensor<std::int64_t>({1});
+    for (std::int64_t step = 0; step < 3; ++step) {
+        Tensor log_p = full({1, 3, 2}, -0.7);
+        log_p.mutable_data<float>()[2 * step + 1] = nan;
+        const Tensor loss = ctc_loss(log_p, targets, three, one, {.zero_infinity = true});
+        CHECK_MESSAGE(std::isnan(loss.item()), step);
+    }
 }
