@@ -65,6 +65,14 @@ bool is_there(const fs::path& path) {
     return fs::exists(status);
 }
 
+fs::path absolute_path(const fs::path& path) {
+    std::error_code error;
+    fs::path whole = fs::absolute(path, error);
+    require<IoError>(!error, "{}: the working directory, where it would be, was removed: {}",
+                     shown(path), error.message());
+    return whole;
+}
+
 void remove_tree(const fs::path& path) {
     std::error_code ignored;
     if (fs::is_directory(fs::symlink_status(path, ignored))) {
@@ -236,7 +244,7 @@ int lock(const fs::path& path) {
 }  // namespace
 
 DirectoryLock::DirectoryLock(const fs::path& directory)
-    : path_(fs::absolute(directory) / kName), file_(lock(path_)) {}
+    : path_(absolute_path(directory) / kName), file_(lock(path_)) {}
 
 DirectoryLock::~DirectoryLock() {
     if (is_held()) ::unlink(path_.c_str());  // closing it then unlocks it

@@ -293,6 +293,7 @@ FileDigest write_file_atomically(const fs::path& path, std::string_view contents
 void make_directories(const fs::path& directory) {
     std::error_code error;
     fs::create_directories(directory, error);
+    if (error) static_cast<void>(absolute_path(directory));  // throws if that is why
     require<IoError>(!error && fs::is_directory(directory), "cannot create directory {}: {}",
                      shown(directory), error ? error.message() : "a file with that name exists");
 }

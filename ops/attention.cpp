@@ -257,7 +257,7 @@ Leading grouped_leading(const Tensor& q, const Tensor& k, const Tensor& v) {
     const std::int64_t heads = q.size(-3), shared = k.size(-3);
     require<ShapeError>(v.size(-3) == shared, "attention: {} heads of keys {} for {} of values {}",
                         shared, k.shape(), v.size(-3), v.shape());
-    require<ShapeError>(heads == shared || (shared > 0 && heads % shared == 0),
+    require<ShapeError>(heads == shared || (shared > 0 && heads > 0 && heads % shared == 0),
                         "attention: {} heads of keys {} do not divide the {} of queries {}", shared,
                         k.shape(), heads, q.shape());
     const auto before = [](const Tensor& x) { return x.shape().sub(0, x.rank() - 3); };

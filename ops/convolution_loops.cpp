@@ -28,8 +28,16 @@ constexpr std::int64_t kSmallProduct = 1 << 20;
 // Maximum number of partial sums of the weight's gradient.
 constexpr std::int64_t kPieces = 16;
 
+// Throws MemoryError if padded images have more pixels than any memory.
 kernels::WindowGrid grid_of(const Plan& plan) {
     const WindowAxis &rows = plan.windows.rows, &columns = plan.windows.columns;
+    const auto padded = [](const WindowAxis& axis) {
+        return static_cast<double>(axis.size + 2 * axis.padding);
+    };
+    const double most = 0x1p48 / static_cast<double>(std::max<std::int64_t>(1, plan.input[1]));
+    require<MemoryError>(padded(rows) * padded(columns) <= most,
+                         "convolution: images {} with padding {} are too large", plan.input,
+                         Size2d(rows.padding, columns.padding));
     return {.channels = plan.input[1],
             .height = rows.size + 2 * rows.padding,
             .width = columns.size + 2 * columns.padding,

@@ -32,10 +32,11 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
+// NaN if either is.
 double log_sum(double a, double b) {
-    const double larger = std::max(a, b);
-    if (larger == kNever) return kNever;
-    return larger + std::log1p(std::exp(std::min(a, b) - larger));
+    if (a == kNever) return b;
+    if (b == kNever) return a;
+    return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 // One sequence of a batch.
@@ -171,7 +172,7 @@ public:
     Tensor posterior() const {
         const Tensors alpha = alphas(), beta = betas();
         const Tensor all = unsqueeze(total(), 1);  // [B, 1]
-        const Tensor possible = gt(all.detach(), kNever);
+        const Tensor possible = ne(all.detach(), kNever);
         Tensors steps;
         for (std::size_t t = 0; t < alpha.size(); ++t) {
             const Tensor share = sub(add(alpha[t], beta[t]), where(possible, all, 0));

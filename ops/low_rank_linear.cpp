@@ -135,9 +135,9 @@ void check_update(const LowRankUpdate& one, const Tensor& x, std::int64_t out) {
                             one.a.size(0) == one.b.size(1),
                         "{}: an update A {}, B {} of a layer with {} inputs", kLowRankLinear,
                         one.a.shape(), one.b.shape(), x.size(-1));
-    require<ShapeError>(one.first >= 0 && one.first + one.b.size(0) <= out,
-                        "{}: an update of outputs {} to {} of {}", kLowRankLinear, one.first,
-                        one.first + one.b.size(0), out);
+    require<ShapeError>(one.first >= 0 && one.first <= out - one.b.size(0),
+                        "{}: an update of {} outputs from {} on, of {}", kLowRankLinear,
+                        one.b.size(0), one.first, out);
     if (!one.x.defined()) return;
     check_same_dtype(kLowRankLinear, x, one.x);
     require<ShapeError>(one.x.shape() == x.shape(), "{}: the update's input {}, the layer's {}",

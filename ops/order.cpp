@@ -286,14 +286,15 @@ Tensor histc(const Tensor& x, std::int64_t bins, double low, double high) {
     const Tensor from = dense(x);
     Tensor counts = zeros({bins}, DType::i64);
     auto* const count = counts.mutable_data<std::int64_t>();
+    // In halves where high - low overflows; halves of the smallest numbers may be equal.
+    const double unit = std::isfinite(high - low) ? 1 : 0.5;
     visit_dtype(x.dtype(), [&](auto zero) {
         const auto* const element = from.data<decltype(zero)>();
         for (std::int64_t i = 0; i < x.numel(); ++i) {
             const auto value =
                 static_cast<double>(static_cast<Compute<decltype(zero)>>(element[i]));
             if (!(value >= low && value <= high)) continue;
-            // In halves: high - low may overflow.
-            const double share = (value / 2 - low / 2) / (high / 2 - low / 2);
+            const double share = (value * unit - low * unit) / (high * unit - low * unit);
             const auto bin = static_cast<std::int64_t>(share * static_cast<double>(bins));
             ++count[std::min(bin, bins - 1)];
         }

@@ -230,6 +230,7 @@ std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) {
 Pooling checked(std::string_view op, const Tensor& x, const Windows& windows, bool count_padding) {
     check_windows(op, x.shape(), windows);
     for (const WindowAxis* axis : {&windows.rows, &windows.columns}) {
+        require<ShapeError>(axis->size > 0, "{}: the input {} has no pixels", op, x.shape());
         require(2 * axis->padding <= axis->kernel,
                 "{}: padding {} is more than half of kernel {}: a window could lie outside", op,
                 axis->padding, axis->kernel);

@@ -125,11 +125,13 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, int axis) {
     require<ShapeError>(counts.rank() == 1 && counts.numel() == x.size(a),
                         "repeat_interleave: counts {} for axis {} of {}", counts.shape(), axis,
                         x.shape());
+    constexpr std::int64_t kMost = std::int64_t{1} << 48;  // beyond any memory
     std::vector<std::int64_t> ids;
     std::int64_t i = 0;
     for (const std::int64_t count : counts.to_vector<std::int64_t>()) {
-        require(count >= 0, "repeat_interleave: counts must be >= 0, got {} for element {}", count,
-                i);
+        require(count >= 0 && count < kMost,
+                "repeat_interleave: counts must be from 0 to 2^48 - 1, got {} for element {}",
+                count, i);
         ids.insert(ids.end(), static_cast<std::size_t>(count), i++);
     }
     return index_select(x, a, tensor(ids, {static_cast<std::int64_t>(ids.size())}));

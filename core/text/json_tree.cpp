@@ -54,6 +54,16 @@ bool fits(const Json& value) {
                           byte, std::string(rule));
 }
 
+// The parser takes a 0 byte between two values, which JSON does not allow, for the end of the text.
+template <class Parser>
+void parse(std::string_view text, Parser& parser) {
+    Json::sax_parse(text, &parser);
+    const std::size_t zero = text.find('\0');
+    if (zero == text.npos) return;
+    throw JsonSyntaxError(fmt::format("not JSON: error at byte {}", zero + 1), zero + 1,
+                          "byte 0 after the end of the value");
+}
+
 // Builds a tree of at most kDepth levels, because trees are destroyed, copied and printed
 // recursively.
 class TreeParser : public nlohmann::detail::json_sax_dom_parser<Json> {
@@ -238,7 +248,7 @@ struct JsonTree::Root {
 
 JsonTree::JsonTree(std::string_view text) : root_(std::make_unique<Root>()) {
     TreeParser parser(root_->value);
-    Json::sax_parse(text, &parser);
+    parse(text, parser);
 }
 
 JsonTree::JsonTree(const JsonNode& node) : root_(std::make_unique<Root>()) {
@@ -259,7 +269,7 @@ JsonSyntaxError::JsonSyntaxError(const std::string& message, std::size_t place, 
 
 void handle_json(std::string_view text, JsonHandler& handler) {
     HandlerParser parser(handler);
-    Json::sax_parse(text, &parser);
+    parse(text, parser);
 }
 
 std::string json_text(std::string_view text) {

@@ -116,7 +116,9 @@ Range widened(const Axis& axis, Range values, bool from_zero) {
         // Numbers that are not far from 0, seen from their spread, are shown with it.
         if (values.low > 0 && values.low < 0.5 * values.high) values.low = 0;
         double room = 0.05 * (values.high - values.low);
-        if (room == 0) room = values.high == 0 ? 1 : 0.1 * std::abs(values.high);
+        // Numbers that differ by their rounding only are the same; no ticks fit between them.
+        const double size = std::max(std::abs(values.low), std::abs(values.high));
+        if (room <= 1e-12 * size) room = size == 0 ? 1 : 0.1 * size;
         values = {values.low == 0 ? 0 : values.low - room,
                   values.high == 0 ? 0 : values.high + room};
     }

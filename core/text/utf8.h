@@ -16,6 +16,11 @@ namespace tapestry::utf8 {
 /// U+FEFF in UTF-8, with which some programs begin a file.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+/// Bytes of the byte order mark that `text` begins with: 3, or 0 if there is none.
+constexpr std::size_t mark_bytes(std::string_view text) {
+    return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+}
+
 /// One step through a text: the character and its length in bytes, or the reason why there is none.
 struct Step {
     char32_t code = 0;           ///< the character; 0 if there is none

@@ -57,7 +57,7 @@ int answer_file(const AnswerTask& task, const AnswerSettings& s) {
 int answer_lines(const AnswerTask& task, const std::string& passage, const AnswerSettings& s) {
     std::int64_t number = 0;
     for (std::string line; !interrupted() && std::getline(std::cin, line);) {
-        if (++number == 1 && line.starts_with(utf8::kByteOrderMark)) line.erase(0, 3);
+        if (++number == 1) line.erase(0, utf8::mark_bytes(line));
         if (line.find_first_not_of(" \t\r") == line.npos) {  // stays an empty line
             print("\n");
             continue;

@@ -103,7 +103,7 @@ int run_chat(const ChatSettings& s) {
         if (is_terminal) say("> ");
         std::optional<std::string> line = read_line();
         if (!line) break;
-        if (begins && line->starts_with(utf8::kByteOrderMark)) line->erase(0, 3);
+        if (begins) line->erase(0, utf8::mark_bytes(*line));
         if (line->find_first_not_of(" \t\r") != line->npos) {
             answer(chat, *line, generator, is_terminal);
         }

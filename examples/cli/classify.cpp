@@ -72,7 +72,7 @@ int run_classify(ClassifySettings s) {
     catch_interrupts();
     std::int64_t number = 0;
     for (std::string text; !interrupted() && std::getline(from, text);) {
-        if (++number == 1 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // its mark
+        if (++number == 1) text.erase(0, utf8::mark_bytes(text));
         try {
             print("{}\n", line_of(task->classify({text}, s.top_k, threshold)[0]));
         } catch (const ValueError& error) {

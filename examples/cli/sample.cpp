@@ -48,7 +48,7 @@ std::string read_standard_input() {
 std::string prompt_of(const SampleSettings& s) {
     if (s.prompt_file.empty()) return s.prompt;
     std::string text = s.prompt_file == "-" ? read_standard_input() : read_file(s.prompt_file);
-    if (text.starts_with(utf8::kByteOrderMark)) text.erase(0, utf8::kByteOrderMark.size());
+    text.erase(0, utf8::mark_bytes(text));
     if (text.ends_with('\n')) text.erase(text.size() - (text.ends_with("\r\n") ? 2 : 1));
     return text;
 }

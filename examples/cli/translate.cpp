@@ -51,7 +51,7 @@ int translate_lines(const TranslateTask& task, const TranslatorSettings& s) {
     std::istream& from = s.text == "-" ? std::cin : file;
     std::int64_t number = 0;
     for (std::string line; !interrupted() && std::getline(from, line);) {
-        if (++number == 1 && line.starts_with(utf8::kByteOrderMark)) line.erase(0, 3);
+        if (++number == 1) line.erase(0, utf8::mark_bytes(line));
         const std::size_t first = line.find_first_not_of(" \t\r");
         if (first == line.npos) {  // stays an empty line
             print("\n");

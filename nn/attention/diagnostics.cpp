@@ -105,7 +105,13 @@ Tensor singular_values(const Tensor& x) {
     auto* to = result.mutable_data<double>();
     Matrix g;
     for (std::int64_t i = 0; n > 0 && i < result.numel() / n; ++i, to += n) {
-        gram(in.data<double>() + i * rows * columns, rows, columns, g);
+        const double* const matrix = in.data<double>() + i * rows * columns;
+        const auto is_finite = [](double one) { return std::isfinite(one); };
+        if (!std::all_of(matrix, matrix + rows * columns, is_finite)) {
+            std::fill_n(to, n, std::numeric_limits<double>::quiet_NaN());
+            continue;
+        }
+        gram(matrix, rows, columns, g);
         const auto size = static_cast<std::size_t>(n);
         diagonalise(g, size);
         for (std::size_t k = 0; k < size; ++k) to[k] = std::sqrt(std::max(0.0, g[k * (size + 1)]));
@@ -144,7 +150,8 @@ Tensor head_similarity(const Tensor& heads) {
         for (std::int64_t i = 0; i < count; ++i) {
             for (std::int64_t j = 0; j < count; ++j) {
                 const double lengths = std::sqrt(dot(i, i)) * std::sqrt(dot(j, j));
-                if (lengths > 0) to[i * count + j] = i == j ? 1 : dot(i, j) / lengths;
+                if (lengths == 0) continue;
+                to[i * count + j] = i == j && std::isfinite(lengths) ? 1 : dot(i, j) / lengths;
             }
         }
     }
@@ -156,7 +163,7 @@ Tensor attention_entropy(const Tensor& weights) {
                              [](const double* p, std::int64_t keys, std::int64_t) {
                                  double entropy = 0;
                                  for (std::int64_t j = 0; j < keys; ++j)
-                                     entropy -= p[j] > 0 ? p[j] * std::log(p[j]) : 0;
+                                     entropy -= p[j] == 0 ? 0 : p[j] * std::log(p[j]);
                                  return entropy;
                              });
 }

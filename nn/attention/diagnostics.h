@@ -11,13 +11,15 @@ namespace tapestry {
 
 /// The min(M, N) singular values of each matrix of x [..., M, N], descending: [..., min(M, N)].
 /// They are the square roots of the eigenvalues of the smaller of x x^T and x^T x, computed by
-/// Jacobi rotations, so values below 1e-8 times the largest are lost in roundoff. Source: Golub and
-/// Van Loan, "Matrix Computations", section 8.5 (cyclic Jacobi).
+/// Jacobi rotations, so values below 1e-8 times the largest are lost in roundoff; NaN for a matrix
+/// that is not finite. Source: Golub and Van Loan, "Matrix Computations", section 8.5 (cyclic
+/// Jacobi).
 Tensor singular_values(const Tensor& x);
 
 /// Effective rank of each head's output: the number of singular values of its [T, D] above
 /// `threshold` times the largest, i64 [B, H]. The default is well above the roundoff of f32 and of
-/// the method. 0 for a head whose output is zero. Throws ValueError unless 1e-8 <= threshold < 1.
+/// the method. 0 for a head whose output is zero or not finite. Throws ValueError unless 1e-8 <=
+/// threshold < 1.
 Tensor head_rank(const Tensor& heads, double threshold = 1e-4);
 
 /// Similarity of heads: cos(i, j) = <h_i, h_j> / (|h_i| |h_j|) of outputs h [T, D] taken as

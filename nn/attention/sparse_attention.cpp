@@ -161,12 +161,13 @@ Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tens
     const AttentionSizes sizes = check_attention(kind(), q, k, v, options);
     check_positions(kind(), sizes, options.causal);
     const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(sizes.width)));
+    const std::int64_t stride = std::min(stride_, sizes.keys);  // a longer row would be padding
     const Tensor queries = pad_front(q * scale, sizes.keys - sizes.queries);
-    const Tensor q_rows = to_blocks(queries, stride_);  // [B, N, l, H, D]
-    const Tensor k_rows = to_blocks(k, stride_), v_rows = to_blocks(v, stride_);
+    const Tensor q_rows = to_blocks(queries, stride);  // [B, N, l, H, D]
+    const Tensor k_rows = to_blocks(k, stride), v_rows = to_blocks(v, stride);
     const std::int64_t after = options.causal ? 0 : 1;
     const Tensor mask = transpose(key_mask(kind(), options.mask, sizes.keys), 2, 3);
-    const Tensor seen = visible_to_rows(to_blocks(mask, stride_), after, options.causal);
+    const Tensor seen = visible_to_rows(to_blocks(mask, stride), after, options.causal);
 
     const Tensor near_keys = with_neighbours(k_rows, 1, after);  // [B, N, H, L, D]
     const Tensor near = matmul(transpose(q_rows, 2, 3), transpose(near_keys, -2, -1));

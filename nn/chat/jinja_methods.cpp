@@ -7,7 +7,7 @@
 namespace tapestry::jinja {
 namespace {
 
-// Python's str.isspace()
+// Python's str.isspace
 bool is_space(char32_t code) {
     return (code >= 9 && code <= 13) || (code >= 28 && code <= 32) || code == 0x85 ||
            code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||

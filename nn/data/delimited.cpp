@@ -43,7 +43,7 @@ bool begins_with_names(const std::filesystem::path& file,
     std::ifstream from(file, std::ios::binary);
     std::string line;
     if (!std::getline(from, line)) return false;
-    if (line.starts_with(utf8::kByteOrderMark)) line.erase(0, utf8::kByteOrderMark.size());
+    line.erase(0, utf8::mark_bytes(line));
     const auto all = [&names](auto&& has) { return std::all_of(names.begin(), names.end(), has); };
     if (has_tabs) {
         const std::vector<std::string_view> fields = tab_fields(line);

@@ -32,6 +32,7 @@ std::size_t whole_characters(std::string_view text) {
 // The string in the field; `place` begins the error messages.
 std::string field_of(std::string_view line, const std::string& field, const std::string& place) {
     try {
+        check_names_once(line);
         const JsonTree tree(line);
         const JsonNode root = tree.root();
         require<IoError>(root.is(JsonKind::object), "{}: expected a JSON object, got {}", place,
@@ -188,8 +189,7 @@ std::optional<DocumentPiece> DocumentReader::next_block() {
     used_ = ends ? buffer_.size() : whole_characters(buffer_);
     std::string_view text = std::string_view(buffer_).substr(0, used_);
     check_utf8(text, shown(name_), offset_);
-    if (begins && text.starts_with(utf8::kByteOrderMark))
-        text.remove_prefix(utf8::kByteOrderMark.size());
+    if (begins) text.remove_prefix(utf8::mark_bytes(text));
     if (ends) close();
     return DocumentPiece{text, name_, begins, ends};
 }

@@ -28,7 +28,7 @@ std::string_view name_of(Split split) {
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_bytes) {
     std::string text = read_file(path, max_bytes);
     check_utf8(text, shown(path));
-    if (text.starts_with(utf8::kByteOrderMark)) text.erase(0, utf8::kByteOrderMark.size());
+    text.erase(0, utf8::mark_bytes(text));
     require<IoError>(!text.empty(), "{}: the file is empty", shown(path));
     return text;
 }

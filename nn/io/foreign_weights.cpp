@@ -6,7 +6,6 @@
 #include <tapestry/nn/io/shards.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -16,11 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of ASCII letters, in any locale.
 std::string lower(std::string_view text) {
-    std::string result;
-    for (const char one : text) {
-        result += static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
-    }
+    std::string result(text);
+    for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     return result;
 }
 

@@ -194,7 +194,7 @@ private:
 };
 
 void check_text(std::string_view what, std::string_view text) {
-    if (text.substr(0, 3) == "\xEF\xBB\xBF") {  // the JSON parser would skip it
+    if (utf8::mark_bytes(text) > 0) {  // the JSON parser would skip it
         fail<IoError>("{}: the header begins with a byte order mark", what);
     }
     if (const auto zero = text.find('\0'); zero != text.npos) {  // the parser would stop there
@@ -290,7 +290,7 @@ std::string flaw_of_name(std::string_view name) {
         return fmt::format("is not UTF-8, byte {}: {}", flaw->byte, flaw->what);
     }
     if (name.find('\0') != name.npos) return "holds a NUL";
-    if (name.find("\xEF\xBB\xBF") != name.npos) return "holds a byte order mark";
+    if (name.find(utf8::kByteOrderMark) != name.npos) return "holds a byte order mark";
     return "";
 }
 

@@ -31,8 +31,9 @@ std::shared_mutex& fork_gate() {
 Tensors GrowingTable::at_least(std::int64_t length, DType dtype) const {
     const std::shared_lock no_fork(fork_gate());
     const std::lock_guard lock(mutex_);
-    if (tables_.empty() || length_ < length || tables_.front().dtype() != dtype) {
-        length_ = std::max(length, tables_.empty() ? length : 2 * length_);
+    const bool is_short = length_ < length;
+    if (tables_.empty() || is_short || tables_.front().dtype() != dtype) {
+        if (is_short) length_ = std::max(length, 2 * length_);
         tables_ = make_(length_, dtype);
     }
     return tables_;

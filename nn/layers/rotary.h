@@ -12,8 +12,8 @@
 
 namespace tapestry {
 
-/// A cache of tables that depend on the sequence length: built for the longest so far, and rebuilt,
-/// at least twice as long, for a longer one or another dtype. Thread-safe.
+/// A cache of tables that depend on the sequence length: built for the longest so far, and rebuilt
+/// for a longer one, at least twice as long, and for another dtype. Thread-safe.
 class GrowingTable {
 public:
     /// Tables for `length` positions.

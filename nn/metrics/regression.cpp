@@ -49,7 +49,7 @@ double r2_score(const Tensor& x, const Tensor& y) {
     const Numbers& right = pairs.second;
     const bool is_constant =
         std::all_of(right.begin(), right.end(), [&](double one) { return one == right.front(); });
-    if (is_constant && !right.empty()) return rest == 0 ? 1 : 0;
+    if (is_constant && !right.empty()) return std::isnan(rest) ? rest : rest == 0 ? 1 : 0;
     return 1 - rest / all;
 }
 

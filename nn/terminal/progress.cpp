@@ -26,6 +26,7 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 }  // namespace
 
 std::string clock_text(double seconds) {
+    if (!(seconds < 1e15)) return "?";  // also NaN
     const auto whole = static_cast<std::int64_t>(seconds + 0.5);
     if (whole >= 3600) {
         return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -92,7 +93,8 @@ void ByteProgress::show(std::uint64_t done, std::uint64_t all) {
     if (!output_.is_terminal || (shown_ && seconds_between(*shown_, now) < kPause)) return;
     shown_ = now;
     open_ = true;
-    const double share = static_cast<double>(done) / static_cast<double>(all);
+    all = std::max(all, done);  // of a file that has grown
+    const double share = all == 0 ? 1 : static_cast<double>(done) / static_cast<double>(all);
     const double speed = static_cast<double>(done) / seconds_between(start_, now);
     const double left = static_cast<double>(all - done) / speed;
     output_.write(fmt::format("\r{} {} {:3.0f}% of {:.1f} MB  {:.0f} MB/s  {} left\033[K", what_,

@@ -55,7 +55,8 @@ void check_outside_data(const RunRequest& r) {
     std::error_code unknown;  // reading the data says why
     const bool reads_directory = task == "image" || task == "text" || task == "mask";
     if (!reads_directory || !fs::is_directory(r.config.text, unknown)) return;
-    const fs::path data = fs::weakly_canonical(r.config.text), out = fs::weakly_canonical(r.out);
+    const fs::path data = fs::weakly_canonical(absolute_path(r.config.text));
+    const fs::path out = fs::weakly_canonical(absolute_path(r.out));
     const auto [rest, inside] = std::mismatch(data.begin(), data.end(), out.begin(), out.end());
     const bool is_hidden = std::any_of(
         inside, out.end(), [](const fs::path& part) { return part.native().starts_with('.'); });
@@ -172,20 +173,18 @@ BegunRun begin_run(const RunRequest& r, const TextCache* cache, const Told& list
 
 namespace {
 
-// The run up to `step`, and a new segment for the steps that follow.
-ParentRun parent_run(const RunHistory& history, std::int64_t step, const ResumedConfig& next) {
+// The run up to `step`.
+ParentRun parent_run(const RunHistory& history, std::int64_t step) {
     ParentRun earlier{.step = step};
-    if (step > 0) {
-        earlier.lines = read_saved(history.directory(), [step](const SavedFiles& files) {
-            return lines_of_steps(files.path(kMetricsName), step);
-        });
-        earlier.steps.assign(history.steps().begin(), history.steps().begin() + step);
-        earlier.state.segments = history.state().segments;
-        std::erase_if(earlier.state.segments,
-                      [step](const RunSegment& segment) { return segment.first_step > step; });
-        earlier.state.seconds = earlier.steps.back().seconds;
-    }
-    earlier.state.segments.push_back({step + 1, to_json(next.config), next.overridden});
+    if (step == 0) return earlier;
+    earlier.lines = read_saved(history.directory(), [step](const SavedFiles& files) {
+        return lines_of_steps(files.path(kMetricsName), step);
+    });
+    earlier.steps.assign(history.steps().begin(), history.steps().begin() + step);
+    earlier.state.segments = history.state().segments;
+    std::erase_if(earlier.state.segments,
+                  [step](const RunSegment& segment) { return segment.first_step > step; });
+    earlier.state.seconds = earlier.steps.back().seconds;
     return earlier;
 }
 
@@ -195,7 +194,7 @@ Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_
                 ResumeOptions changes, const TextCache* cache) {
     if (step != 0) history.step(step, "fork: step");
     changes.overrides = changes.given;
-    CheckpointInfo now;
+    CheckpointInfo now{.step = step};
     now.config = to_json(history.config_of(history.segment_of(step + 1)));
     now.version = version();
     now.isa = name_of(current_isa());
@@ -203,8 +202,11 @@ Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_
     require(next.config.steps > step,
             "fork: none of the {} steps is left after step {}; set --steps higher",
             next.config.steps, step);
+    ParentRun earlier = parent_run(history, step);
+    check_time_left(now, earlier.state, next.config, history.directory().native());
+    earlier.state.segments.push_back({step + 1, to_json(next.config), next.overridden});
     Fork fork{.session = replayer.session_before(step + 1),
-              .earlier = parent_run(history, step, next),
+              .earlier = std::move(earlier),
               .changed = next.overridden};
     fork.session =
         fork.session->continued(next.config, {.directory = history.directory(), .cache = cache});

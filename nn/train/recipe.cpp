@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace tapestry {
@@ -126,8 +127,10 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
         const bool used = std::find(foreign.begin(), foreign.end(), line.name) == foreign.end();
         if (used && !knows(line)) recipe.options.push_back(line);
     }
-    recipe.options.push_back({"directory", std::filesystem::current_path().string(),
-                              "Where the command ran: paths begin here"});
+    std::error_code removed;
+    const std::string here = std::filesystem::current_path(removed).string();
+    recipe.options.push_back(
+        {"directory", removed ? "removed since" : here, "Where the command ran: paths begin here"});
     recipe.options.push_back({"tapestry", fmt::format("{}, {}", version(), compiler()),
                               "The same seed gives the same bits in the same build, on the same "
                               "instruction set, for any number of threads"});

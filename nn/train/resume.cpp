@@ -52,6 +52,26 @@ bool decides_parameters(std::string_view field) {
            field == "target" || field == "pieces";
 }
 
+// Why a run that has begun takes no other value; empty if it does.
+std::string_view reason_against(std::string_view field) {
+    if (decides_parameters(field)) {
+        return ", whose parameters the run's state does not have; start a new run";
+    }
+    if (field == "recipe") {
+        return ", but a recipe only says what a run begins with; name the options to change";
+    }
+    if (field == "start" || field == "deviation" || field == "zero_outputs") {
+        return ", but the weights are those of the run's state; leave it out, or start a new run";
+    }
+    return "";
+}
+
+// As the command line has it.
+std::string_view shown_name(std::string_view field) {
+    if (field == "frozen_weights") return "--weights";
+    return field == "start" ? "--model" : field;
+}
+
 // A file is the program in it, whose path no run stores; a style's program is its name.
 std::string template_of(const std::string& given) {
     constexpr std::uint64_t kMost = 1 << 20;
@@ -85,11 +105,9 @@ public:
     void differ(const std::string& what, const std::string& before, const std::string& after) {
         const std::string stored = before.empty() ? "empty" : before;
         const std::string now = after.empty() ? "empty" : after;
-        require(
-            !decides_parameters(what),
-            "{}: {} was {} and is now {}, whose parameters the run's state does not have; start "
-            "a new run",
-            name_, what == "frozen_weights" ? "--weights" : what, stored, now);
+        const std::string_view reason = reason_against(what);
+        require(reason.empty(), "{}: {} was {} and is now {}{}", name_, shown_name(what), stored,
+                now, reason);
         require(contains(options_.overrides, what),
                 "{}: {} was {} and is now {}; --override {} continues anyway, with other steps "
                 "than an uninterrupted run",
@@ -188,6 +206,26 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
         config.steps = TrainingConfig::kNoStepLimit;
     }
     return {config, differences.overridden};
+}
+
+void check_time_left(const CheckpointInfo& info, const RunState& run, const TrainingConfig& next,
+                     const std::string& name) {
+    const auto config_in = [&name](const std::string& config) {
+        return training_config_from_json(config, name);
+    };
+    const TrainingConfig before = config_in(info.config);
+    if (next.minutes == 0 || next.steps <= info.step) return;
+    const bool is_same = next.minutes == before.minutes;
+    if (is_same && info.step < before.steps) return;  // its last step may still be due
+    // At its end, a run that time limits has the number of steps that it took.
+    const bool has_ended = is_same && !run.segments.empty() &&
+                           config_in(run.segments.back().config).steps > before.steps;
+    require(
+        !has_ended && run.seconds < 60 * next.minutes,
+        "{}: after step {} the run has taken {:.3g} of its {} minutes, which leaves no time for "
+        "more steps; give it more (--minutes M --override minutes), or no limit but --steps "
+        "(--minutes 0 --steps N --override minutes steps)",
+        name, info.step, run.seconds / 60, next.minutes);
 }
 
 void check_same_data(const CheckpointInfo& info, const std::string& name, const std::string& data,

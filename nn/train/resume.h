@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tapestry/nn/io/checkpoint.h>
+#include <tapestry/nn/train/checkpoints.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <string>
@@ -33,6 +34,12 @@ struct ResumedConfig {
 /// count.
 ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name,
                              const ResumeOptions& options);
+
+/// Throws ValueError if `next`, which continues the run after the checkpoint's step, has a time
+/// limit that leaves no time for steps: less than the run has taken, or the same and the run had
+/// ended because of it.
+void check_time_left(const CheckpointInfo& info, const RunState& run, const TrainingConfig& next,
+                     const std::string& name);
 
 /// Throws ValueError unless the data's checksums are equal or the overrides contain "data", which
 /// is then added to `overridden`.

@@ -56,7 +56,9 @@ std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options,
     files.check({name});
     const fs::path state_path = files.path(name);
     auto session = Session::resume(state_path, options, {.directory = path_, .cache = cache});
-    RunState state = run_state_from_json(checkpoint_info(state_path).run, shown(state_path));
+    const CheckpointInfo info = checkpoint_info(state_path);
+    RunState state = run_state_from_json(info.run, shown(state_path));
+    check_time_left(info, state, session->config(), shown(state_path));
     if (!session->overridden().empty()) {
         state.segments.push_back(
             {session->steps() + 1, to_json(session->config()), session->overridden()});

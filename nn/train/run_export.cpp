@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/run_export.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/message.h>
@@ -126,7 +127,7 @@ double began_at(const fs::path& metrics, double seconds) {
 std::vector<std::string> folder_names(const std::vector<fs::path>& runs) {
     std::vector<std::string> names, whole;
     for (const fs::path& run : runs) {
-        const fs::path full = fs::absolute(run).lexically_normal();
+        const fs::path full = absolute_path(run).lexically_normal();
         names.push_back(last_name(full));
         whole.push_back(full.relative_path().string());
     }

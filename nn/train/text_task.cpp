@@ -81,7 +81,7 @@ LoadedModel checked_start(TrainingConfig& config, const std::string& place) {
 
 // Empty if a checkpoint cannot store it.
 std::string absolute_place(const std::string& directory) {
-    const std::string place = std::filesystem::canonical(directory).string();
+    const std::string place = std::filesystem::canonical(absolute_path(directory)).string();
     return utf8::find_flaw(place) ? "" : place;
 }
 

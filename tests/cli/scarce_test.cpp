@@ -3,7 +3,12 @@
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
 using namespace tapestry::test;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -51,6 +56,31 @@ TEST_CASE("cli: inspect measures the machine in the memory that there is") {
                                       {.address_space_limit = 130 * kMegabyte});
     INFO(outcome.err);
     CHECK_EQ(outcome.code, 0);
+}
+
+TEST_CASE("cli: a working directory that was removed") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    fs::create_directories(place / "gone");
+    const int gone = ::open((place / "gone").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    REQUIRE_GE(gone, 0);
+    fs::remove(place / "gone");
+    const auto there = [&](const Arguments& arguments) {
+        return Process(arguments, "/proc/self/fd/" + std::to_string(gone)).wait();
+    };
+    const std::string text = place / "t.txt", out = place / "m";
+    check_done(there(tiny_training({"--text", text, "--out", out})));
+    CHECK(slurp(place / "m" / "report.html").find("removed since") != std::string::npos);
+    check_done(there({"runs", out}));
+    for (const char* relative : {"m", "."}) {
+        check_refused(there(tiny_training({"--text", text, "--out", relative})),
+                      fmt::format("'{}': the working directory, where it would be, was removed: No "
+                                  "such file or directory",
+                                  relative));
+    }
+    check_refused(there(tiny_training({"--text", ".", "--out", out})), "'.'");
+    check_refused(there({"sample", "--model", "m"}), "m");
+    ::close(gone);
 }
 
 TEST_CASE("cli train: too many layers are refused before they are built") {

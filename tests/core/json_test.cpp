@@ -218,6 +218,22 @@ TEST_CASE("json tree: every value has the type it is asked for with") {
     }
 }
 
+TEST_CASE("json: a 0 byte does not end the text") {
+    Calls seen;
+    for (const std::string& text : {std::string("[1]\0[2]", 7), std::string("[1] \0", 5)}) {
+        const auto refused = [&](auto&& read) {
+            try {
+                read();
+            } catch (const JsonSyntaxError& error) {
+                return error.byte;
+            }
+            return std::size_t{0};
+        };
+        CHECK_EQ(refused([&] { JsonTree{text}; }), text.find('\0') + 1);
+        CHECK_EQ(refused([&] { handle_json(text, seen); }), text.find('\0') + 1);
+    }
+}
+
 TEST_CASE("json tree: what is said twice") {
     check_names_once(R"({"a": {"b": 1}, "c": {"b": 2}})");
     CHECK_EQ(test::message_of<JsonError>([] { check_names_once(R"({"a": 1, "a": 2})"); }),

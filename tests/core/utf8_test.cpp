@@ -33,6 +33,15 @@ TEST_CASE("utf8: known encodings") {
     check_message<ValueError>([] { utf8::encode(0x110000); }, "utf8: U+110000 is not a character");
 }
 
+TEST_CASE("utf8: a byte order mark counts at the beginning, once") {
+    CHECK_EQ(utf8::mark_bytes("\xEF\xBB\xBFone"), 3);
+    CHECK_EQ(utf8::mark_bytes("\xEF\xBB\xBF\xEF\xBB\xBF"), 3);
+    for (const char* text : {"", "one", "\xEF\xBB", "one\xEF\xBB\xBF"}) {
+        CAPTURE(text);
+        CHECK_EQ(utf8::mark_bytes(text), 0);
+    }
+}
+
 TEST_CASE("utf8: flaws are refused with place and reason") {
     struct Bad {
         std::string text;

@@ -218,6 +218,14 @@ TEST_CASE("plot: what cannot be shown is refused") {
     CHECK_THROWS_AS(svg(HeatMap{.columns = {"a"}, .rows = {"r"}, .values = {{1, 2}}}), ValueError);
 }
 
+// The ticks between 0.3 and the number after it would have been without end.
+TEST_CASE("plot: numbers that differ by their rounding are the same") {
+    const std::string text = svg(line({0, 1}, {0.3, 0.1 + 0.2}));
+    CHECK(has(text, ">0.3</text>"));
+    CHECK(has(text, ">0.28</text>"));
+    CHECK(has(text, ">0.32</text>"));
+}
+
 TEST_CASE("plot: few whole numbers on a logarithmic axis are its ticks") {
     Plot plot = line({1, 2, 4, 8}, {1, 1, 2, 2});
     plot.x = {.label = "heads", .log = true};

@@ -19,21 +19,27 @@ std::string text_of(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The call in `code` that reads or writes real numbers by the locale; empty if there is none.
+// The call in `code` that reads or writes real numbers, or tells kinds of characters apart, by the
+// locale; empty if there is none. (std::isdigit does not ask it.)
 std::string asks_the_locale(const std::string& code) {
-    static const std::regex call(R"(\b(strto(d|f|ld)|atof|sto(d|f|ld)|\w*scanf|\w*printf) ?\()");
+    static const std::regex call(
+        R"(\b(strto(d|f|ld)|atof|sto(d|f|ld)|\w*scanf|\w*printf|to(lower|upper))"
+        R"(|is(alpha|alnum|space|upper|lower|punct|print|graph|cntrl|blank)) ?\()");
     std::smatch found;
     return std::regex_search(code, found, call) ? found[1].str() : "";
 }
 
 }  // namespace
 
-// A user's program may set a locale in which 2.5 reads as 2. The library does not depend on it: fmt
-// and charconv ignore locales, while the functions named above do not.
-TEST_CASE("locale: the library reads and writes numbers without asking it") {
+// A user's program may set a locale in which 2.5 reads as 2 and a byte of UTF-8 is a letter. The
+// library does not depend on it: fmt and charconv ignore locales, while the functions named above
+// do not.
+TEST_CASE("locale: the library reads and writes without asking it") {
     CHECK_EQ(asks_the_locale("x = std::strtod(text, nullptr);"), "strtod");
     CHECK_EQ(asks_the_locale("std::stod (text)"), "stod");
     CHECK_EQ(asks_the_locale("std::snprintf(to, n, \"%g\", x)"), "snprintf");
+    CHECK_EQ(asks_the_locale("std::tolower(c)"), "tolower");
+    CHECK_EQ(asks_the_locale("std::isspace(c)"), "isspace");
     CHECK_EQ(asks_the_locale("fmt::print(\"{}\", std::from_chars(a, b, x))"), "");
 
     const fs::path root = source_dir();

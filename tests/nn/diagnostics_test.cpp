@@ -9,6 +9,8 @@
 #include <tapestry/tests/nn/support.h>
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
 using namespace tapestry;
 using doctest::Approx;
@@ -135,6 +137,24 @@ TEST_CASE("diagnostics: of an attention that really ran") {
     CHECK_EQ(head_rank(record.heads).to_vector<std::int64_t>(),
              std::vector<std::int64_t>{4, 4, 4, 4});
     CHECK_EQ(head_similarity(record.heads).at({1, 1, 1}), 1);
+}
+
+TEST_CASE("diagnostics: of what is not finite") {
+    const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+    const Tensor values =
+        singular_values(tensor<double>({1, nan, 0, 1, 3, 0, 0, 4, 1, inf, 0, 1}, {3, 2, 2}));
+    for (const std::int64_t i : {0, 2}) {
+        for (const std::int64_t j : {0, 1}) CHECK(std::isnan(values.at({i, j})));
+    }
+    CHECK_EQ(values.at({1, 0}), Approx(4));
+    const Tensor heads = tensor<double>({1, nan, 0, 2}, {1, 2, 1, 2});
+    CHECK(head_rank(heads).to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1});
+    const Tensor alike = head_similarity(heads);
+    for (const auto& [i, j] : {std::pair{0, 0}, std::pair{0, 1}, std::pair{1, 0}}) {
+        CHECK(std::isnan(alike.at({0, i, j})));
+    }
+    CHECK_EQ(alike.at({0, 1, 1}), 1);
+    CHECK(std::isnan(attention_entropy(tensor<double>({nan, 1}, {1, 1, 1, 2})).item()));
 }
 
 TEST_CASE("diagnostics: bad input") {

@@ -124,6 +124,10 @@ TEST_CASE("documents: lines of JSON") {
     refused("{\"text\": \"a\"}\n{\"text\": \"b\n", "d.jsonl:2: not JSON: error at byte");
     refused("{\"text\": \"\xFF\"}\n", "d.jsonl:1: not JSON: error at byte");
     refused("{\"text\": 1e999}\n", "d.jsonl:1: not JSON");
+    refused("{\"text\": \"a\"}\n{\"text\": \"b\", \"text\": \"c\"}\n",
+            "d.jsonl:2: duplicate key 'text'");
+    refused(std::string("{\"text\": \"a\"}\0{\"text\": \"b\"}\n", 28),
+            "d.jsonl:1: not JSON: error at byte 14");
     refused("\n{\"text\": \"\"}\n", "d.jsonl': the file is empty");
 }
 

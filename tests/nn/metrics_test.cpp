@@ -188,6 +188,7 @@ TEST_CASE("metrics: numbers as scikit-learn scores them") {
     const Tensor same = ones({3});
     CHECK_EQ(r2_score(same, same), 1);
     CHECK_EQ(r2_score(same * 2, same), 0);
+    CHECK(std::isnan(r2_score(same * std::numeric_limits<double>::quiet_NaN(), same)));
     CHECK(std::isnan(mean_absolute_error(zeros({0}), zeros({0}))));
     test::check_throws<ShapeError>(
         [&] {

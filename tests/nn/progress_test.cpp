@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 using namespace tapestry;
@@ -46,6 +47,9 @@ TEST_CASE("progress: time as a clock has it") {
     CHECK_EQ(clock_text(64.6), "1:05");
     CHECK_EQ(clock_text(3599.4), "59:59");
     CHECK_EQ(clock_text(7380), "2:03:00");
+    for (const double seconds : {1e19, double{INFINITY}, double{NAN}}) {
+        CHECK_EQ(clock_text(seconds), "?");
+    }
 }
 
 TEST_CASE("progress: of a run, elsewhere than on a terminal, a line if there is news") {
@@ -125,4 +129,17 @@ TEST_CASE("progress: of files, only on a terminal") {
     CHECK_EQ(written.lines[1], "\r\033[K");
     progress.show(2'000'000, 2'000'000);
     CHECK(written.lines.back().starts_with("\rencoding [########################] 100% "));
+}
+
+TEST_CASE("progress: of empty files, and of one that has grown") {
+    const auto line_of = [](std::uint64_t done, std::uint64_t all) {
+        Written written;
+        ByteProgress progress(written.to(true));
+        progress.show(done, all);
+        return written.lines.at(0);
+    };
+    CHECK(line_of(0, 2'000'000).ends_with("  ? left\033[K"));
+    CHECK(line_of(0, 0).starts_with("\r [########################] 100% of 0.0 MB"));
+    CHECK(line_of(3'000'000, 2'000'000).starts_with("\r [########################] 100% of 3.0"));
+    CHECK(line_of(3'000'000, 2'000'000).ends_with("  0:00 left\033[K"));
 }

@@ -207,6 +207,16 @@ TEST_CASE("resume: a setting that differs must be allowed, and is reported with 
         "lora was 0 and is now 4, whose parameters the run's state does not have; start a new run");
     says(refused({"lora_targets"}, {}, [](auto& c) { c.lora_targets = {"query"}; }),
          "lora_targets was empty and is now query, whose parameters");
+    using Names = std::vector<std::string>;
+    for (const Names& overrides : {Names{}, Names{"recipe", "start", "deviation"}}) {
+        says(refused({"recipe"}, overrides, [](auto& c) { c.recipe = Recipe::fast; }),
+             "recipe was standard and is now fast, but a recipe only says what a run begins with; "
+             "name the options to change");
+        says(refused({"start"}, overrides, [](auto& c) { c.start = "other"; }),
+             "--model was empty and is now other, but the weights are those of the run's state");
+        says(refused({"deviation"}, overrides, [](auto& c) { c.model.deviation = 1; }),
+             "deviation was 0.02 and is now 1, but the weights are those of the run's state");
+    }
     says(refused({}, {"speed"}, [](auto&) {}), "--override speed: unknown name");
     CHECK_EQ(refused({"lr", "batch"}, {}, [](auto&) {}), "no error");
     CHECK_EQ(refused({}, {}, [](auto& c) { c.lr = 0.5; }), "no error");  // not given

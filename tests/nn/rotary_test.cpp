@@ -33,6 +33,18 @@ TEST_CASE("RotaryPositions: what a call makes anew, from any place and in any or
     }
 }
 
+TEST_CASE("GrowingTable: another dtype needs no longer table") {
+    std::vector<std::int64_t> lengths;
+    const GrowingTable table([&lengths](std::int64_t length, DType dtype) {
+        lengths.push_back(length);
+        return Tensors{zeros({length}, dtype)};
+    });
+    for (const std::int64_t length : {4, 4, 3, 5}) {
+        for (const DType dtype : {DType::f32, DType::f64}) table.at_least(length, dtype);
+    }
+    CHECK_EQ(lengths, std::vector<std::int64_t>{4, 4, 4, 4, 4, 4, 8, 8});
+}
+
 TEST_CASE("RotaryPositions: halves are neighbours in another order, a share leaves the rest") {
     const Tensor x = random({3, 7, 8});
     const RotaryPositions neighbours(8), halves(8, {.pairs = RotaryPairs::halves});

@@ -24,7 +24,7 @@ TEST_CASE("sliding window: softmax attention to what is near") {
 }
 
 TEST_CASE("strided: softmax attention to what is near, and to columns") {
-    for (const std::int64_t stride : {1, 2, 8, 33, 200}) {
+    for (const std::int64_t stride : {1, 2, 8, 33, 200, 1 << 20}) {
         CAPTURE(stride);
         check_sparse(StridedAttention(stride), [stride](std::int64_t distance) {
             return distance < stride || distance % stride == 0;

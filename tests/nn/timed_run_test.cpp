@@ -190,6 +190,45 @@ TEST_CASE(
     check_replays(place.scratch / "fork");
 }
 
+TEST_CASE("timed run: more steps without more time are refused, also by a fork") {
+    TimedPlace place;
+    RunRequest request{.config = place.config(0.3), .out = place.out.string()};
+    const std::int64_t last = place.train(request).last.step;
+    request.config.steps = last + 100;
+    request.given = {"steps"};
+    RunRequest fork = request;
+    fork.fork = place.out.string();
+    fork.out = (place.scratch / "fork").string();
+    fork.step = last;
+    request.resume = true;
+    request.overrides = {"steps", "minutes"};
+    const auto check_refused = [&] {
+        for (const RunRequest& one : {request, fork}) {
+            check_message<ValueError>([&] { begin_run(one); },
+                                      "which leaves no time for more steps; give it more");
+        }
+    };
+    check_refused();
+    request.config.minutes = fork.config.minutes = 0.1 / 60;  // less than it has taken
+    request.given.emplace_back("minutes");
+    fork.given.emplace_back("minutes");
+    check_refused();
+    request.config.minutes = fork.config.minutes = 0;
+    request.config.steps = fork.config.steps = last + 3;
+    for (const RunRequest& one : {fork, request}) CHECK_EQ(place.train(one).last.step, last + 3);
+}
+
+TEST_CASE("timed run: one that its steps ended has time for more") {
+    TimedPlace place;
+    RunRequest request{.config = place.config(3600), .out = place.out.string()};
+    request.config.steps = 4;
+    CHECK_EQ(place.train(request).last.step, 4);
+    request.resume = true;
+    request.config.steps = 8;
+    request.given = request.overrides = {"steps"};
+    CHECK_EQ(place.train(request).last.step, 8);
+}
+
 TEST_CASE("timed run: several processes need steps") {
     const TimedPlace place;
     RunRequest request{.config = place.config(1), .out = place.out.string()};
