@@ -67,8 +67,10 @@ void register_hook(const Tensor& x, GradientHook hook) {
 }
 
 Tensor Tape::hooked(int slot, Tensor grad) const {
+    // A hook may register another one, for the next gradient.
     const auto apply = [&grad](const std::vector<GradientHook>& hooks) {
-        for (const GradientHook& hook : hooks) {
+        for (std::size_t i = 0, count = hooks.size(); i < count; ++i) {
+            const GradientHook hook = hooks[i];
             Tensor replaced = hook(grad);
             if (!replaced.defined()) continue;
             require<AutogradError>(

@@ -34,6 +34,13 @@ std::atomic<int>& threads() {
     return value;
 }
 
+thread_local int own_threads = 0;  // of an OwnThreadsGuard; 0: none
+
+void require_count(int n) {
+    require(n >= 1 && n <= kMaxThreads, "set_num_threads: must be from 1 to {1}, got {0}", n,
+            kMaxThreads);
+}
+
 // If there are more chunks than a shared loop can count, they are grouped.
 void parallel_groups(std::int64_t chunks, detail::ChunkFunction f, void* context) {
     const std::int64_t size = (chunks - 1) / detail::SharedLoop::kMostChunks + 1;
@@ -44,13 +51,21 @@ void parallel_groups(std::int64_t chunks, detail::ChunkFunction f, void* context
 
 }  // namespace
 
-int num_threads() { return threads().load(std::memory_order_relaxed); }
+int num_threads() {
+    return own_threads > 0 ? own_threads : threads().load(std::memory_order_relaxed);
+}
 
 void set_num_threads(int n) {
-    require(n >= 1 && n <= kMaxThreads, "set_num_threads: must be from 1 to {1}, got {0}", n,
-            kMaxThreads);
+    require_count(n);
     threads().store(n, std::memory_order_relaxed);
+    own_threads = std::min(own_threads, n);
 }
+
+OwnThreadsGuard::OwnThreadsGuard(int n) : before_(own_threads) {
+    require_count(n);
+    own_threads = n;
+}
+OwnThreadsGuard::~OwnThreadsGuard() { own_threads = before_; }
 
 void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
     if (chunks > SharedLoop::kMostChunks) return parallel_groups(chunks, f, context);

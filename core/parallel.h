@@ -12,7 +12,8 @@
 
 namespace tapestry {
 
-/// Threads used by parallel_for on this process: TAPESTRY_THREADS if set, else one per core.
+/// Threads used by parallel_for: TAPESTRY_THREADS if set, else one per core; within an
+/// OwnThreadsGuard of this thread, its number.
 int num_threads();
 
 /// Sets the number of threads. Throws ValueError unless 1 <= n <= 1024.
@@ -26,6 +27,20 @@ public:
     ~ThreadsGuard() { set_num_threads(before_); }
     ThreadsGuard(const ThreadsGuard&) = delete;
     ThreadsGuard& operator=(const ThreadsGuard&) = delete;
+
+private:
+    int before_;
+};
+
+/// The same for loops of this thread only, so several threads may have one at once. A smaller
+/// number that set_num_threads() sets on this thread holds within it as well.
+class OwnThreadsGuard {
+public:
+    /// Throws ValueError unless 1 <= n <= 1024.
+    explicit OwnThreadsGuard(int n);
+    ~OwnThreadsGuard();
+    OwnThreadsGuard(const OwnThreadsGuard&) = delete;
+    OwnThreadsGuard& operator=(const OwnThreadsGuard&) = delete;
 
 private:
     int before_;

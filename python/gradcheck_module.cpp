@@ -41,6 +41,16 @@ py::array_t<double> array_of(const double* numbers, py::ssize_t count, py::array
     return own;
 }
 
+// "ValueError: no logarithm"; only the first if the exception has no text.
+std::string words_of(const py::error_already_set& error) {
+    auto words = error.type().attr("__name__").cast<std::string>();
+    try {
+        words += ": " + py::str(error.value()).cast<std::string>();
+    } catch (const std::exception&) {  // its __str__ raises, or it holds half of a character
+    }
+    return words;
+}
+
 template <class Call>
 int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& call) {
     try {
@@ -54,9 +64,7 @@ int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& ca
     } catch (const py::error_already_set& error) {
         callbacks.raised = std::current_exception();
         if (!error.matches(callbacks.not_defined)) return TAPESTRY_CALLBACK_FAILED;
-        const auto name = error.type().attr("__name__").cast<std::string>();
-        const auto words = py::str(error.value()).cast<std::string>();
-        return tapestry_not_defined((name + ": " + words).c_str());
+        return tapestry_not_defined(words_of(error).c_str());
     } catch (...) {
         callbacks.raised = std::current_exception();
         return TAPESTRY_CALLBACK_FAILED;

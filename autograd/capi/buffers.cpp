@@ -64,8 +64,10 @@ double apart(const Values& a, const Values& b) {
     if (a.size() == b.size() && are_same(a.data(), b.data(), a.size())) return 0;
     double most = 0, size = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
-        if (std::isnan(a[i]) != std::isnan(b[i])) return 1;
-        if (!std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
+        if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+            if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+            return 1;
+        }
         most = std::max(most, std::abs(a[i] - b[i]));
         size = std::max({size, std::abs(a[i]), std::abs(b[i])});
     }

@@ -36,7 +36,8 @@ bool same_bits(double a, double b);
 std::optional<std::size_t> unwritten(const std::vector<double>& with_zeros,
                                      const std::vector<double>& with_ones);
 
-/// The largest difference, as a part of the largest number; 1 if only one of them is a number.
+/// The largest difference, as a part of the largest number; 1 if only one of two numbers is finite,
+/// or if they are other ones that are not.
 double apart(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace tapestry::capi

@@ -39,7 +39,8 @@ std::uint64_t whole(const JsonNode& value) {
 }
 
 Shape shape(const JsonNode& value) {
-    constexpr const char* wanted = "an array of sizes";
+    static_assert(Shape::kMaxRank == 8);
+    constexpr const char* wanted = "an array of at most 8 sizes";
     if (!value.is(JsonKind::array)) throw Unfit{wanted};
     Shape sizes;
     for (const JsonNode& size : value.elements()) {

@@ -96,7 +96,8 @@ typedef int (*tapestry_kernel_vjp)(const double* const* inputs, const ptrdiff_t*
  * the kernel is called in every way that the types allow: inputs and cotangents transposed, with
  * gaps, with a stride of 0, and between other numbers; each cotangent NULL, and all but each; every
  * combination of wanted gradients (the first 30); one array as two inputs of the same shape; twice.
- * A kernel may refuse a layout of its inputs with TAPESTRY_NOT_DEFINED.
+ * A kernel may refuse a layout of its inputs with TAPESTRY_NOT_DEFINED; any other failure of f
+ * ends the check.
  */
 int tapestry_check_kernel(tapestry_kernel f, tapestry_kernel_vjp vjp, void* user, const double* x,
                           size_t n, size_t m, const char* options, tapestry_report** report);

@@ -122,10 +122,10 @@ private:
 inline bool differ(const std::vector<double>& a, const std::vector<double>& b) {
     double largest = 0, apart = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;  // also infinite
+        if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return true;
         largest = std::max(largest, std::abs(a[i]));
-        const double by = std::abs(a[i] - b[i]);
-        apart = std::isnan(by) && !(std::isnan(a[i]) && std::isnan(b[i])) ? INFINITY
-                                                                          : std::max(apart, by);
+        apart = std::max(apart, std::abs(a[i] - b[i]));
     }
     return apart > 1e-9 * largest;
 }
@@ -193,6 +193,9 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
     require<ShapeError>(sizes.size() == blocks.size(),
                         "check_cost_function: the cost function has {} blocks, got {}",
                         sizes.size(), blocks.size());
+    require<ShapeError>(cost.num_residuals() > 0,
+                        "check_cost_function: the cost function has {} residuals",
+                        cost.num_residuals());
     require<ShapeError>(manifolds.empty() || manifolds.size() == blocks.size(),
                         "check_cost_function: {} manifolds for {} blocks", manifolds.size(),
                         blocks.size());

@@ -94,6 +94,11 @@ Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim
     j.above = dot(weights, line.at(j.step).values);
     j.below = dot(weights, line.at(-j.step).values);
     j.numeric = (j.above - j.below) / (2 * j.step);
+    if (!std::isfinite(j.numeric)) {
+        j.verdict = Verdict::inconclusive;
+        j.reason = Reason::not_finite;
+        return j;
+    }
     j.tolerance = examination.atol + examination.rtol * std::abs(j.numeric);
     if (j.numeric != 0) j.resolution = j.tolerance / std::abs(j.numeric);
     const bool close = std::abs(claim.slope - j.numeric) <= j.tolerance;

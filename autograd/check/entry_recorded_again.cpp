@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace tapestry::checker {
@@ -59,8 +60,9 @@ std::optional<EntryCaller::Again> EntryCaller::again(Tensors inputs,
         }
         return followed ? std::optional(std::move(found)) : std::nullopt;
     } catch (const Error&) {  // an op may refuse operands
-        return {};
+    } catch (const std::domain_error&) {
     }
+    return {};
 }
 
 // The same, to compare others with: what is not finite proves nothing.

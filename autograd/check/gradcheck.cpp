@@ -99,7 +99,7 @@ private:
         }
         // Thousands of runs on a few numbers each: several threads would spend the time waiting for
         // each other. Their number changes no bit.
-        const ThreadsGuard threads(is_small() ? 1 : num_threads());
+        const OwnThreadsGuard threads(is_small() ? 1 : num_threads());
         around_ = subject_.look_around(options_.seed);
         if (options_.preconditions) {
             conventions_ = find_broken_conventions(subject_, weights_, options_.seed);
@@ -315,9 +315,9 @@ NamedTensors checker::named_leaves(const Tensors& inputs) {
             "gradcheck: input {} is {}, which has no gradient; let the function capture it", i,
             x.dtype());
         require<DTypeError>(x.dtype() == DType::f64,
-                            "gradcheck: input {} is f32, whose rounding hides the differences; "
+                            "gradcheck: input {} is {}, whose rounding hides the differences; "
                             "pass f64, and see compare_precisions()",
-                            i);
+                            i, x.dtype());
     }
     refuse_overlaps(inputs);
     NamedTensors leaves;

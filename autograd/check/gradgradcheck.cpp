@@ -7,6 +7,17 @@ namespace {
 
 using namespace checker;
 
+// One for each number: the cotangent's have none.
+std::vector<Bounds> with_free_cotangent(const std::vector<Bounds>& bounds, const Tensors& leaves,
+                                        const Tensor& v) {
+    std::size_t numbers = 0;
+    for (const Tensor& leaf : leaves) numbers += static_cast<std::size_t>(leaf.numel());
+    std::vector<Bounds> all = bounds;
+    if (bounds.size() == 1) all.assign(numbers, bounds[0]);
+    all.resize(numbers + static_cast<std::size_t>(v.numel()));
+    return all;
+}
+
 // (leaves, v) -> v^T df/d(leaves)
 GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leaves,
                              const GradcheckOptions& options) {
@@ -14,8 +25,13 @@ GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leav
     first.transpose = true;
     first.method = GradcheckMethod::directions;
     first.certainty = 0.5;
-    Subject once([&f] { return Tensors{f()}; }, leaves);
+    const auto run = [&] {
+        if (options.reset) options.reset();
+        return Tensors{f()};
+    };
+    Subject once(run, leaves);
     once.set_budget(std::make_shared<Budget>(options.limits));
+    if (!options.far_steps || !options.bounds.empty()) once.stay_near(options.bounds);
     GradcheckReport forms = check_subject(once, first);
     forms.subject = "order 1, as recorded for order 2";
     forms.seed = options.seed;
@@ -27,6 +43,7 @@ GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leav
         tensor(random_weights(once.outputs(), options.seed + 1), output).set_requires_grad();
     leaves.emplace_back("cotangent", v);
     GradcheckOptions second = options;
+    if (!options.bounds.empty()) second.bounds = with_free_cotangent(options.bounds, asked, v);
     second.dual = {};
     second.transpose = false;
     second.preconditions = false;  // checked above

@@ -202,6 +202,7 @@ namespace {
 
 Shape output_of(const PlainRule& wide, const PlainInputs& inputs, const Shape& asked) {
     const auto count = static_cast<std::int64_t>(wide.f(inputs).size());
+    require(count > 0, "compare_precisions: f gave no numbers");
     const Shape output = asked.empty() ? Shape{count} : asked;
     require<ShapeError>(numel(output) == count,
                         "compare_precisions: f gave {} numbers for a shape of {}", count, output);

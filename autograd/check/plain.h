@@ -37,9 +37,9 @@ using PlainPullback =
 /// The verdicts and the report are those of gradcheck(): the tolerance is derived, and a wrong
 /// gradient is compared with common mistakes. There is no tape that shows branches, so close to a
 /// kink the verdict is INCONCLUSIVE. f is only called near x, and within `bounds`. Throws
-/// ValueError for an empty x or one outside its bounds, ShapeError if grad(x) has another size than
-/// x. Exceptions of f and grad at x propagate; elsewhere std::domain_error and Error mean that f is
-/// not defined there, which the report states, and all others propagate.
+/// ValueError for an empty x or f(x), or an x outside its bounds, ShapeError if grad(x) has another
+/// size than x. Exceptions of f and grad at x propagate; elsewhere std::domain_error and Error mean
+/// that f is not defined there, which the report states, and all others propagate.
 GradcheckReport check_gradient(const PlainFunction& f, const PlainGradient& grad,
                                const std::vector<double>& x, const GradcheckOptions& options = {});
 

@@ -178,7 +178,9 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
         return pullback(at, g);
     };
     const NamedTensors leaves = plain_leaves(stored(format, inputs), what);
-    const auto m = static_cast<std::int64_t>(value(inputs).size());
+    const auto m =
+        static_cast<std::int64_t>(value(PlainInputs(inputs)).size());  // may be written to
+    require(m > 0, "check_gradient: f gave no numbers");
     const Shape usual = what.pairs ? Shape{m / 2, 2} : Shape{m};
     const Shape out = what.output.empty() ? usual : what.output;
     require<ShapeError>(numel(out) == m, "check_gradient: f gave {} numbers for a shape of {}", m,

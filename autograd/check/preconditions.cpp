@@ -80,7 +80,8 @@ double apart(const Values& a, const Values& b) {
     double most = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
         const double difference = std::abs(a[i] - b[i]);
-        if (a[i] != b[i]) most = std::max(most, std::isfinite(difference) ? difference : 1e300);
+        const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+        if (!same) most = std::max(most, std::isfinite(difference) ? difference : 1e300);
     }
     return most > 0 ? most / std::max(largest(a), largest(b)) : 0;
 }
@@ -129,7 +130,7 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
     {
         const int before = num_threads();
         const int others = before == 1 ? 2 : 1;
-        const ThreadsGuard threads(others);
+        const OwnThreadsGuard threads(others);
         if (!same_bits(value, subject.run().values) || !same(gradient, subject.gradient(weights))) {
             found.push_back(
                 fmt::format("{} and {} threads give different bits: a race, or sums in "

@@ -314,9 +314,9 @@ std::string to_json(const PrecisionReport& report) {
                 json.member("verdict", to_string(input.verdict));
                 json.member("reason", to_string(input.reason));
                 json.member("worst", input.worst);
-                json.member(name_of(report.dtype), input.narrow);
-                json.member("f64", input.f64);
-                json.member("allowed", input.tolerance);
+                write_number(json, name_of(report.dtype), input.narrow);
+                write_number(json, "f64", input.f64);
+                write_number(json, "allowed", input.tolerance);
                 json.member("ulps", input.ulps);
             });
         });

@@ -194,7 +194,8 @@ Fork fork_after(const RunHistory& history, const Replayer& replayer, std::int64_
                 ResumeOptions changes, const TextCache* cache) {
     if (step != 0) history.step(step, "fork: step");
     changes.overrides = changes.given;
-    CheckpointInfo now{.step = step};
+    CheckpointInfo now;
+    now.step = step;
     now.config = to_json(history.config_of(history.segment_of(step + 1)));
     now.version = version();
     now.isa = name_of(current_isa());

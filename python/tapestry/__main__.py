@@ -89,6 +89,15 @@ def _worst(verdicts):
     return next(v for v in ("FAIL", "INCONCLUSIVE", "PASS") if v in verdicts)
 
 
+def _print(text):
+    """Characters that the output lacks are escaped: an exception would have the status of a FAIL."""
+    try:
+        print(text)
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding
+        print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
 def main(arguments=None):
     """The exit status."""
     options = _parser().parse_args(arguments)
@@ -100,16 +109,18 @@ def main(arguments=None):
     except SystemExit as end:  # its status would be taken for a verdict
         print(f"python -m tapestry: {options.target} called sys.exit({end.code!r})", file=sys.stderr)
         return _NO_VERDICT
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # also pytest's Skipped, whose status would be 1
         traceback.print_exc()
         return _NO_VERDICT
     verdict = _worst([report.verdict for _, report in reports])
     if options.json:
         results = [{"name": str(name), **report.to_dict()} for name, report in reports]
-        print(json.dumps({"verdict": verdict, "target": options.target, "results": results}))
+        _print(json.dumps({"verdict": verdict, "target": options.target, "results": results}))
     else:
         for name, report in reports:
-            print(report if len(reports) == 1 else f"{name}: {report}")
+            _print(str(report) if len(reports) == 1 else f"{name}: {report}")
     return _STATUS[verdict]
 
 

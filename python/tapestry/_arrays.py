@@ -15,6 +15,8 @@ def as_shown(value, what):
     """An array of any type, from numbers, an array, or any object that exposes its memory (DLPack, the
     buffer protocol), which is not copied. Tensors are detached."""
     if hasattr(value, "detach"):  # PyTorch's, which conjugates lazily
+        if getattr(value, "is_sparse", False):  # as the gradient of an embedding may be
+            value = value.to_dense()
         value = value.detach().cpu().resolve_conj().resolve_neg()
         if str(value.dtype) == "torch.bfloat16":
             value = value.double()
@@ -23,10 +25,13 @@ def as_shown(value, what):
             value = np.from_dlpack(value)
         except (RuntimeError, BufferError):  # a type that NumPy lacks: try other protocols
             pass
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # which would mean that the function is not defined there
+        raise TypeError(f"{what} must be an array of numbers: {error}") from error
     if array.dtype.kind not in "biufc" and not _is_bf16(array.dtype):
         raise TypeError(f"{what} must be an array of numbers, got {array.dtype}")
-    return array
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def as_array(value, what, bits=False):
@@ -46,6 +51,12 @@ def of_type(array, dtype):
     return bits if dtype == np.uint16 else bits.view(dtype)
 
 
+def refuse_bits(array, what):
+    """uint16 where float16 belongs: neither its bits nor those of bf16."""
+    if array.dtype == np.uint16:
+        raise TypeError(f"{what} is uint16; bits of f16 are x.view(numpy.float16)")
+
+
 def narrow_type(name, array, what):
     """The type in which functions receive `array` if they compute in "bf16" or "f16"."""
     if name not in ("bf16", "f16"):
@@ -53,8 +64,7 @@ def narrow_type(name, array, what):
     if array.dtype.kind == "c":
         raise TypeError(f"{what} is {array.dtype}; there are no complex numbers of {name}")
     if name == "f16":
-        if array.dtype == np.uint16:
-            raise TypeError(f"{what} is uint16; bits of f16 are x.view(numpy.float16)")
+        refuse_bits(array, what)
         return np.dtype(np.float16)
     if array.dtype == np.uint16 or _is_bf16(array.dtype):
         return array.dtype
@@ -68,13 +78,14 @@ def narrow_type(name, array, what):
 
 class Layout:
     """Arrays concatenated in one list. Complex numbers count twice: real, imaginary.
-    `handed_over`: the types in which functions receive them, if not float64; uint16 is then bf16."""
+    `handed_over`: the types in which functions receive them, if not float64. `bits`: uint16 is bf16.
+    `optional`: whether None stands for zeros, as in a gradient."""
 
-    def __init__(self, arrays, what, handed_over=None):
+    def __init__(self, arrays, what, handed_over=None, bits=False, optional=False):
         self.arrays = [(array.shape, array.dtype) for array in arrays]
-        self.what = what
+        self.what, self.optional = what, optional
         self.handed_over = handed_over or [dtype for _, dtype in self.arrays]
-        self.bits = handed_over is not None
+        self.bits, self.in_f16 = bits, handed_over is not None and not bits
         sizes = [array.size * (2 if array.dtype.kind == "c" else 1) for array in arrays]
         self.ends = np.cumsum(sizes).tolist()
         self.size = self.ends[-1] if sizes else 0
@@ -101,9 +112,12 @@ class Layout:
             raise TypeError(f"expected {len(self.arrays)} of {self.what}, got {len(values)}")
         flat = []
         for i, (value, (shape, dtype)) in enumerate(zip(values, self.arrays)):
-            if value is None:  # no gradient arrives there
+            if value is None and self.optional:  # no gradient arrives there
                 value = np.zeros(shape, dtype)
-            array = as_array(value, self.name(i), self.bits)
+            shown = as_shown(value, self.name(i))
+            if self.in_f16:
+                refuse_bits(shown, self.name(i))
+            array = as_array(shown, self.name(i), self.bits)
             if array.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{self.name(i)} must be real, got complex numbers")
             if array.shape != shape and not array.size == 1 == np.prod(shape):

@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import json
+import math
 
 import numpy as np
 
@@ -34,11 +35,13 @@ def _several(values):
 
 def _plain(option):
     """An option as a JSON value, with null for an infinite bound."""
-    if isinstance(option, (tuple, list, np.ndarray)):
+    if isinstance(option, (np.generic, np.ndarray)):
+        option = option.tolist()
+    if isinstance(option, (tuple, list)):
         return [_plain(part) for part in option]
-    if isinstance(option, np.generic):
-        option = option.item()
-    return None if option in (float("inf"), float("-inf")) else option
+    if isinstance(option, float) and math.isnan(option):
+        raise ValueError("an option must not be NaN")
+    return None if isinstance(option, float) and math.isinf(option) else option
 
 
 def _resetting(reset, call):
@@ -60,16 +63,21 @@ class ArrayFunction:
     errors = ()
 
     def __init__(self, f, vjp, arrays, alone, types=None):
+        if not arrays:
+            raise TypeError("there are no inputs")
         self.f, self.own_vjp, self.alone = f, vjp, alone
-        self.inputs = Layout(arrays, "gradient", types)
+        bits = types is not None and types[0] != np.float16
+        self.inputs = Layout(arrays, "gradient", types, bits, optional=True)
         self.x = self.inputs.join(arrays)
         there = f(*self.inputs.split(self.x.copy()))
         self.is_tuple = isinstance(there, (tuple, list))
         results = [as_shown(y, "f(x)") for y in _several(there)]
         is_f32 = any(y.dtype == np.float32 for y in results)
         self.format = "f32" if is_f32 else "f64"  # with inputs of float64
-        wide = [as_array(y, "f(x)", types is not None) for y in results]
-        self.outputs = Layout(wide, "f(x)", types and [y.dtype for y in results])
+        wide = [as_array(y, "f(x)", bits) for y in results]
+        self.outputs = Layout(wide, "f(x)", types and [y.dtype for y in results], bits)
+        if not self.outputs.size:
+            raise ValueError("f(x) has no numbers")
 
     def value(self, flat):
         return self.outputs.join(_several(self.f(*self.inputs.split(flat))))
@@ -86,6 +94,8 @@ def _with_seed(options):
 
 def _json(subject, options):
     options = _with_seed(options)
+    if options.get("seconds") == math.inf:
+        options = {**options, "seconds": None}  # no limit
     options = {name: _plain(option) for name, option in options.items() if option is not None}
     shapes = subject.inputs.shapes()
     options.setdefault(*("shape", shapes[0]) if len(shapes) == 1 else ("inputs", shapes))
@@ -173,6 +183,8 @@ def check_gradient(f, df, x, *, dtype=None, **options):
         y = as_array(f(*x), "f(x)", bits)
         if y.size != 1:
             raise TypeError(f"f(x) must be one number, got the shape {y.shape}: see check_vjp()")
+        if y.dtype.kind == "c":
+            raise TypeError("f(x) must be a real number, got a complex one: take its .real, or see check_vjp()")
         return y.reshape(())
 
     def vjp(*x_and_g):
@@ -190,7 +202,7 @@ def _product(matrix, rows, columns, g, bits):
     if hasattr(matrix, "tocoo"):
         if matrix.shape != (rows, columns):
             raise TypeError(f"expected a matrix of the shape {(rows, columns)}, got {matrix.shape}")
-        return np.asarray(matrix.T @ g, np.float64)
+        return as_array(matrix.T @ g, "the matrix")
     dense = as_array(matrix, "the matrix", bits)
     if dense.size != rows * columns:
         raise TypeError(f"expected a matrix of {rows} x {columns} numbers, got the shape {dense.shape}")
@@ -207,7 +219,7 @@ def _check_matrix(f, product, x, dtype, options, name):
     def vjp(x, g):
         return product(x, g.reshape(-1), bits).reshape(x.shape)
 
-    return check_vjp(value, vjp, as_shown(x, "x"), subject=name, dtype=dtype, **options)
+    return check_vjp(value, vjp, as_shown(x, "x"), dtype=dtype, **{"subject": name, **options})
 
 
 def check_jacobian(f, jacobian, x, *, dtype=None, **options):
@@ -256,6 +268,13 @@ def check_hvp(df, hvp, x, *, dtype=None, **options):
     return _check_matrix(_sized(df), product, x, dtype, options, "Hessian-vector product")
 
 
+def _with_free_cotangents(bounds, numbers, count):
+    """Bounds of `count` numbers, of which those beyond the first `numbers` are cotangents, which have none."""
+    is_pair = len(bounds) == 2 and not any(np.ndim(bound) for bound in bounds)
+    each = [bounds] * numbers if is_pair else list(bounds)
+    return [*each, *[(-math.inf, math.inf)] * (count - len(each))]
+
+
 def check_torch(
     function, inputs, *, order=1, reset=None, conventions=True, batched=False, **options
 ):
@@ -289,6 +308,9 @@ def check_torch(
         call, arguments = gradient_of(call, arguments, _with_seed(options).get("seed", 1))
         options.setdefault("subject", "order 2")
     subject = TorchFunction(call, arguments, reset)
+    if order == 2 and options.get("bounds") is not None:
+        numbers = TorchFunction(flat.call, flat.arguments, reset).inputs.size
+        options["bounds"] = _with_free_cotangents(options["bounds"], numbers, subject.inputs.size)
     names = flat.names_of(subject.checked) if order == 1 else None
     judged = in_float64(subject) if subject.format in ("bf16", "f16") else subject
     found = Findings()

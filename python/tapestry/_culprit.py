@@ -116,7 +116,7 @@ def find(subject, check, module=None):
         counts[call.function] = number = counts.get(call.function, 0) + 1
         try:
             report = check(call.function, call.arguments)
-        except (TypeError, ValueError):  # no argument that could have a gradient
+        except Exception:  # no argument that could have a gradient, or it cannot be called alone
             continue
         if report.verdict != "FAIL":
             right += report.verdict == "PASS"

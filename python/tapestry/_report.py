@@ -67,7 +67,8 @@ def with_names(report, names):
 
     def named(text):
         if len(names) == 1:
-            return re.sub(r"^(  (?:worst: |[A-Z]+ +))x(?= )", rf"\1{names[0]}", text, flags=re.MULTILINE)
+            start = r"^(  (?:worst: |[A-Z]+ +))x(?= )"
+            return re.sub(start, lambda m: m[1] + names[0], text, flags=re.MULTILINE)
         text = re.sub(r"\binput (\d+)\b", name_of, text)
         return re.sub(r"^(    gradient of +operand (\d+))", lambda m: f"{m[1]} ({names[int(m[2])]})", text,
                       flags=re.MULTILINE)  # fmt: skip

@@ -21,7 +21,12 @@ def _is_differentiable(value):
 
 
 def _widened(tensor):
+    tensor = tensor.to_dense() if tensor.is_sparse else tensor
     return tensor if tensor.is_complex() else tensor.detach().double()
+
+
+def _copied(value):
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
 
 def callable_of(function):
@@ -111,9 +116,11 @@ class TorchFunction:
         self.format = self.common_format()
         self.errors = (torch.linalg.LinAlgError,) if hasattr(torch.linalg, "LinAlgError") else ()
         arrays = [as_array(_widened(arguments[i]), f"input {i}") for i in self.checked]
-        self.inputs = Layout(arrays, "gradient")
+        self.inputs = Layout(arrays, "gradient", optional=True)
         self.x = self.inputs.join(arrays)
         _, results = self.run(self.x.copy())
+        if not results:
+            raise TypeError("check_torch: no result is a floating-point tensor")
         self.results = [y.dtype for y in results]
         self.there = [torch.empty(0, dtype=y.dtype, device=y.device) for y in results]
         self.outputs = Layout([as_array(_widened(y), "a result") for y in results], "the results")
@@ -152,7 +159,9 @@ class TorchFunction:
         leaves = [
             x.detach().requires_grad_(needed is None or i in needed) for i, x in enumerate(tensors)
         ]
-        arguments = list(self.arguments)
+        arguments = [  # running statistics may be among those that are not checked
+            x if i in self.checked else _copied(x) for i, x in enumerate(self.arguments)
+        ]
         for i, leaf in zip(self.checked, leaves):
             arguments[i] = leaf
         self.reset()
@@ -201,14 +210,14 @@ def gradient_of(function, arguments, seed):
     call = callable_of(function)
     checked = checked_of(arguments)
     arguments = [
-        x.detach().requires_grad_() if i in checked else x for i, x in enumerate(arguments)
+        _copied(x).requires_grad_() if i in checked else x for i, x in enumerate(arguments)
     ]
     generator = torch.Generator().manual_seed(seed)
     cotangents = [
         torch.randn(y.shape, dtype=torch.float64, generator=generator)
         .to(y.device, y.dtype)
         .requires_grad_()
-        for y in results_of(call, arguments)
+        for y in results_of(call, [x if i in checked else _copied(x) for i, x in enumerate(arguments)])
     ]
 
     def gradient(*given):

@@ -73,9 +73,9 @@ class Tree:
 
         return build(self.value)
 
-    def leaves_of(self, other, what):
+    def leaves_of(self, other, what, of="the input"):
         """The leaves of a tree of this structure, in this order. None stands for all leaves below it, and
-        keys may be in any order. Raises TypeError if the structures differ."""
+        keys may be in any order. Raises TypeError if the structures differ. `of`: what has this structure."""
         found = []
 
         def collect(value, like, path):
@@ -86,14 +86,14 @@ class Tree:
             elif isinstance(like, dict) and isinstance(value, dict):
                 unknown = [key for key in value if key not in like]
                 if unknown:
-                    raise TypeError(f"{what}{path} has the key {unknown[0]!r}, which the input lacks")
+                    raise TypeError(f"{what}{path} has the key {unknown[0]!r}, which {of} lacks")
                 for (suffix, child), key in zip(children(like), like):
                     collect(value.get(key), child, path + suffix)
             elif is_container(value) and len(children(value)) == len(children(like)):
                 for (suffix, child), (_, got) in zip(children(like), children(value)):
                     collect(got, child, path + suffix)
             else:
-                raise TypeError(f"{what}{path} must have the structure of the input, got {type(value).__name__}")
+                raise TypeError(f"{what}{path} must have the structure of {of}, got {type(value).__name__}")
 
         collect(other, self.value, "")
         return found
@@ -129,8 +129,9 @@ def over_trees(f, vjp, inputs):
         flat = isinstance(y, (tuple, list)) and not _is_namedtuple(y) and not any(map(_is_tree, y))
         if flat or not is_container(y):
             return y
-        results[:] = [Tree(y, "", is_array_like)]
-        return tuple(results[0].leaves)
+        if not results:
+            results.append(Tree(y, "", is_array_like))
+        return tuple(results[0].leaves_of(y, "f(x)", "its first result"))
 
     def backward(*leaves_and_g):
         *leaves, g = leaves_and_g

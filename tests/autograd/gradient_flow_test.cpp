@@ -109,6 +109,19 @@ TEST_CASE("hooks see the complete gradient once, and may replace it") {
         tape.backward(y);
         CHECK_EQ(values(x.grad()), Values{1141});
     }
+    SUBCASE("a hook that registers others does so for the next gradient") {
+        register_hook(x, [&](const Tensor& g) {
+            for (int i = 0; i < 8; ++i) {
+                register_hook(x, [](const Tensor& later) { return later * 2.0; });
+            }
+            return g + 1.0;
+        });
+        tape.backward(y);
+        CHECK_EQ(values(x.grad()), Values{115});
+        Tape next;
+        next.backward(x + x);
+        CHECK_EQ(values(x.grad()), Values{115 + 256 * 3});
+    }
     SUBCASE("observing and replacing what was computed") {
         register_hook(h, [&](const Tensor& g) {
             seen.push_back(values(g));

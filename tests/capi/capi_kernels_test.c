@@ -30,8 +30,9 @@ enum fault {
     NULL_IS_NOT_0,
     NULL_FAILS,
     ONE_ALONE_FAILS, /* needs both cotangents or the second */
-    UNWANTED,        /* the first gradient's buffer holds the second's, if it is there */
-    ALIASED,         /* inputs at the same address: the second gradient is 0 */
+    NULL_IS_INFINITE,
+    UNWANTED, /* the first gradient's buffer holds the second's, if it is there */
+    ALIASED,  /* inputs at the same address: the second gradient is 0 */
     OVERWRITES_COTANGENT,
     OVERWRITES_INPUT,
     OVERWRITES_SAVED,
@@ -90,6 +91,7 @@ static int vjp(const double* const* x, const ptrdiff_t* const* s, const double* 
             const double g0 = g[0] ? cotangent(fault, g[0], t[0], i, j) : missing;
             const double g1 = g[1] ? at(g[1], t[1], i, j) : missing;
             double da = g0 * b, db = g0 * first * saved + g1 * cos(b);
+            if (fault == NULL_IS_INFINITE && !g[1]) da = HUGE_VAL;
             if (fault == INPUT_STRIDE_0 && s[0][0] == 0) db = g1 * cos(b);
             if (fault == UNWANTED && !d[0]) db = da;
             if (fault == ALIASED && x[0] == x[1]) db = 0;
@@ -138,6 +140,71 @@ static int refusing_f(const double* const* x, const ptrdiff_t* const* s, double*
     return f(x, s, y, user);
 }
 
+/* Any other answer than "not defined" is a failure, which ends the check. */
+static int failing_f(const double* const* x, const ptrdiff_t* const* s, double* const* y,
+                     void* user) {
+    return s[0][1] != 1 ? 9 : f(x, s, y, user);
+}
+
+/* 1 / (a - b), which is not defined where both are one array. */
+static int reciprocal(const double* const* x, const ptrdiff_t* const* s, double* const* y,
+                      void* user) {
+    (void)user;
+    for (int i = 0; i < 2; ++i) {
+        const double apart = x[0][i * s[0][0]] - x[1][i * s[1][0]];
+        if (apart == 0) return tapestry_not_defined("a = b");
+        y[0][i] = 1 / apart;
+    }
+    return TAPESTRY_OK;
+}
+
+static int reciprocal_vjp(const double* const* x, const ptrdiff_t* const* s, const double* const* g,
+                          const ptrdiff_t* const* t, double* const* d, void* user) {
+    (void)user;
+    for (int i = 0; i < 2; ++i) {
+        const double apart = x[0][i * s[0][0]] - x[1][i * s[1][0]];
+        const double slope = g[0][i * t[0][0]] / (apart * apart);
+        if (d[0]) d[0][i] = -slope;
+        if (d[1]) d[1][i] = slope;
+    }
+    return TAPESTRY_OK;
+}
+
+/* A sum of squares of as many inputs; where the first gradient is not wanted, the second is 0. */
+enum { MANY = 66 };
+
+static int squares(const double* const* x, const ptrdiff_t* const* s, double* const* y,
+                   void* user) {
+    (void)s, (void)user;
+    y[0][0] = 0;
+    for (int k = 0; k < MANY; ++k) y[0][0] += *x[k] * *x[k];
+    return TAPESTRY_OK;
+}
+
+static int squares_vjp(const double* const* x, const ptrdiff_t* const* s, const double* const* g,
+                       const ptrdiff_t* const* t, double* const* d, void* user) {
+    (void)s, (void)t, (void)user;
+    for (int k = 0; k < MANY; ++k) {
+        if (d[k]) *d[k] = k == 1 && !d[0] ? 0 : 2 * *x[k] * *g[0];
+    }
+    return TAPESTRY_OK;
+}
+
+static void check_many_inputs(void) {
+    double x[MANY];
+    char many_options[1000] = "{\"outputs\": [[1]], \"explain\": false, \"inputs\": [[1]";
+    for (int k = 0; k < MANY; ++k) x[k] = 1 + 0.01 * k;
+    for (int k = 1; k < MANY; ++k) strcat(many_options, ", [1]");
+    strcat(many_options, "]}");
+    tapestry_report* report = NULL;
+    const int status =
+        tapestry_check_kernel(squares, squares_vjp, NULL, x, MANY, 1, many_options, &report);
+    expect(status == TAPESTRY_OK && tapestry_report_verdict(report) == TAPESTRY_FAIL &&
+               strstr(tapestry_report_text(report), "if only that of input 1 is wanted") != NULL,
+           "of many inputs, too, some gradients are not wanted");
+    tapestry_report_free(report);
+}
+
 static void check_refusals(void) {
     double x[2 * N];
     for (int i = 0; i < 2 * N; ++i) x[i] = 0.3 + 0.71 * i - (i % 3);
@@ -146,6 +213,14 @@ static void check_refusals(void) {
     int status = tapestry_check_kernel(refusing_f, vjp, &fault, x, 2 * N, 2 * N, options, &report);
     expect(status == TAPESTRY_OK && tapestry_report_verdict(report) == TAPESTRY_PASS,
            "inputs may be refused");
+    tapestry_report_free(report);
+    status = tapestry_check_kernel(failing_f, vjp, &fault, x, 2 * N, 2 * N, options, &report);
+    expect(status == TAPESTRY_CALLBACK_FAILED && report == NULL, "a failure is no refusal");
+    const double four[] = {1.5, -0.7, 0.4, 2};
+    status = tapestry_check_kernel(reciprocal, reciprocal_vjp, NULL, four, 4, 2,
+                                   "{\"inputs\": [[2], [2]]}", &report);
+    expect(status == TAPESTRY_OK && tapestry_report_verdict(report) == TAPESTRY_PASS,
+           "not defined where two inputs are one array");
     tapestry_report_free(report);
     status =
         tapestry_check_kernel(f, vjp, &fault, x, 2 * N, 2 * N, "{\"outputs\": [[3, 4]]}", &report);
@@ -178,6 +253,7 @@ int main(void) {
     check(NULL_IS_NOT_0, "if cotangent 0 is NULL, because nothing uses the result");
     check(NULL_FAILS, "the vjp fails if cotangent 1 is NULL");
     check(ONE_ALONE_FAILS, "the vjp fails if only cotangent 0 is not NULL");
+    check(NULL_IS_INFINITE, "the gradient of input 0 is another one if cotangent 1 is NULL");
     check(UNWANTED, "the gradient of input 1 is another one if only that of input 1 is wanted");
     check(ALIASED, "the gradient of input 1 is another one if inputs 0 and 1 are one array");
     check(OVERWRITES_COTANGENT, "the vjp overwrites cotangent 0, at element 0");
@@ -187,6 +263,7 @@ int main(void) {
     check(ADDS, "the vjp adds to the gradient of input 0");
     check(UNWRITTEN, "the vjp does not write element 5 of the gradient of input 0");
     check_refusals();
+    check_many_inputs();
     if (failures == 0) puts("every broken convention is named");
     return failures;
 }

@@ -191,6 +191,8 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_BAD_INPUT, "{\"inputs\": [[2], [2]]}", "too few for all inputs");
     refused(TAPESTRY_BAD_INPUT, "{\"inputs\": [[1], [1]]}", "3 numbers for inputs of 2");
     refused(TAPESTRY_BAD_INPUT, "{\"inputs\": 3}", "an array of shapes");
+    refused(TAPESTRY_BAD_INPUT, "{\"shape\": [3, 1, 1, 1, 1, 1, 1, 1, 1]}",
+            "an array of at most 8 sizes");
     refused(TAPESTRY_BAD_INPUT, "{\"points\": 4294967296}", "below 2^31");
     refused(TAPESTRY_BAD_INPUT, "{", "not a JSON object: {");
     refused(TAPESTRY_BAD_INPUT, "[]", "not a JSON object: []");

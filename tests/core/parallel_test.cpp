@@ -12,6 +12,7 @@
 #include <thread>
 
 using namespace tapestry;
+using tapestry::OwnThreadsGuard;
 using tapestry::ThreadsGuard;
 using tapestry::test::check_throws;
 
@@ -141,6 +142,27 @@ TEST_CASE("parallel: nested calls run serially on their own thread") {
             });
         },
         "inner");
+}
+
+TEST_CASE("parallel: a thread's own number of threads") {
+    const ThreadsGuard guard(3);
+    {
+        const OwnThreadsGuard own(2);
+        CHECK(num_threads() == 2);
+        int elsewhere = 0;
+        std::thread([&] { elsewhere = num_threads(); }).join();
+        CHECK(elsewhere == 3);
+        {
+            const OwnThreadsGuard inner(5);
+            CHECK(num_threads() == 5);
+            set_num_threads(4);
+            CHECK(num_threads() == 4);
+        }
+        CHECK(num_threads() == 2);
+        CHECK_THROWS_AS(OwnThreadsGuard(0), tapestry::ValueError);
+        CHECK(num_threads() == 2);
+    }
+    CHECK(num_threads() == 4);
 }
 
 TEST_CASE("parallel: number of threads") {

@@ -87,20 +87,21 @@ struct Circle {
     }
 };
 
-enum class Broken { none, sign, unwritten, null_matters, residuals_differ };
+enum class Broken { none, sign, unwritten, null_matters, residuals_differ, infinite };
 
 // Residuals (u . p, p0^2) of a unit vector u and a point p.
 struct Cost {
     Broken mistake = Broken::none;
     std::vector<int> sizes = {2, 2};
+    int residuals_stated = 2;
 
-    int num_residuals() const { return 2; }
+    int num_residuals() const { return residuals_stated; }
     const std::vector<int>& parameter_block_sizes() const { return sizes; }
     bool Evaluate(double const* const* blocks, double* residuals, double** jacobians) const {
         const double *u = blocks[0], *p = blocks[1];
         if (p[0] < -5) return false;
         residuals[0] = u[0] * p[0] + u[1] * p[1];
-        residuals[1] = p[0] * p[0];
+        residuals[1] = mistake == Broken::infinite ? INFINITY : p[0] * p[0];
         if (jacobians == nullptr) {
             if (mistake == Broken::residuals_differ) residuals[1] += 1;
             return true;
@@ -228,6 +229,10 @@ TEST_CASE("Ceres: Evaluate with null Jacobians, and entries that it leaves out")
                     "the Jacobian of block 1 is another one if those of other blocks are null"));
     CHECK(complains(complaint_of(Broken::residuals_differ),
                     "the residuals are other ones if no Jacobian is wanted"));
+    const GradcheckReport infinite = check_cost_function(Cost{Broken::infinite}, kBlocks);
+    INFO(to_string(infinite));
+    CHECK(infinite.verdict == Verdict::inconclusive);
+    CHECK(infinite.complaints.empty());
 }
 
 TEST_CASE("Ceres: sizes that do not fit") {
@@ -235,6 +240,8 @@ TEST_CASE("Ceres: sizes that do not fit") {
                          "check_cost_function: the cost function has 2 blocks, got 1", ShapeError);
     CHECK_THROWS_WITH_AS(check_cost_function(Cost(), {{1, 2, 3}, {1, 2}}),
                          "check_cost_function: block 0 has 2 numbers, got 3", ShapeError);
+    CHECK_THROWS_WITH_AS(check_cost_function(Cost{Broken::none, {2, 2}, 0}, kBlocks),
+                         "check_cost_function: the cost function has 0 residuals", ShapeError);
     const Circle circle;
     const std::vector<const Circle*> one{&circle};
     CHECK_THROWS_AS(check_cost_function(Cost(), kBlocks, one), ShapeError);

@@ -148,6 +148,8 @@ TEST_CASE("bounds: hold for all leaves of a tape, and there is no -x then") {
     CHECK_EQ(verdict_of(gradcheck(f, x, {.bounds = {{1e-3, 10}}})), "PASS");
     const std::vector<Bounds> each{{0.1, 9}, {1, 3}, {0.25, 1}, {2, 4}};
     CHECK_EQ(verdict_of(gradcheck(f, x, {.bounds = each})), "PASS");
+    CHECK_EQ(verdict_of(gradgradcheck(f, x, {.bounds = {{1e-3, 10}}})), "PASS");
+    CHECK_EQ(verdict_of(gradgradcheck(f, x, {.bounds = each})), "PASS");
 }
 
 TEST_CASE("bounds: what is refused") {

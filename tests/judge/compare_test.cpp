@@ -143,6 +143,13 @@ TEST_CASE("compare: a fixed step and tolerance mean what PyTorch's mean") {
     }
 }
 
+TEST_CASE("compare: a fixed step at which f is not finite decides nothing") {
+    const auto f = [](const Tensors& x) { return log(x[0]); };
+    CHECK_EQ(verdict_of(gradcheck(f, {tensor<double>({1e-7})}, {.eps = 1e-6})),
+             "INCONCLUSIVE (not finite)");
+    CHECK_EQ(verdict_of(gradcheck(f, {tensor<double>({1})}, {.eps = 1e-6})), "PASS");
+}
+
 TEST_CASE("compare: any of eps, atol and rtol chooses the fixed test, with defaults for the rest") {
     const auto verdict = [](double factor, const GradcheckOptions& options) {
         return verdict_of(gradcheck([factor](const Tensors& x) { return tanh_times(x[0], factor); },

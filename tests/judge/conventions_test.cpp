@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 
 using namespace tapestry;
 using checker::laid_out;
@@ -250,6 +251,24 @@ TEST_CASE("conventions: one tensor as two operands") {
     };
     check_broken(product, {random({3, 4}), random({3, 4}, 2)}, "if operands 0 and 1 are one tensor",
                  "pair");
+}
+
+TEST_CASE("conventions: an op may not be defined where two operands are one tensor") {
+    const auto reciprocal = [](const Tensors& x) {
+        return with_pair_rule(
+            x[0], x[1],
+            [](const Tensor& a, const Tensor& b) {
+                if (a.to_vector<double>() == b.to_vector<double>()) {
+                    throw std::domain_error("a = b");
+                }
+                return 1.0 / (a - b);
+            },
+            [](const Tensor& g, const Tensor& a, const Tensor& b) {
+                const Tensor slope = g / square(a - b);
+                return Tensors{-slope, slope};
+            });
+    };
+    test::check_passes(gradcheck(reciprocal, {random({3}), random({3}, 2)}));
 }
 
 TEST_CASE("conventions: memory that is its caller's") {

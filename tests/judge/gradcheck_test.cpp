@@ -196,6 +196,9 @@ TEST_CASE("gradcheck: what it refuses") {
         check_throws<DTypeError>([&] { check(sine, {ones({2})}, {}); },
                                  "gradcheck: input 0 is f32, whose rounding hides the differences; "
                                  "pass f64, and see compare_precisions()");
+        check_throws<DTypeError>([&] { check(sine, {to(ones({2}), DType::bf16)}, {}); },
+                                 "gradcheck: input 0 is bf16, whose rounding hides the "
+                                 "differences; pass f64, and see compare_precisions()");
         check_throws<DTypeError>([&] { check(sine, {Tensor()}, {}); },
                                  "gradcheck: input 0 is undefined");
         check_throws<DTypeError>(

@@ -326,4 +326,5 @@ TEST_CASE("reset: a function that keeps something between calls") {
     const auto on_tape = [&] { return sin(x) * (1 + 1e-3 * calls++); };
     CHECK_EQ(gradcheck(on_tape, NamedTensors{{"x", x}}).reason, Reason::not_deterministic);
     CHECK_EQ(verdict_of(gradcheck(on_tape, NamedTensors{{"x", x}}, with_reset)), "PASS");
+    CHECK_EQ(verdict_of(gradgradcheck(on_tape, NamedTensors{{"x", x}}, with_reset)), "PASS");
 }

@@ -162,6 +162,13 @@ TEST_CASE("check_gradient: what it refuses") {
             check_pullback(same, back, {1, 2}, {}, {2}, {5});
         },
         "check_gradient: f gave 2 numbers for a shape of [5]");
+    const auto nothing = [](const Plain&) { return Plain{}; };
+    const auto zeros = [](const Plain& x, const Plain&) { return Plain(x.size(), 0.0); };
+    check_throws<ValueError>(
+        [&] {
+            check_pullback(nothing, zeros, {1, 2});
+        },
+        "check_gradient: f gave no numbers");
 }
 
 TEST_CASE("check_pullback: a backward that keeps something between calls") {

@@ -224,6 +224,48 @@ TEST_CASE("compare_precisions: a rule that remembers is found") {
     CHECK(report.complaint.find("gave two results") != std::string::npos);
 }
 
+TEST_CASE("compare_precisions: NaN, and sums in any order, are no memory") {
+    const PlainRule sine =
+        each([](double x) { return std::sin(x); }, [](double x) { return std::cos(x); });
+    const PlainRule overflows = each([](double x) { return rounded_to_f16(std::sin(x)); },
+                                     [](double) { return std::nan(""); });
+    const PrecisionReport none = compare_precisions(overflows, sine, {{0.5, 2}}, DType::f16);
+    CHECK_EQ(none.verdict, Verdict::inconclusive);
+    CHECK_EQ(none.reason, Reason::not_finite);
+    CHECK_EQ(none.complaint, "");
+    CHECK_EQ(nlohmann::json::parse(to_json(none)).at("inputs").at(0).at("f16"), "nan");
+    int calls = 0;
+    const PlainRule in_any_order{
+        [](const PlainInputs& x) { return std::vector{rounded_to_bf16(std::sin(x[0][0]))}; },
+        [&calls](const PlainInputs& x, const std::vector<double>& g) {
+            const double last_bits = 1 + 0x1p-8 * (calls++ % 3);
+            const double slope = g[0] * std::cos(x[0][0]) * last_bits;
+            return PlainInputs{{rounded_to_bf16(slope)}};
+        }};
+    const PrecisionReport sums = compare_precisions(in_any_order, sine, {{0.5}}, DType::bf16);
+    CHECK_EQ(sums.complaint, "");
+    CHECK_EQ(sums.verdict, Verdict::pass);
+}
+
+TEST_CASE("compare_precisions: next to a gradient in f64 that is not finite nothing is wrong") {
+    const PlainRule narrow =
+        each([](double x) { return rounded_to_bf16(x); }, [](double) { return 1.0; });
+    const PlainRule wide = each([](double x) { return x; }, [](double) { return std::nan(""); });
+    const PrecisionReport report = compare_precisions(narrow, wide, {{0.5}}, DType::bf16);
+    CHECK_EQ(report.verdict, Verdict::inconclusive);
+    CHECK_EQ(report.reason, Reason::not_finite);
+}
+
+TEST_CASE("compare_precisions: f need not be defined at -x") {
+    const TensorFunction f = [](const Tensors& x) {
+        for (const double value : x[0].to_vector<double>()) {
+            if (value < 0) throw std::domain_error("below 0");
+        }
+        return sqrt(x[0]);
+    };
+    CHECK_EQ(compare_precisions(f, {tensor<double>({0.5, 2})}).verdict, Verdict::pass);
+}
+
 TEST_CASE("error_curve: a right gradient makes a V, a wrong one a plateau") {
     const Tensor x = random({6}).set_requires_grad();
     const auto curve_of = [&](double factor) {

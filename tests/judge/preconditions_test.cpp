@@ -6,7 +6,9 @@
 #include <tapestry/tests/judge/support.h>
 #include <tapestry/tests/settings.h>
 
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 using namespace tapestry;
 using test::check_passes;
@@ -91,6 +93,32 @@ TEST_CASE("preconditions: results that depend on the number of threads") {
     CHECK_EQ(num_threads(), 1);
 }
 
+TEST_CASE("preconditions: checks on several threads leave their number as it was") {
+    const test::SettingsGuard restored;
+    set_num_threads(3);
+    std::atomic<int> phase{0}, passed{0};
+    // In the fourth call of f, which is after those that look for randomness, says that it has
+    // begun, and waits.
+    const auto check_on_a_thread = [&](int begun, int until) {
+        while (phase < begun - 1) std::this_thread::yield();
+        int calls = 0;
+        const TensorFunction f = [&](const Tensors& x) {
+            if (++calls == 4) {
+                phase = begun;
+                while (phase < until) std::this_thread::yield();
+            }
+            return sin(x[0]);
+        };
+        if (gradcheck(f, {random({3})}, {.preconditions = false})) ++passed;
+    };
+    std::thread first(check_on_a_thread, 1, 2), second(check_on_a_thread, 2, 3);
+    first.join();
+    phase = 3;
+    second.join();
+    CHECK_EQ(passed, 2);
+    CHECK_EQ(num_threads(), 3);
+}
+
 TEST_CASE("preconditions: a function that does something else when it is computed again") {
     // Inside recompute() the first run's recording is discarded; the second one's stays.
     const TensorFunction f = test::sine_with([](const Tensor& g, const Tensor& x) {
@@ -109,6 +137,17 @@ TEST_CASE("preconditions: a function that does something else when it is compute
              "inside recompute() the gradient has different bits: the function does something else "
              "when it is computed again");
     check_passes(gradcheck(counts, {random({3})}, {.preconditions = false}));
+}
+
+TEST_CASE("preconditions: NaN is the same result twice") {
+    int calls = 0;
+    const auto f = [&calls](const std::vector<double>& x) {
+        return std::vector{std::nan(""), std::sin(x[0]) * (1 + 1e-13 * (calls++ % 2))};
+    };
+    const auto back = [](const std::vector<double>& x, const std::vector<double>& g) {
+        return std::vector{std::cos(x[0]) * g[1]};
+    };
+    CHECK_EQ(verdict_of(check_pullback(f, back, {0.7})), "INCONCLUSIVE (not finite)");
 }
 
 TEST_CASE("preconditions: a backward that writes into what it was given") {

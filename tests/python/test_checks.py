@@ -66,6 +66,19 @@ class Arrays(unittest.TestCase):
         square_vjp = lambda z, g: g * np.conj(2 * z)  # noqa: E731
         self.assertTrue(tapestry.check_vjp(lambda z: z**2, square_vjp, z))
 
+    def test_numbers_in_other_orders_of_bytes_and_axes(self):
+        for x in (X.astype(">f8"), X.astype(">f4"), X.astype(np.float16), np.asfortranarray(X), X[:, ::-1]):
+            self.assertTrue(tapestry.check_gradient(cubes, cubes_gradient, x), x.dtype)
+            self.assertFalse(tapestry.check_gradient(cubes, lambda x: 2 * x**2, x), x.dtype)
+        big = lambda x: cubes_gradient(x).astype(">f8")  # noqa: E731
+        self.assertTrue(tapestry.check_gradient(cubes, big, X))
+
+    def test_a_complex_loss_is_refused(self):
+        z = np.array([1 + 2j, -0.5 + 0.3j])
+        with self.assertRaisesRegex(TypeError, "must be a real number, got a complex one: take its .real"):
+            tapestry.check_gradient(lambda z: np.vdot(z, z), lambda z: 2 * z, z)
+        self.assertTrue(tapestry.check_gradient(lambda z: np.vdot(z, z).real, lambda z: 2 * z, z))
+
     def test_arrays_may_be_kept_and_overwritten(self):
         kept = []
 
@@ -174,6 +187,34 @@ class Exceptions(unittest.TestCase):
             tapestry.check_gradient(lambda x: "text", cubes_gradient, X)
         with self.assertRaisesRegex(ValueError, "x is empty"):
             tapestry.check_gradient(lambda x: 0.0, lambda x: x, np.zeros(0))
+        with self.assertRaisesRegex(TypeError, "there are no inputs"):
+            tapestry.check_vjp(lambda: X, lambda g: (), ())
+        for nothing in (np.zeros((0, 3)), ()):
+            with self.assertRaisesRegex(ValueError, r"f\(x\) has no numbers"):
+                tapestry.check_vjp(lambda x: nothing, lambda x, g: 0 * x, X)
+        with self.assertRaisesRegex(TypeError, "must be an array of numbers: setting an array element"):
+            tapestry.check_vjp(lambda x: ([1.0], [[1.0], [2.0, 3.0]]), lambda x, g: x, X)
+
+    def test_a_result_may_not_be_missing(self):
+        f = lambda x: (x**3, None if x[0, 0] != X[0, 0] else x)  # noqa: E731
+        with self.assertRaisesRegex(TypeError, r"f\(x\) 1 must be an array of numbers, got object"):
+            tapestry.check_vjp(f, lambda x, g: 3 * x**2 * g[0] + g[1], X)
+
+    def test_exceptions_without_a_text(self):
+        class Silent(ValueError):
+            def __str__(self):
+                raise KeyError("no text")
+
+        for error in (Silent(), ValueError("half a character: \ud83d")):
+
+            def f(x):
+                if x[0, 0] != X[0, 0]:
+                    raise error
+                return cubes(x)
+
+            report = tapestry.check_gradient(f, cubes_gradient, X, conventions=False)
+            self.assertEqual(report.verdict, "INCONCLUSIVE", report)
+            self.assertIn(type(error).__name__, report.to_dict()["not_defined"])
 
     def test_options(self):
         inf = float("inf")
@@ -183,6 +224,8 @@ class Exceptions(unittest.TestCase):
             {"bounds": [(-10, 10)] * 6},
             {"bounds": np.array([[-10.0, inf]] * 6)},
             {"points": 2, "evaluations": 10**6, "seconds": 60},
+            {"seconds": inf},
+            {"certainty": np.array(0.99), "seed": np.array(2)},
             {"eps": 1e-6, "atol": 1e-5, "rtol": 1e-3},
             {"noise": 1e-9, "relative_noise": 1e-9},
             {"format": "f32"},
@@ -194,6 +237,8 @@ class Exceptions(unittest.TestCase):
             tapestry.check_gradient(cubes, cubes_gradient, X, certainty="high")
         with self.assertRaisesRegex(ValueError, 'format must be "f64", "f32", "bf16"'):
             tapestry.check_gradient(cubes, cubes_gradient, X, format="f8")
+        with self.assertRaisesRegex(ValueError, "an option must not be NaN"):
+            tapestry.check_gradient(cubes, cubes_gradient, X, bounds=(0, float("nan")))
         brief = tapestry.check_gradient(cubes, cubes_gradient, X, evaluations=10)
         self.assertEqual(brief.verdict, "INCONCLUSIVE", brief)
         seen = []

@@ -50,6 +50,15 @@ def raises():
 
 class Inner:
     check = staticmethod(passes)
+
+class Skipped(BaseException):
+    pass
+
+def skips():
+    raise Skipped("as pytest does")
+
+def accents():
+    return tapestry.check_gradient(cubes, right, X, subject="caf\\u00e9")
 """
 
 TESTS = """
@@ -85,9 +94,9 @@ class InADirectory(unittest.TestCase):
         (self.path / "checks.py").write_text(CHECKS)
         (self.path / "test_them.py").write_text(TESTS)
 
-    def run_module(self, *arguments):
-        return subprocess.run([sys.executable, "-m", *arguments], cwd=self.path, env=plain_environment(), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    def run_module(self, *arguments, **environment):
+        return subprocess.run([sys.executable, "-m", *arguments], cwd=self.path, env=plain_environment() | environment,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
 
 
 class Command(InADirectory):
@@ -114,9 +123,15 @@ class Command(InADirectory):
         verdicts = [(r["name"], r["verdict"], r["seed"]) for r in found["results"]]
         self.assertEqual(verdicts, [("one", "PASS", 7), ("other", "INCONCLUSIVE", 7), ("seed", "PASS", 7)])
 
+    def test_characters_that_the_output_lacks(self):
+        done = self.run_module("tapestry", "check", "checks:accents", PYTHONIOENCODING="ascii")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("PASS  caf\\xe9: ", done.stdout)
+
     def test_without_a_verdict(self):
         for arguments, words in (
             (("checks:raises",), "ZeroDivisionError: of the user"),
+            (("checks:skips",), "Skipped: as pytest does"),
             (("checks:nothing",), "expected a report, or several, from the function, got 3"),
             (("checks:X",), "checks:X is ndarray, expected a function"),
             (("checks:other",), "checks has no other"),

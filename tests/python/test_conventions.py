@@ -243,6 +243,26 @@ class Trees(unittest.TestCase):
         report = tapestry.check_gradient(f, lambda p: {"w": np.outer(p["b"], np.ones(3))}, parameters)
         self.assertEqual([i["name"] for i in report.to_dict()["inputs"] if i["verdict"] == "FAIL"], ["b"])
 
+    def test_results_in_another_order(self):
+        calls = [0]
+
+        def f(x):
+            calls[0] += 1
+            both = [("square", x**2), ("sine", np.sin(x))]
+            return dict(both if calls[0] % 2 else both[::-1])
+
+        vjp = lambda x, g: 2 * x * g["square"] + np.cos(x) * g["sine"]  # noqa: E731
+        report = tapestry.check_vjp(f, vjp, X)
+        self.assertEqual(report.verdict, "PASS", report)
+        other = lambda x: {"square": x} if x[0, 0] == X[0, 0] else {"cube": x}  # noqa: E731
+        with self.assertRaisesRegex(TypeError, "has the key 'cube', which its first result lacks"):
+            tapestry.check_vjp(other, lambda x, g: g["square"], X)
+
+    def test_names_of_any_characters(self):
+        for name in ("\0", "\n", "\\g<9>"):
+            report = tapestry.check_gradient(lambda p: p[name].sum(), lambda p: {name: 2 * np.ones((2, 3))}, {name: X})
+            self.assertIn(f"worst: [{name!r}] at", str(report))
+
     def test_structures_that_do_not_fit(self):
         parameters = {"w": X}
         f = lambda p: p["w"].sum()  # noqa: E731

@@ -71,6 +71,8 @@ class Matrices(unittest.TestCase):
     def test_shapes_that_do_not_fit(self):
         with self.assertRaisesRegex(TypeError, r"expected a matrix of 2 x 6 numbers, got the shape \(2, 3\)"):
             tapestry.check_jacobian(self.f, lambda x: x, X)
+        with self.assertRaisesRegex(TypeError, "gradient must be real, got complex"):
+            tapestry.check_jacobian(self.f, lambda x: Sparse(self.jacobian(x).reshape(2, 6) + 1j), X)
         with self.assertRaisesRegex(TypeError, r"shape \(2, 6\), got \(6, 2\)"):
             tapestry.check_jacobian(self.f, lambda x: Sparse(np.zeros((6, 2))), X)
         with self.assertRaisesRegex(TypeError, r"gradient must have the shape \(2, 3\), got \(6,\)"):
@@ -108,6 +110,9 @@ class Names(unittest.TestCase):
         self.assertTrue(str(report).startswith("PASS  a sum:"), report)
         report = tapestry.check_gradient(np.sum, np.ones_like, X, subject="a sum", format="f32")
         self.assertEqual(report.to_dict()["subject"], "a sum in f32")
+        for check in (tapestry.check_jacobian, tapestry.check_hessian, tapestry.check_hvp):
+            report = check(lambda x: 2 * x, lambda x, *v: 2 * (v[0] if v else np.eye(x.size)), X, subject="twice")
+            self.assertTrue(str(report).startswith("PASS  twice:"), report)
         with self.assertRaisesRegex(ValueError, "subject must be a string, got 3"):
             tapestry.check_gradient(np.sum, np.ones_like, X, subject=3)
 
@@ -235,6 +240,16 @@ class SecondOrder(unittest.TestCase):
         self.assertTrue(tapestry.check_torch(torch.tanh, x, order=2))
         self.assertIsNone(x.grad)
         self.assertTrue(x.requires_grad)
+
+    def test_bounds_are_those_of_the_inputs(self):
+        x = torch.tensor([0.1, 0.9], dtype=torch.float64)
+
+        def roots(x):
+            assert 0 <= x.min() and x.max() <= 1
+            return x.sqrt()
+
+        for bounds in ((0, 1), [(0, 0.5), (0.5, 1)]):
+            self.assertTrue(tapestry.check_torch(roots, x, order=2, bounds=bounds))
 
     def test_no_third_order(self):
         with self.assertRaisesRegex(ValueError, "order must be 1 or 2, got 3"):

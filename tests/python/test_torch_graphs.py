@@ -237,6 +237,26 @@ class Culprits(WithTorch):
         self.assertTrue(tapestry.check_torch(lambda x: own.apply(x.sin()), self.x))
         self.fails(lambda x: own.apply(x.sin()), self.x, "in its graph: Once", order=2)
 
+    def test_one_that_cannot_be_called_alone(self):
+        prepared = []
+
+        def forward(x):
+            if not prepared:
+                raise RuntimeError("no workspace")
+            return x.exp()
+
+        own = saving(forward, lambda x, g: 2 * g * x.exp())
+
+        def f(x):
+            prepared.append(True)
+            y = own.apply(x)
+            prepared.clear()
+            return y
+
+        report = tapestry.check_torch(f, self.x)
+        self.assertEqual(report.verdict, "FAIL", report)
+        self.assertNotIn("in its graph", str(report))
+
     def test_nothing_is_left_patched(self):
         own = saving(torch.exp, lambda x, g: 2 * g * x.exp())
         before = own.__dict__["forward"]
@@ -316,6 +336,42 @@ class Modules(WithTorch):
         report = tapestry.check_torch(model, torch.tensor([1, 5, 1]))
         self.assertEqual(report.verdict, "PASS", report)
         self.assertEqual([i["name"] for i in report.to_dict()["inputs"]], ["0.weight", "1.weight", "1.bias"])
+
+
+    def test_sparse_gradients(self):
+        model = torch.nn.Embedding(7, 3, sparse=True).double()
+        report = tapestry.check_torch(model, torch.tensor([1, 5, 1]))
+        self.assertEqual(report.verdict, "PASS", report)
+
+
+class Edges(WithTorch):
+    def test_x_on_the_end_of_the_domain(self):
+        def f(x):
+            if x.max() > 1:
+                raise ValueError("above 1")
+            return x**3
+
+        report = tapestry.check_torch(f, torch.ones(2, dtype=torch.float64))
+        self.assertNotEqual(report.verdict, "FAIL", report)
+
+    def test_arguments_that_are_overwritten(self):
+        mean, variance = torch.zeros(4).double(), torch.ones(4).double()
+        steps = torch.zeros(1, dtype=torch.int64)
+
+        def f(x, mean, variance, steps):
+            steps += 1
+            return steps * torch.nn.functional.batch_norm(x, mean, variance, training=True)
+
+        x = self.x.clone().requires_grad_()
+        for order in (1, 2):
+            report = tapestry.check_torch(f, (x, mean, variance, steps), order=order)
+            self.assertEqual(report.verdict, "PASS", report)
+        self.assertEqual((mean.abs().max(), variance.min(), steps.item()), (0, 1, 0))
+
+    def test_without_a_result(self):
+        for f in (lambda x: x.argmax(), lambda x: None):
+            with self.assertRaisesRegex(TypeError, "no result is a floating-point tensor"):
+                tapestry.check_torch(f, self.x)
 
 
 class Trees(WithTorch):

@@ -185,6 +185,9 @@ class Types(unittest.TestCase):
             check(X + 1j, dtype="f16")
         with self.assertRaisesRegex(TypeError, r"bits of f16 are x.view\(numpy.float16\)"):
             check(bits_of(X), dtype="f16")
+        with self.assertRaisesRegex(TypeError, r"f\(x\) is uint16; bits of f16 are x.view\(numpy.float16\)"):
+            f = lambda x: x.view(np.uint16) if x.dtype == np.float16 else x  # noqa: E731
+            tapestry.check_vjp(f, lambda x, g: g, X, dtype="f16")
         with self.assertRaisesRegex(ValueError, "format needs a computation in float64"):
             check(X, dtype="f16", format="f16")
         if ml_dtypes is None:
