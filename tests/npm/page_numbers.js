@@ -104,6 +104,11 @@ const csv = csvOfTable({ rows: [['50%', '\u22121.5', '\u2248\u00a00.5', '\u2013'
   .map((cells) => ({ cells, hidden: false })) });
 assert.equal(csv, '0.5,-1.5,0.5,\r\n50%,\u2013,\u2212,\u221e\r\n,3000000,"a,b",\r\n');
 
+// A long token is cut between characters.
+const { beginningOf } = exportsOf(['step_drawing'], 'beginningOf');
+assert.equal(beginningOf('\u{1F43E}'.repeat(20), 3), '\u{1F43E}\u{1F43E}\u{1F43E}');
+assert.equal(beginningOf('ab', 3), 'ab');
+
 // A run is called by its directory: four runs of one text have the same title.
 const { nameOfRun } = exportsOf(['other_runs'], 'nameOfRun', {});
 assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: { options: [{ name: '--out', value: 'm-3' }] } }), 'm-3');
