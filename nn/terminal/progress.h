@@ -26,7 +26,7 @@ struct ProgressOutput {
     int columns = 80;          ///< each shorter than this; a longer one would wrap
 };
 
-/// "1:05", "2:03:00"
+/// "1:05", "2:03:00"; "?" for a number that is not finite.
 std::string clock_text(double seconds);
 
 /// Loss, latest validation loss, speed and remaining time: on a terminal ten times a second,

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 using namespace tapestry;
@@ -46,6 +47,8 @@ TEST_CASE("progress: time as a clock has it") {
     CHECK_EQ(clock_text(64.6), "1:05");
     CHECK_EQ(clock_text(3599.4), "59:59");
     CHECK_EQ(clock_text(7380), "2:03:00");
+    CHECK_EQ(clock_text(INFINITY), "?");
+    CHECK_EQ(clock_text(NAN), "?");
 }
 
 TEST_CASE("progress: of a run, elsewhere than on a terminal, a line if there is news") {
@@ -125,4 +128,13 @@ TEST_CASE("progress: of files, only on a terminal") {
     CHECK_EQ(written.lines[1], "\r\033[K");
     progress.show(2'000'000, 2'000'000);
     CHECK(written.lines.back().starts_with("\rencoding [########################] 100% "));
+    const auto told = [&](std::uint64_t done, std::uint64_t all) {
+        progress.begin("encoding");
+        progress.show(done, all);
+        return written.lines.back();
+    };
+    CHECK(told(0, 0).starts_with("\rencoding [########################] 100% of 0.0 MB  0 MB/s"));
+    CHECK(told(0, 0).ends_with("  0:00 left\033[K"));
+    CHECK(told(0, 1'000'000).ends_with("]   0% of 1.0 MB  0 MB/s  ? left\033[K"));
+    CHECK(told(3, 2).ends_with("  0:00 left\033[K"));
 }
