@@ -2,6 +2,7 @@
 // machine's peak (nn/bench). gemm, attention and ops print a row per measurement.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/bench/report.h>
@@ -108,6 +109,9 @@ void add_data(Options& parent) {
     });
 }
 
+// Thrown after a step; unwinding removes the checkpoints.
+struct BenchInterrupted {};
+
 void add_checkpoint(Options& parent) {
     auto s = std::make_shared<Bench<bench::CheckpointBench>>();
     Options& o =
@@ -125,8 +129,16 @@ void add_checkpoint(Options& parent) {
     o.run([s] {
         set_num_threads(s->threads);
         s->measured.directory = s->directory;
-        const bench::CheckpointRow row = bench::measure_checkpoints(s->measured);
-        return show(s->json, to_json(row), to_text(row));
+        catch_interrupts();
+        s->measured.stepped = [] {
+            if (interrupted()) throw BenchInterrupted{};
+        };
+        try {
+            const bench::CheckpointRow row = bench::measure_checkpoints(s->measured);
+            return show(s->json, to_json(row), to_text(row));
+        } catch (const BenchInterrupted&) {
+            return kInterrupted;
+        }
     });
 }
 

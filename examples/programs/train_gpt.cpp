@@ -13,7 +13,8 @@ namespace {
 int run(const std::string& path, std::int64_t steps) {
     const std::string text = read_text(path);
     const CharTokenizer tokenizer = CharTokenizer::from_text(text);
-    const TextData data(tokenizer.encode(text), {.name = path});
+    const std::vector<std::int64_t> text_ids = tokenizer.encode(text);
+    const TextData data(text_ids, {.name = path});
 
     Generator generator(1337);
     GPT model({.vocab = tokenizer.vocab_size(), .context = 64, .layers = 2, .heads = 4, .dim = 64},
@@ -53,7 +54,7 @@ int run(const std::string& path, std::int64_t steps) {
                }});
 
     model.eval();
-    const std::vector<std::int64_t> prompt = tokenizer.encode(text.substr(0, 1));
+    const std::vector<std::int64_t> prompt{text_ids.front()};
     const auto ids = sample(model, prompt, {.tokens = 200, .temperature = 0.8}, generator);
     fmt::print("\n{}\n", utf8::for_terminal(tokenizer.decode(prompt) + tokenizer.decode(ids)));
     return last_loss < first_loss ? 0 : 1;

@@ -64,7 +64,7 @@ void write_text(const fs::path& path, const GPTConfig& model) {
     write_file_atomically(path, [&](OutputFile& file) {
         std::string text;
         for (std::int64_t i = 0; i < length; ++i) {
-            utf8::append(text, kFirst + static_cast<char32_t>(i * 7 % model.vocab));
+            utf8::append(text, kFirst + static_cast<char32_t>(i % model.vocab));
         }
         file.write(text);
     });
@@ -91,6 +91,7 @@ CheckpointTraining train(const CheckpointBench& options, const Folder& folder, b
         if (metrics.step > 1) steps.push_back(seconds_between(last, now));
         last = now;
         waited = running->checkpoints().waited_seconds();
+        if (options.stepped) options.stepped();
         return true;
     };
     TrainingRun run(session, run_options);
@@ -99,7 +100,8 @@ CheckpointTraining train(const CheckpointBench& options, const Folder& folder, b
 
     CheckpointTraining result{.waited = waited,
                               .writer_seconds = run.checkpoints().thread_seconds(),
-                              .checkpoints = run.checkpoints().count()};
+                              .checkpoints = run.checkpoints().count(),
+                              .parameters = session.module().parameter_count()};
     for (const double seconds : steps) result.seconds += seconds;
     steps.erase(steps.begin(),
                 steps.begin() + std::min<std::ptrdiff_t>(

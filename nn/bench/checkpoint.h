@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 namespace tapestry::bench {
@@ -20,6 +21,8 @@ struct CheckpointBench {
     /// Directory for the checkpoints, which are removed at the end. The results depend on its disk.
     /// Empty: the system's directory for temporary files ($TMPDIR or /tmp).
     std::filesystem::path directory = {};
+    /// Called after every step. What it throws ends the measurement, and leaves no checkpoints.
+    std::function<void()> stepped = {};
 };
 
 /// One training run.
@@ -30,6 +33,7 @@ struct CheckpointTraining {
     double waited = 0;             ///< that steps waited for checkpoints
     double writer_seconds = 0;     ///< of CPU, by the thread that writes
     std::int64_t checkpoints = 0;  ///< checkpoints that were written
+    std::int64_t parameters = 0;   ///< of the model that was trained
 };
 
 /// The cost of saving a model of this size at this interval.

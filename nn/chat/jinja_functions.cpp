@@ -60,6 +60,7 @@ constexpr Test kTests[] = {
 
 Value range(const Arguments& from) {
     constexpr auto kMost = static_cast<std::int64_t>(kMostElements);
+    require<JinjaError>(from.named.empty(), "range does not take arguments with names");
     const bool has_two = from.positional.size() > 1;
     const std::int64_t begin = has_two ? from.positional[0].integer() : 0;
     const std::int64_t end =
@@ -69,8 +70,13 @@ Value range(const Arguments& from) {
     const double turns =
         (static_cast<double>(end) - static_cast<double>(begin)) / static_cast<double>(by);
     require<JinjaError>(turns <= kMost, "range: more than {} numbers", kMost);
+    // Unsigned: the steps from a number far below 0 to one far above are beyond 64 bits with a
+    // sign.
+    const auto first = static_cast<std::uint64_t>(begin), step = static_cast<std::uint64_t>(by);
     List all;
-    for (std::int64_t i = 0; static_cast<double>(i) < turns; ++i) all.emplace_back(begin + i * by);
+    for (std::uint64_t i = 0; static_cast<double>(i) < turns; ++i) {
+        all.emplace_back(static_cast<std::int64_t>(first + i * step));
+    }
     return all;
 }
 

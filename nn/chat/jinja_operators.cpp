@@ -129,13 +129,14 @@ Value negative(const Value& a) {
 
 // From `first` to `last` by `step`, as in Python.
 Value slice(const Value& value, const Value& first, const Value& last, const Value& step) {
-    const bool is_text = value.if_is<std::string>() != nullptr;
-    require<JinjaError>(is_text || value.if_list() != nullptr, "{} has no slices", value.type());
-    const List all = value.elements();
-    const auto size = std::ssize(all);
+    const auto* text = value.if_is<std::string>();
+    require<JinjaError>(text != nullptr || value.if_list() != nullptr, "{} has no slices",
+                        value.type());
+    const auto letters = text != nullptr ? characters(*text) : std::vector<std::string_view>();
+    const std::int64_t size = text != nullptr ? std::ssize(letters) : value.length();
     const std::int64_t by = step.is_none() ? 1 : step.integer();
-    require<JinjaError>(by != 0 && std::abs(by) <= static_cast<std::int64_t>(kMostText),
-                        "a slice with a step of {}", by);
+    constexpr auto kMost = static_cast<std::int64_t>(kMostText);
+    require<JinjaError>(by != 0 && by >= -kMost && by <= kMost, "a slice with a step of {}", by);
     const auto place = [size, by](const Value& at, std::int64_t otherwise) {
         if (at.is_none()) return otherwise;
         const std::int64_t i = at.integer() < 0 ? at.integer() + size : at.integer();
@@ -145,13 +146,16 @@ Value slice(const Value& value, const Value& first, const Value& last, const Val
     const std::int64_t begin = place(first, by > 0 ? 0 : size - 1);
     const std::int64_t end = place(last, by > 0 ? size : -1);
     List part;
+    std::string part_of_text;
     for (std::int64_t i = begin; by > 0 ? i < end : i > end; i += by) {
-        part.push_back(all[static_cast<std::size_t>(i)]);
+        const auto at = static_cast<std::size_t>(i);
+        if (text != nullptr) {
+            part_of_text += letters[at];
+        } else {
+            part.push_back((*value.if_list())[at]);
+        }
     }
-    if (!is_text) return part;
-    std::string text;
-    for (const Value& one : part) text += one.string();
-    return text;
+    return text != nullptr ? Value(std::move(part_of_text)) : Value(std::move(part));
 }
 
 Value item(const Value& value, const Value& at) {
@@ -161,8 +165,12 @@ Value item(const Value& value, const Value& at) {
     const std::int64_t size = value.length();
     const std::int64_t i = at.integer() < 0 ? at.integer() + size : at.integer();
     if (i < 0 || i >= size) return Undefined{fmt::format("element {}", at.integer())};
-    return value.if_list() ? (*value.if_list())[static_cast<std::size_t>(i)]
-                           : value.elements()[static_cast<std::size_t>(i)];
+    if (value.if_list() != nullptr) return (*value.if_list())[static_cast<std::size_t>(i)];
+    std::string_view rest = value.string();
+    for (std::int64_t before = 0; before < i; ++before) {
+        rest.remove_prefix(first_character(rest).size());
+    }
+    return first_character(rest);
 }
 
 }  // namespace tapestry::jinja

@@ -10,9 +10,17 @@ namespace {
 
 using Kind = Token::Kind;
 
+// Where the stack of this thread is now.
+std::uintptr_t stack_address() {
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+}
+
 }  // namespace
 
 // ---- what a running program knows ---------------------------------------------------------------
+
+Context::Context(Members globals, bool marks_generation)
+    : frames_{std::move(globals)}, marks_generation_(marks_generation), stack_(stack_address()) {}
 
 Value Context::get(const std::string& name) const {
     const auto in = [&name](const Members& frame) -> const Value* {
@@ -45,6 +53,11 @@ Context::Scope::Scope(Context& context, bool is_macro) : context_(context), firs
     constexpr std::size_t kMost = 200;
     require<JinjaError>(context.frames_.size() < kMost, "more than {} loops and calls at a time",
                         kMost);
+    // A macro that calls itself inside of many blocks needs far more for each call than others.
+    constexpr std::uintptr_t kMostStack = std::uintptr_t{4} << 20;  // bytes; systems have 8 MB
+    const std::uintptr_t here = stack_address(), before = context.stack_;
+    require<JinjaError>((here < before ? before - here : here - before) < kMostStack,
+                        "loops and calls that nest too deeply");
     if (is_macro) context.first_ = context.frames_.size();
     context.frames_.emplace_back();
 }

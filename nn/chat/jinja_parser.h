@@ -17,8 +17,7 @@ namespace tapestry::jinja {
 /// The variables of a running program.
 class Context {
 public:
-    explicit Context(Members globals, bool marks_generation = false)
-        : frames_{std::move(globals)}, marks_generation_(marks_generation) {}
+    explicit Context(Members globals, bool marks_generation = false);
 
     /// Whether blocks {% generation %} are marked.
     bool marks_generation() const { return marks_generation_; }
@@ -49,6 +48,7 @@ private:
     bool marks_generation_;
     std::size_t first_ = 1;  // of those that are seen in addition to frame 0
     std::int64_t steps_ = 0;
+    std::uintptr_t stack_;  // address of the frame that made it
 };
 
 using Expression = std::function<Value(Context& context)>;

@@ -19,6 +19,16 @@ std::string shown_number(double x) {
     return text;
 }
 
+// Whether this byte continues a character.
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+// The number of characters(text).
+std::int64_t count_characters(std::string_view text) {
+    const bool begins_inside = !text.empty() && continues_character(text.front());
+    return std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }) +
+           (begins_inside ? 1 : 0);
+}
+
 std::string quoted_in_python(std::string_view text) {
     const char quote = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
     std::string all(1, quote);
@@ -145,6 +155,7 @@ List Value::elements() const {
 std::int64_t Value::length() const {
     if (const List* list = if_list()) return std::ssize(*list);
     if (const Members* members = if_members()) return std::ssize(*members);
+    if (const auto* text = if_is<std::string>()) return count_characters(*text);
     return std::ssize(elements());
 }
 
@@ -222,14 +233,16 @@ Value Arguments::get(std::size_t position, std::string_view name, Value otherwis
     return otherwise;
 }
 
+std::string_view first_character(std::string_view text) {
+    std::size_t end = 1;
+    while (end < text.size() && continues_character(text[end])) ++end;
+    return text.substr(0, end);
+}
+
 std::vector<std::string_view> characters(std::string_view text) {
     std::vector<std::string_view> all;
-    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
-    for (std::size_t begin = 0; begin < text.size();) {
-        std::size_t end = begin + 1;
-        while (end < text.size() && continues(text[end])) ++end;
-        all.push_back(text.substr(begin, end - begin));
-        begin = end;
+    for (; !text.empty(); text.remove_prefix(all.back().size())) {
+        all.push_back(first_character(text));
     }
     return all;
 }

@@ -147,6 +147,9 @@ std::string shown(const Value& value);
 /// The text. Throws JinjaError if it is longer than kMostText.
 std::string checked(std::string text);
 
+/// The text's first character; nothing of an empty one.
+std::string_view first_character(std::string_view text);
+
 /// A text's characters.
 std::vector<std::string_view> characters(std::string_view text);
 

@@ -35,8 +35,10 @@ std::string again(const RunFacts& f, const Options& options) {
     }
     for (const auto& [name, value] : options) command = with_option(command, name, value);
     std::string out = option_in(command, "--out");
-    while (out.size() > 1 && out.ends_with('/')) out.pop_back();
-    return out.empty() ? command : with_option(command, "--out", out + "-2");
+    const std::string quote = out.size() > 1 && out.ends_with('\'') ? "'" : "";
+    out.resize(out.size() - quote.size());
+    while (out.size() > 1 + quote.size() && out.ends_with('/')) out.pop_back();
+    return out.empty() ? command : with_option(command, "--out", out + "-2" + quote);
 }
 
 std::string rate_text(double lr) { return fmt::format("{:.4g}", lr); }

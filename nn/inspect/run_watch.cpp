@@ -51,6 +51,7 @@ void RunWatch::add(const StepMetrics& m) {
     f.lr = seen_ == 1 ? m.lr : std::max(f.lr, m.lr);
     if (!m.val_loss) return;
     f.val = {m.step, *m.val_loss};
+    if (std::isnan(*m.val_loss)) return;  // no loss would be lower
     if (f.lowest_val.step == 0 || *m.val_loss < f.lowest_val.value) f.lowest_val = f.val;
 }
 

@@ -80,7 +80,7 @@ void TokenPaths::recorded(const Op& op, const Tensors& inputs, const Tensors& ou
     if (kept) {
         seen.tokens = rank == 2 ? 0 : y.size(rank - 2);
         const std::int64_t width = rank == 4 ? y.size(1) * y.size(3) : y.size(-1);
-        if (dim_ == 0 && rank == 3) dim_ = width;
+        if (dim_ == 0) dim_ = width;  // of rank 3 or 4: what is of rank 2 flows from these
         const bool whole = rank == 2;
         seen.flows = true;
         seen.kept = {.entry = entry, .width = width, .whole = whole, .numbers = {}};

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tapestry {
 namespace {
@@ -26,7 +27,7 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 }  // namespace
 
 std::string clock_text(double seconds) {
-    if (!(seconds < 1e15)) return "?";  // also NaN
+    if (!(std::abs(seconds) < 1e15)) return "?";  // not known, or never
     const auto whole = static_cast<std::int64_t>(seconds + 0.5);
     if (whole >= 3600) {
         return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -95,8 +96,9 @@ void ByteProgress::show(std::uint64_t done, std::uint64_t all) {
     open_ = true;
     all = std::max(all, done);  // of a file that has grown
     const double share = all == 0 ? 1 : static_cast<double>(done) / static_cast<double>(all);
-    const double speed = static_cast<double>(done) / seconds_between(start_, now);
-    const double left = static_cast<double>(all - done) / speed;
+    const double seconds = seconds_between(start_, now);
+    const double speed = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+    const double left = done == all ? 0 : static_cast<double>(all - done) / speed;
     output_.write(fmt::format("\r{} {} {:3.0f}% of {:.1f} MB  {:.0f} MB/s  {} left\033[K", what_,
                               bar(share), 100 * share, static_cast<double>(all) / 1e6, speed / 1e6,
                               clock_text(left)));

@@ -65,7 +65,7 @@ std::string beyond(const ReplayedStep& step, const RunHistory& history) {
     return what + fmt::format("metrics.jsonl ends with step {}\n", history.last_step());
 }
 
-// Treats NaN as the largest value.
+// NaN, the ratio of a parameter that was 0, is less than any other.
 std::string largest_update(const std::vector<ParameterFlow>& flow) {
     const auto smaller = [](const ParameterFlow& a, const ParameterFlow& b) {
         return !(a.ratio() >= b.ratio()) && !std::isnan(b.ratio());

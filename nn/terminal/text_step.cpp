@@ -1,6 +1,7 @@
 #include <tapestry/nn/terminal/text_step.h>
 
 #include <tapestry/autograd/print.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/terminal/text_label.h>
@@ -61,8 +62,8 @@ std::string name_of(const AttentionTrace& a) {
     const char* kind = a.cross    ? "cross-attention"
                        : a.causal ? "causal self-attention"
                                   : "self-attention";
-    return fmt::format("{}, {}, {} queries, {} keys",
-                       a.module.empty() ? "the model itself" : a.module, kind, a.queries, a.keys);
+    return fmt::format("{}, {}, {} {}, {}", a.module.empty() ? "the model itself" : a.module, kind,
+                       a.queries, a.queries == 1 ? "query" : "queries", pluralize(a.keys, "key"));
 }
 
 std::string one_head(const Inspector& inspector, const PageOptions& page,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/file.h>
+#include <tapestry/examples/school/site/number.h>
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/tapestry.h>
 #include <tapestry/tests/source_dir.h>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -144,4 +146,15 @@ TEST_CASE("figures: the fixture of the course's live figures has the library's n
     CHECK_MESSAGE(read_file(path) == wanted,
                   "tests/fixtures/figures.json is old: TAPESTRY_UPDATE=1 "
                   "build/release/tests/test_examples --test-case='figures*'");
+}
+
+TEST_CASE("course programs: a number that a reader changes, also to one beyond int") {
+    course::changed = {3, NAN, 99'999'999'999.0, -99'999'999'999.0, 0.25};
+    CHECK_EQ(course::number(0, 7), 3);
+    CHECK_EQ(course::number(1, 7), 7);
+    CHECK_EQ(course::number(2, 7), std::numeric_limits<int>::max());
+    CHECK_EQ(course::number(3, 7), std::numeric_limits<int>::lowest());
+    CHECK_EQ(course::number(4, 0.5), 0.25);
+    CHECK_EQ(course::number(5, 0.5), 0.5);
+    course::changed.clear();
 }

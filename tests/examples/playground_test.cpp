@@ -8,6 +8,7 @@
 #include <tapestry/examples/school/playground/playground.h>
 #include <tapestry/examples/school/playground/sha256.h>
 #include <tapestry/examples/stories/stories.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
@@ -181,6 +182,48 @@ TEST_CASE("playground: `tapestry train` resumes what it saved, and the reverse, 
         CHECK_THROWS_AS(examples::open_run(scratch / "saved", (scratch / "other.txt").native()),
                         ValueError);
     }
+}
+
+TEST_CASE("playground: a run that began from a model is changed where that model is not") {
+    const test::Scratch scratch;
+    const std::string text = examples::write_stories(3, 20'000).text;
+    TrainingConfig config = config_in(scratch);
+    config.start = (scratch / "base").native();
+    const CharTokenizer tokenizer = CharTokenizer::from_text(text);
+    Generator generator(4);
+    save_model(
+        scratch / "base",
+        GPT({.vocab = tokenizer.vocab_size(), .context = 16, .layers = 2, .heads = 2, .dim = 16},
+            generator),
+        tokenizer);
+    Playground part(text, config);
+    part.step();
+    part.save(scratch / "saved");
+    std::filesystem::remove_all(scratch / "base");
+    Playground opened(examples::open_run(scratch / "saved", config.text));
+    opened.change(2e-3, 0);
+    CHECK_EQ(opened.session().config().lr, 2e-3);
+    CHECK_EQ(opened.step().step, 2);
+}
+
+TEST_CASE("playground: a run of another kind of model is refused") {
+    const test::Scratch scratch;
+    TrainingConfig config = config_in(scratch);
+    config.set_model(LlamaConfig{.context = 16, .layers = 1, .heads = 2, .dim = 16});
+    write_file_atomically(config.text, examples::write_stories(3, 20'000).text);
+    Session session(config);
+    const StepMetrics first = session.take_step();
+    examples::save_run(
+        session, {.state = {.segments = {{.config = to_json(session.config())}}}, .steps = {first}},
+        scratch / "saved");
+    CHECK_THROWS_AS(examples::open_run(scratch / "saved", config.text), ValueError);
+}
+
+TEST_CASE("playground: a sample that is refused leaves the model in training mode") {
+    const test::Scratch scratch;
+    Playground playground(examples::write_stories(3, 20'000).text, config_in(scratch));
+    CHECK_THROWS_AS(playground.sample({}, 3, -1), ValueError);
+    CHECK(playground.session().model().is_training());
 }
 
 TEST_CASE("playground: parts of the model taken away") {
@@ -367,4 +410,15 @@ TEST_CASE("playground: one step, operation by operation") {
     CHECK_EQ(all[5].made[0].of, "weight");
     CHECK_EQ(all[5].made[0].values, std::vector<double>{10, 14, 18, 10, 14, 18});
     CHECK(std::isfinite(loss));
+}
+
+TEST_CASE("playground: numbers of a trace that are not finite, as a page reads them") {
+    Generator generator(2);
+    const Linear model(1, 1, false, generator);
+    const examples::OpTrace trace(model);
+    Tape tape;
+    const Tensor x = tensor<float>({{NAN, INFINITY, -INFINITY}}).set_requires_grad();
+    tape.backward(sum(x * 1));
+    CHECK(trace.to_json().find("\"values\":[\"NaN\",\"Infinity\",\"-Infinity\"]") !=
+          std::string::npos);
 }

@@ -175,6 +175,22 @@ TEST_CASE("bench busy: a spinner spins, and both kinds of steps are taken") {
     CHECK_EQ(bench::to_text(row).find("with a spinning loop") != std::string::npos, true);
 }
 
+TEST_CASE("bench checkpoint: the model that is trained has the vocabulary that was asked for") {
+    const test::Scratch scratch;
+    bench::CheckpointBench options{
+        .model = small_gpt(), .batch = 2, .steps = 3, .rounds = 1, .directory = scratch.path()};
+    for (const std::int64_t vocab : {2, 14, 30}) {
+        CAPTURE(vocab);
+        options.model.vocab = vocab;
+        const bench::CheckpointRow row = bench::measure_checkpoints(options);
+        CHECK_EQ(row.with.at(0).parameters, row.parameters);
+        CHECK_EQ(row.without.at(0).parameters, row.parameters);
+    }
+    options.stepped = [] { fail("enough"); };
+    test::check_message<ValueError>([&] { bench::measure_checkpoints(options); }, "enough");
+    CHECK(std::filesystem::is_empty(scratch.path()));
+}
+
 TEST_CASE("bench sampling: the same tokens with the cache and without") {
     const bench::SamplingRow row = bench::measure_sampling({.model = small_gpt(), .tokens = 6});
     CHECK(row.same_tokens);

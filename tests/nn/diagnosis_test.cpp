@@ -126,6 +126,29 @@ TEST_CASE("diagnosis: a learning rate that is too high") {
     CHECK_EQ(rule_of(fine), "good");
 }
 
+TEST_CASE("diagnosis: a validation loss that is not a number is not the lowest") {
+    RunWatch watch(3, 1, std::log(65.0));
+    for (const double val : std::vector<double>{NAN, 2.5, 3.0, NAN}) {
+        watch.add({.step = watch.facts().last.step + 1, .loss = 3, .val_loss = val});
+    }
+    CHECK_EQ(watch.facts().lowest_val.step, 2);
+    CHECK_EQ(watch.facts().lowest_val.value, 2.5);
+    CHECK_EQ(watch.facts().val.step, 4);
+}
+
+TEST_CASE("diagnosis: the next run's directory lies beside one that was named with a slash") {
+    RunFacts f = facts(100, falling);
+    f.diverged = true;
+    const auto next_of = [&f](const std::string& out) {
+        f.command = "tapestry train --out " + out;
+        return diagnose(f).command;
+    };
+    CHECK_EQ(next_of("m/"), "tapestry train --out m-2 --trap-nan");
+    CHECK_EQ(next_of("'my run'"), "tapestry train --out 'my run-2' --trap-nan");
+    CHECK_EQ(next_of("'my run/'"), "tapestry train --out 'my run-2' --trap-nan");
+    CHECK_EQ(next_of(R"('it'\''s/')"), R"(tapestry train --out 'it'\''s-2' --trap-nan)");
+}
+
 TEST_CASE("diagnosis: divergence without a sign of the rate") {
     RunFacts f = facts(100, falling);
     f.diverged = true;

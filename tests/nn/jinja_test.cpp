@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/nn/chat/jinja.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/resident_peak.h>
 #include <tapestry/tests/source_dir.h>
 
 #include <nlohmann/json.hpp>
@@ -94,6 +95,10 @@ TEST_CASE("jinja: programs that never end, nest too deeply or grow without end a
     refused(loop + loop + "{% endfor %}{% endfor %}", "more than 200000 turns of loops and calls");
     refused("{{ range(10000000) }}", "range: more than 100000 numbers");
     refused("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "more than 200 loops and calls");
+    // Each call is inside of 98 blocks: they fill the stack long before there are 200.
+    refused("{% macro f() %}" + times(98, "{% if 1 %}") + "{{ " + times(250, "not ") + "f() }}" +
+                times(98, "{% endif %}") + "{% endmacro %}{{ f() }}",
+            "loops and calls");
     refused("{{ text * 100000000 }}", "a text of more than 16777216 bytes");
     refused("{% set a = text %}" + times(20, "{% set a = a ~ a %}"),
             "a text of more than 16777216");
@@ -112,6 +117,13 @@ TEST_CASE("jinja: programs that never end, nest too deeply or grow without end a
     refused("{{ " + times(1000, "[") + "1" + times(1000, "]") + " }}",
             "a tag of more than 300 operators");
     refused(times(200, "{% if 1 %}"), "blocks of more than 100 levels");
+}
+
+TEST_CASE("jinja: a character of a long text, and their number, take no memory for all of them") {
+    const std::string asked = "{{ a[0] }}{{ a[-1] }} {{ a | length }}";
+    const auto peak = test::resident_peak(
+        [&] { CHECK_EQ(run("{% set a = text * 4000 ~ '\u00e9' %}" + asked), "x\u00e9 4000001"); });
+    if (peak) CHECK_LT(*peak, 100e6);
 }
 
 TEST_CASE("jinja: arguments are done as in Python, or refused by their names") {
@@ -135,6 +147,10 @@ TEST_CASE("jinja: arguments are done as in Python, or refused by their names") {
     refused("{{ {}.get('a', fallback=1) }}", "get does not take fallback");
     refused("{{ text is defined(1) }}", "defined takes at most 0 arguments, not 1");
     refused("{{ range(3, by=2) }}", "range does not take by");
+    refused("{{ range(2, stop=5) }}", "range does not take arguments with names");
+    refused("{{ range(start=2, stop=5) }}", "range does not take arguments with names");
+    refused("{{ 'ab'[::-9223372036854775807 - 1] }}",
+            "a slice with a step of -9223372036854775808");
     refused("{{ dict({}, {}) }}", "dict takes 1 argument without a name, not 2");
     refused("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(b=1) }}", "f does not take b");
     refused("{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2) }}", "f takes at most 1 argument");
@@ -152,6 +168,11 @@ TEST_CASE("jinja: arguments are done as in Python, or refused by their names") {
              {"{{ [['a', 'b']] | map(attribute=1) | join }}", "b"},
              {"{{ dict({'a': 1, 'b': 2}, b=3) | tojson }}", "{\"a\": 1, \"b\": 3}"},
              {"{% set n = namespace({'a': 4}, b=5) %}{{ n.a }}{{ n.b }}", "45"},
+             {"{{ range(-9000000000000000000, 9000000000000000000, 6000000000000000000) | join(' "
+              "') }}",
+              "-9000000000000000000 -3000000000000000000 3000000000000000000"},
+             {"{{ 'h\u00e9llo'[::-1] }}{{ 'h\u00e9'[-1] }}{{ 'h\u00e9' | length }}",
+              "oll\u00e9h\u00e92"},
              {"{{ 'a' | tojson(ensure_ascii=false, sort_keys=False) }}", "\"a\""}}) {
         const std::string& program = source;
         CAPTURE(program);

@@ -129,6 +129,15 @@ TEST_CASE("progress: of files, only on a terminal") {
     CHECK_EQ(written.lines[1], "\r\033[K");
     progress.show(2'000'000, 2'000'000);
     CHECK(written.lines.back().starts_with("\rencoding [########################] 100% "));
+    const auto told = [&](std::uint64_t done, std::uint64_t all) {
+        progress.begin("encoding");
+        progress.show(done, all);
+        return written.lines.back();
+    };
+    CHECK(told(0, 0).starts_with("\rencoding [########################] 100% of 0.0 MB  0 MB/s"));
+    CHECK(told(0, 0).ends_with("  0:00 left\033[K"));
+    CHECK(told(0, 1'000'000).ends_with("]   0% of 1.0 MB  0 MB/s  ? left\033[K"));
+    CHECK(told(3, 2).ends_with("  0:00 left\033[K"));
 }
 
 TEST_CASE("progress: of empty files, and of one that has grown") {

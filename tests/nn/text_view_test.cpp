@@ -386,4 +386,8 @@ TEST_CASE("text step: all heads, or one of them large") {
     CHECK(one.find(" nats of entropy, looks ") != std::string::npos);
     check_message<ValueError>([&] { text_step(step.inspector(), page, {.layer = 0, .head = 2}); },
                               "layer 0 has no head 2; it has 2");
+    const Tensor single = randn({1, 1, 8}, generator);
+    const WatchedStep on_one(model, [&] { return sum(model(single)); });
+    CHECK(text_step(on_one.inspector(), page).find(" self-attention, 1 query, 1 key\n") !=
+          std::string::npos);
 }

@@ -6,6 +6,9 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/pages/page.h>
+#include <tapestry/ops/attention.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/ops/view.h>
 #include <tapestry/tests/nn/plain.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -130,6 +133,26 @@ TEST_CASE("token path: of an encoder-decoder the decoder's; behind a class token
     const FollowedEntry& last = seen.token_path().entries.back();
     CHECK(last.whole);
     CHECK_EQ(last.numbers, views::slice(vision(images), 0, 0, 1).to_vector<float>());
+}
+
+TEST_CASE("token path: of a model whose first vectors are those of attention") {
+    Generator generator(35);
+    const Linear head(8, 5, true, generator);
+    Tensor q = randn({1, 2, 3, 4}, generator);
+    q.set_requires_grad();
+    Inspector inspector(head);
+    watch(inspector, [&] {
+        const Tensor y = scaled_dot_product_attention(q, q, q);  // [1, 2, 3, 4]
+        const Tensor rows = reshape(transpose(y, 1, 2), {3, 8});
+        return cross_entropy(head(rows), tensor<std::int64_t>({0, 1, 2}));
+    });
+    const TokenPath& path = inspector.token_path();
+    CHECK_EQ(path.tokens, 3);
+    CHECK_EQ(path.places, std::vector<std::int64_t>{0, 1, 2});
+    REQUIRE_FALSE(path.entries.empty());
+    CHECK_EQ(path.entries.front().width, 8);
+    CHECK_EQ(path.entries.front().numbers.size(), 24);
+    CHECK(nlohmann::json::parse(to_json(inspector, {.title = "t"}))["path"].is_object());
 }
 
 TEST_CASE(

@@ -65,8 +65,52 @@ assert.ok(Number.isNaN(single.weights(0)[0]));
 assert.equal(lostQueries(single, 0), 1);
 assert.equal(lostQueries(attentionOf(0.5, 'f64'), 0), 0);
 
+// A loss that is infinite, because the right class has a probability of 0, is not NaN.
+const plainText = { tokenText: (text) => text };
+const { Predictions, layerRows, lossIn } = exportsOf(['guesses'], 'Predictions, layerRows, lossIn', plainText);
+const guessed = new Predictions({ rows: [[3, null, 9, [[1, 0.5]]], [3, null, 1, [[1, null]]], [3, 0.5, 1, [[3, 0.6]]]],
+  layers: [{ layer: 'blocks.0', rows: [[null, 9, 1, 0.5], [null, 1, 1, null], [2, 4, 1, 0.5]] }] });
+assert.deepEqual(guessed.rows.map(({ loss, lost }) => [loss, lost]), [[Infinity, false], [NaN, true], [0.5, false]]);
+assert.deepEqual([0, 1, 2].map((place) => layerRows(guessed, place).map(({ loss }) => loss)),
+  [[Infinity, Infinity], [NaN, NaN], [2, 0.5]]);
+const { seenStep } = exportsOf(['layers', 'seen_step'], 'seenStep', { ...plainText, lossIn });
+const seen = seenStep({ stream: [{ entry: 0, op: 'add', module: '', lengths: [1] }], attention: [], places: [0],
+  rows: [[null, 9, 1, 0.5], [null, 1, 1, null]] }, { tokens: ['a', 'b', 'c'], names: {} });
+assert.deepEqual(seen.predictions.rows.map(({ loss, lost }) => [loss, lost]), [[Infinity, false], [NaN, true]]);
+
+// A query that may see no key gives a weight of 0 to all, and nothing of it is NaN.
+const made = (tag, attributes, ...children) => ({ tag, ...attributes, children });
+const textOf = (part) => (typeof part === 'object' && part !== null ? part.children.map(textOf).join(' ') : String(part));
+const { ChainView } = exportsOf(['heads', 'attention_chain'], 'ChainView', { ...dom, h: made, barCell: () => '',
+  saveable: (name, kind, ...children) => made('table', {}, ...children) });
+const blind = Object.assign(Object.create(ChainView.prototype), { state: { head: 0, query: 0, key: 1, attention: {
+  exact: true, keys: 3, dtype: 'f32', round: Math.fround, scale: 1, seen: () => 3, masked: () => -Infinity, dot: () => 1 } } });
+const nothing = Float64Array.from([-Infinity, -Infinity, -Infinity]);
+for (const part of [blind.row(nothing), blind.steps(nothing)]) assert.doesNotMatch(textOf(part), /NaN|others?/);
+
+// A step of which nothing was recorded has nothing on its tape.
+const { tapeTab } = exportsOf(['tape'], 'tapeTab', { h: made });
+const panel = [];
+tapeTab({ append: (...parts) => panel.push(...parts) }, { entries: [], walk: [] });
+assert.deepEqual(panel.map(textOf), ['Nothing was recorded.']);
+
+// In a file numbers are plain and words are what they are: tokens may look like numbers.
+const { csvOfTable } = exportsOf(['export'], 'csvOfTable');
+const cell = (text, kind = '', dataset = {}) => ({ dataset, colSpan: 1, classList: { contains: (name) => kind.split(' ').includes(name) },
+  childNodes: [{ nodeName: '#text', textContent: text }] });
+const csv = csvOfTable({ rows: [['50%', '\u22121.5', '\u2248\u00a00.5', '\u2013'].map((text) => cell(text)),
+  ['50%', '\u2013', '\u2212', '\u221e'].map((text) => cell(text, 'word')),
+  [cell('\u2013', 'word', { value: '' }), cell('3 MB', '', { value: '3000000' }), cell('a,b', 'word quiet'), cell('')]]
+  .map((cells) => ({ cells, hidden: false })) });
+assert.equal(csv, '0.5,-1.5,0.5,\r\n50%,\u2013,\u2212,\u221e\r\n,3000000,"a,b",\r\n');
+
+// A long token is cut between characters.
+const { beginningOf } = exportsOf(['step_drawing'], 'beginningOf');
+assert.equal(beginningOf('\u{1F43E}'.repeat(20), 3), '\u{1F43E}\u{1F43E}\u{1F43E}');
+assert.equal(beginningOf('ab', 3), 'ab');
+
 // A run is called by its directory: four runs of one text have the same title.
 const { nameOfRun } = exportsOf(['other_runs'], 'nameOfRun', {});
 assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: { options: [{ name: '--out', value: 'm-3' }] } }), 'm-3');
 assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: {} }), 'Training on s.txt');
-console.log('numbers, ticks, overflowing heads and names of runs: done');
+console.log('numbers, ticks, overflowing heads, infinite losses, files and names of runs: done');

@@ -289,11 +289,15 @@ EMSCRIPTEN_KEEPALIVE const double* playground_settings() {
 
 namespace {
 
-/// Ablates these heads (layer * heads + head) of the model while the result lives.
-std::optional<TakenAway> without(GPT& model, const char* heads) {
+/// Ablates these heads (layer * heads + head) of the model, which must be a GPT if there are any,
+/// while the result lives.
+std::optional<TakenAway> without(tapestry::Module& model, const char* heads) {
     const std::vector<std::int64_t> gone = numbers_in(heads);
     if (gone.empty()) return std::nullopt;
-    return std::make_optional<TakenAway>(model, tapestry::examples::Parts{.heads = gone});
+    auto* const gpt = dynamic_cast<GPT*>(&model);
+    tapestry::require(gpt != nullptr, "heads can be switched off in a GPT, but not in a {}",
+                      model.kind());
+    return std::make_optional<TakenAway>(*gpt, tapestry::examples::Parts{.heads = gone});
 }
 
 }  // namespace
@@ -305,7 +309,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_look(const char* directory, const char* pr
                                            const char* heads) {
     return text_of([&] {
         const tapestry::StepOnText taken = tapestry::step_on_text(directory, prompt);
-        const auto gone = without(dynamic_cast<GPT&>(*taken.model), heads);
+        const auto gone = without(*taken.model, heads);
         const tapestry::WatchedStep step(*taken.model, taken.loss);
         return to_json(step.inspector(), taken.page(step.loss()));
     });
@@ -317,7 +321,7 @@ EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* 
     return text_of([&] {
         const tapestry::LoadedModel loaded = tapestry::load_model(directory);
         const tapestry::Tokenizer& tokenizer = require_tokenizer(loaded, directory);
-        const auto gone = without(tapestry::as<GPT>(*loaded.model), heads);
+        const auto gone = without(*loaded.model, heads);
         auto generator = tapestry::stream(1, tapestry::Stream::samples);
         return without_nul(tapestry::sample_text(*loaded.model, tokenizer, prompt,
                                                  {.tokens = tokens, .temperature = temperature},

@@ -28,8 +28,8 @@ Corner corner_of(std::string of, Tensor x) {
 void write_number(JsonWriter& json, double x) {
     if (std::isfinite(x)) {
         json.value(x);
-    } else {
-        json.value(fmt::format("{}", x));  // JSON has no NaN or infinity
+    } else {  // JSON has no NaN or infinity: as the page's script reads them
+        json.value(std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
     }
 }
 

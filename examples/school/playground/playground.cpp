@@ -48,9 +48,11 @@ OpenedRun open_run(const std::filesystem::path& directory, const std::string& te
     RunDirectory locked(directory);
     OpenedRun opened{
         .session = locked.resume(
-            {.wanted = {.text = text}, .given = {"text"}, .overrides = {"isa", "version"}})};
+            {.wanted = {.text = text}, .given = {"text"}, .overrides = {"isa", "version"}}),
+        .directory = directory};
     require<IoError>(opened.session != nullptr, "{}: has no checkpoint to continue from",
                      directory.string());
+    as<GPT>(opened.session->model());  // all that can be taken away is a GPT's
     opened.differs = opened.session->overridden();
     opened.run.state = *locked.resumed();
     if (opened.session->steps() > 0) {
@@ -82,6 +84,18 @@ std::unique_ptr<Session> begin(const std::string& text, const TrainingConfig& co
         throw;
     }
 }
+
+// Evaluation mode in this scope, also if what needs it throws: a run goes on in training mode.
+class Evaluating {
+public:
+    explicit Evaluating(Module& model) : model_(model) { model_.eval(); }
+    ~Evaluating() { model_.train(); }
+    Evaluating(const Evaluating&) = delete;
+    Evaluating& operator=(const Evaluating&) = delete;
+
+private:
+    Module& model_;
+};
 
 double now_since_1970() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -211,10 +225,9 @@ std::string Playground::sample(const std::string& prompt, std::int64_t tokens, d
     const Ids ids = prompt.empty() ? session_->data().ids(Split::all).read(0, 1)
                                    : tokenizer.encode(prompt, "prompt");
     Generator generator = stream(session_->config().seed, Stream::samples);
-    session_->model().eval();
+    const Evaluating evaluating(session_->model());
     const Ids drawn = tapestry::sample(session_->model(), ids,
                                        {.tokens = tokens, .temperature = temperature}, generator);
-    session_->model().train();
     StreamDecoder text(tokenizer);
     std::string all;
     for (const std::int64_t id : ids) all += text.next(id);
@@ -234,7 +247,7 @@ std::string Playground::look(const std::string& sentence) {
     const Tensor targets = views::slice(all, 1, 1, count + 1);
     GPT& model = as<GPT>(session_->model());
     model.zero_grad();
-    model.eval();
+    const Evaluating evaluating(model);
     const RuleBreaker broken(rule_);  // before the Inspector, which then sees its effect
     Inspector inspector(model);
     {
@@ -242,7 +255,6 @@ std::string Playground::look(const std::string& sentence) {
         tape.backward(model.loss(inputs, targets));
         inspector.finish();
     }
-    model.train();
     const auto read = std::span(ids).first(ids.size() - 1);
     return to_json(inspector, {.title = "One step",
                                .texts = {{.queries = token_texts(session_->tokenizer(), read)}},
@@ -262,9 +274,8 @@ Tensors Playground::heads(const std::string& sentence) {
     const Ids ids = ids_of(sentence, 1, session_->config().model.context);
     GPT& model = as<GPT>(session_->model());
     std::vector<AttentionRecord> records;
-    model.eval();
+    const Evaluating evaluating(model);
     model(tensor(ids, {1, std::ssize(ids)}), {.records = &records});
-    model.train();
     Tensors weights;
     for (const AttentionRecord& record : records) {
         weights.push_back(views::select("heads", record.weights, 0, 0));

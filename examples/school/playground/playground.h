@@ -42,7 +42,7 @@ struct OpenedRun {
 };
 
 /// Opens the run at its latest checkpoint. `text` is the training text's path here. Throws IoError
-/// if there is no checkpoint, and as RunDirectory::resume does.
+/// if there is no checkpoint, ValueError if the model is no GPT, and as RunDirectory::resume does.
 OpenedRun open_run(const std::filesystem::path& directory, const std::string& text);
 
 // ---- the run

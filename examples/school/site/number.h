@@ -2,8 +2,10 @@
 // Read next: programs.js, which inserts calls of number() into the programs; exports.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace course {
@@ -11,10 +13,14 @@ namespace course {
 /// The reader's replacements for the program's numbers; NaN or missing: unchanged.
 inline std::vector<double> changed;
 
-/// Number k of the running program; `standard` is the one that the page shows.
+/// Number k of the running program, an int or a double; `standard` is the one that the page shows.
+/// One beyond int is the nearest int.
 template <class T>
 T number(std::size_t k, T standard) {
-    return k < changed.size() && !std::isnan(changed[k]) ? static_cast<T>(changed[k]) : standard;
+    if (k >= changed.size() || std::isnan(changed[k])) return standard;
+    using Limits = std::numeric_limits<T>;
+    return static_cast<T>(std::clamp(changed[k], static_cast<double>(Limits::lowest()),
+                                     static_cast<double>(Limits::max())));
 }
 
 extern int (*const programs[])();

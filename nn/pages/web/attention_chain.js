@@ -1,6 +1,6 @@
 // Derives one attention weight: q, k, their products, the score, the softmax of the row, the
 // weight; with every number needed to recompute it by hand.
-import { barCell, fixed, h, number, tokenText } from './dom.js';
+import { barCell, fixed, h, number, plural, tokenText } from './dom.js';
 import { saveable } from './export.js';
 import { LARGEST_F32, softmax } from './heads.js';
 import { scrolling } from './table.js';
@@ -73,7 +73,7 @@ export class ChainView {
       ['score', '', this.about(scores[key]), 'score'],
       ['\u2212 max', `the row's largest, ${this.about(max)}`,
         this.about(hidden ? -Infinity : scores[key] - max), 'shifted'],
-      ['exp', '', this.about(Math.exp(scores[key] - max), 5), 'exp'],
+      ['exp', '', this.about(shareOfMax(scores[key], max), 5), 'exp'],
       ['\u00f7 sum', `over the row, ${this.about(sum)}`, this.about(weights[key], 5), 'weight'],
     ].filter(Boolean);
     return saveable('steps', 'steps', h('tbody', {},
@@ -89,15 +89,15 @@ export class ChainView {
     const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a] || a - b);
     const shown = order.slice(0, SHOWN_KEYS).filter((j) => !(weights[j] <= 0));
     if (!shown.includes(key)) shown.push(key);
-    const rest = 1 - shown.reduce((sum, j) => sum + weights[j], 0);
+    const rest = max === -Infinity ? 0 : 1 - shown.reduce((sum, j) => sum + weights[j], 0);
     const rows = shown.map((j) => h('tr', { 'aria-selected': String(j === key) },
       h('td', { class: 'quiet' }, String(j)),
       h('td', { class: 'word' }, tokenText((attention.keyTexts || [])[j], j)),
-      h('td', {}, this.about(scores[j])), h('td', {}, this.about(Math.exp(scores[j] - max))),
+      h('td', {}, this.about(scores[j])), h('td', {}, this.about(shareOfMax(scores[j], max))),
       h('td', {}, this.about(weights[j])), barCell(weights[j])));
     if (shown.length < attention.keys && rest > 5e-5) {
       rows.push(h('tr', { class: 'quiet' }, h('td', {}), h('td', { class: 'word' },
-        `${attention.keys - shown.length} others`), h('td', {}), h('td', {}),
+        plural(attention.keys - shown.length, 'other')), h('td', {}), h('td', {}),
       h('td', {}, this.about(rest)), h('td', {})));
     }
     return saveable('row', null, h('thead', {}, h('tr', {},
@@ -106,6 +106,9 @@ export class ChainView {
     h('tbody', {}, ...rows));
   }
 }
+
+// exp(score - max); 0 in a row of which the query may see nothing.
+const shareOfMax = (score, max) => (max === -Infinity ? 0 : Math.exp(score - max));
 
 // A fixed number of decimals; a score may be -infinity.
 function place(x, places = 4) {

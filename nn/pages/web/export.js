@@ -20,13 +20,17 @@ export const csvText = (rows) => `${rows.map((row) => row.map(quoted).join(','))
 // The cells of a row, one per column; null where a cell spans another column.
 const cellsOf = (row) => Array.from(row.cells).flatMap((cell) => [cell, ...Array(cell.colSpan - 1).fill(null)]);
 
+// A cell's text in a file. That of words is what it is: a token may be a dash, a minus sign or "50%".
+const textInFile = (cell) => cell.dataset.value ??
+  (cell.classList.contains('word') ? textOfCell(cell).trim() : plain(textOfCell(cell)));
+
 // The rows that a table shows, without columns of bars; a cell's data-value is its number without
-// rounding and unit.
+// rounding and unit, or empty for words that there are not.
 export function csvOfTable(table) {
   const rows = Array.from(table.rows).filter((row) => !row.hidden).map(cellsOf);
   const bars = new Set(rows.flatMap((row) => row.flatMap((cell, i) => (cell?.classList.contains('bars') ? [i] : []))));
   return csvText(rows.map((row) => row.filter((_, i) => !bars.has(i))
-    .map((cell) => (cell === null ? '' : cell.dataset.value ?? plain(textOfCell(cell))))));
+    .map((cell) => (cell === null ? '' : textInFile(cell)))));
 }
 
 // The button of the table of this name.

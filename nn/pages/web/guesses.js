@@ -5,7 +5,7 @@ import { tokenText } from './dom.js';
 // mean nothing.
 export class Predictions {
   constructor({ rows, layers, classes, smoothing, next, names, read }) {
-    this.rows = rows.map(([right, loss, rank, likeliest]) => ({ right, loss: known(loss), rank,
+    this.rows = rows.map(([right, loss, rank, likeliest]) => ({ right, loss: lossIn(loss, likeliest[0][1]), rank,
       likeliest: likeliest.map(([id, p]) => [id, known(p)]), lost: likeliest[0][1] === null }));
     this.layers = layers;
     this.classes = classes;
@@ -34,12 +34,16 @@ export class Predictions {
 
 const known = (x) => (x === null ? NaN : x);
 
+// A row's loss, given the probability of the likeliest class: JSON has neither NaN nor infinity, which is
+// the loss if the right one has a probability of 0.
+export const lossIn = (loss, p) => loss ?? (p === null ? NaN : Infinity);
+
 // For one place: the prediction from every layer's input, and finally the model's.
 export function layerRows({ layers, rows }, place) {
   const before = layers.map(({ layer, rows: own }, i) => {
     const [loss, rank, id, p] = own[place];
     const name = i === 0 ? 'before any layer' : `after layer ${i - 1}`;
-    return { name, layer, loss: known(loss), rank, id, p: known(p), lost: p === null };
+    return { name, layer, loss: lossIn(loss, p), rank, id, p: known(p), lost: p === null };
   });
   const { loss, rank, likeliest: [[id, p]], lost } = rows[place];
   const name = layers.length > 0 ? `after layer ${layers.length - 1}: the model` : 'the model';

@@ -5,7 +5,7 @@ import { csvText, saveable, saveButton } from './export.js';
 import { blocksSvg } from './figure_svg.js';
 import { roving } from './roving.js';
 import { speak } from './speak.js';
-import { scrolling, sortable, valueCell } from './table.js';
+import { scrolling, sortable, valueCell, wordCell } from './table.js';
 
 const PLAN_HEIGHT = 300;
 const PLAN_HEAD = 20; // for labels above the arena
@@ -91,8 +91,8 @@ function reuseRow(blocks, block, choose) {
       h('button', { onclick: () => choose(block) }, blockName(block))),
     valueCell(block.bytes, bytesText(block.bytes)), valueCell(block.at, bytesText(block.at)),
     h('td', {}, String(block.born)), h('td', {}, block.died < 0 ? '\u2013' : String(block.died)),
-    h('td', { class: 'word quiet names' }, namesOf(takenFrom(blocks, block)) || '\u2013'),
-    h('td', { class: 'word quiet names' }, namesOf(givenTo(blocks, block)) || '\u2013'));
+    wordCell(namesOf(takenFrom(blocks, block)), 'word quiet names'),
+    wordCell(namesOf(givenTo(blocks, block)), 'word quiet names'));
 }
 
 // A rectangle for each block. The pointed block is chosen and highlighted; blocks that use its

@@ -6,7 +6,7 @@ import { saveable } from './export.js';
 import { layerRows, Predictions } from './guesses.js';
 import { imageCanvas } from './image_view.js';
 import { speak } from './speak.js';
-import { scrolling } from './table.js';
+import { scrolling, wordCell } from './table.js';
 
 // The minimum probability of the right token for each colour.
 const LEVELS = [[0.9, 'over 90%'], [0.5, 'over 50%'], [0.2, 'over 20%'], [0.05, 'over 5%'],
@@ -69,7 +69,7 @@ function lossText(predictions, asked) {
 }
 
 function levelOf(row) {
-  if (row.right === null || !Number.isFinite(row.loss)) return null;
+  if (row.right === null || row.lost) return null;
   return LEVELS.findIndex(([least]) => Math.exp(-row.loss) >= least);
 }
 
@@ -206,7 +206,7 @@ function layersPart(predictions, place) {
         ...(hasRight ? [head('right answer', { colspan: '2' }), head('rank')] : []))),
       h('tbody', {}, ...lines.map(({ name, loss, rank, id, p, lost }) => h('tr', {},
         h('th', { class: 'word', scope: 'row' }, name),
-        h('td', { class: 'word' }, lost ? '\u2013' : predictions.nameOf(id)), h('td', {}, sharePercent(p)),
+        wordCell(lost ? '' : predictions.nameOf(id)), h('td', {}, sharePercent(p)),
         ...(hasRight ? [h('td', {}, sharePercent(Math.exp(-loss))), barCell(Math.exp(-loss)),
           h('td', {}, lost ? '\u2013' : String(rank))] : [])))))));
 }

@@ -2,6 +2,7 @@
 // kept; the steps of the run are a track below it.
 import { keepState, numberOf } from './address.js';
 import { fixed, h } from './dom.js';
+import { lossIn } from './guesses.js';
 import { StepPicture } from './step_picture.js';
 import { playButton } from './play.js';
 import { Scrubber } from './scrubber.js';
@@ -45,7 +46,7 @@ export function runPictureTab(panel, data) {
     }
     const evaluation = looks[at];
     const { rows } = evaluation.look;
-    const mean = rows.reduce((sum, [loss]) => sum + (loss ?? NaN), 0) / rows.length;
+    const mean = rows.reduce((sum, [loss, , , p]) => sum + lossIn(loss, p), 0) / rows.length;
     status.replaceChildren(h('b', {}, `After step ${evaluation.step}`), `: loss ${fixed(mean, 3)} on this sentence.`);
     scrubber.mark(at);
     stepPicture.show(evaluation.drawn ??= seenStep(evaluation.look, data.sentence));

@@ -1,6 +1,7 @@
 // What a report keeps of a step on its sentence (report.cpp): attention weights, predictions, and the
 // lengths of the residual stream and of its gradients, in the forms that a page of one step has.
 import { tokenText } from './dom.js';
+import { lossIn } from './guesses.js';
 import { layerName } from './layers.js';
 
 // Weights at one time, in the form that attention_map.js, head_roles.js and step_picture.js expect.
@@ -67,7 +68,7 @@ class SeenPath {
 class SeenPredictions {
   constructor(rows, { tokens, names }) {
     Object.assign(this, { tokens, names, layers: [], next: true });
-    this.rows = rows.map(([loss, rank, id, p], i) => ({ right: rank === 1 ? id : `next ${i}`, loss: loss ?? NaN, rank,
+    this.rows = rows.map(([loss, rank, id, p], i) => ({ right: rank === 1 ? id : `next ${i}`, loss: lossIn(loss, p), rank,
       likeliest: [[id, p ?? NaN]], lost: p === null }));
   }
 

@@ -5,6 +5,7 @@ import { MapView } from './attention_map.js';
 import { headCsv, headSvg } from './attention_svg.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { saveButton } from './export.js';
+import { lossIn } from './guesses.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
 import { roving } from './roving.js';
@@ -66,8 +67,8 @@ export function sentenceTab(panel, data) {
       return;
     }
     const { step, look: { rows } } = looks[at];
-    const mean = rows.reduce((sum, [loss]) => sum + (loss ?? NaN), 0) / rows.length;
-    const right = rows.filter(([loss, rank]) => rank === 1 && loss !== null).length;
+    const mean = rows.reduce((sum, [loss, , , p]) => sum + lossIn(loss, p), 0) / rows.length;
+    const right = rows.filter(([, rank, , p]) => rank === 1 && p !== null).length;
     status.replaceChildren(h('b', {}, `After step ${step}`), `: loss ${fixed(mean, 3)} on this ` +
       `sentence; the first choice was right ${right} of ${rows.length} times.`);
     slider.setAttribute('aria-valuetext', status.textContent);
@@ -132,8 +133,8 @@ export function sentenceTab(panel, data) {
 
 // One token, coloured by its probability, with the tokens that the model found likelier.
 function tokenSpan({ tokens, names }, [loss, rank, id, p], i) {
-  const sure = loss === null ? NaN : Math.exp(-loss);
-  if (loss === null) return h('span', { class: 'token warn', 'data-rank': '', title: 'NaN' }, tokenText(tokens[i], i));
+  const sure = Math.exp(-lossIn(loss, p));
+  if (p === null) return h('span', { class: 'token warn', 'data-rank': '', title: 'NaN' }, tokenText(tokens[i], i));
   const best = tokenText(names[id] ?? `#${id}`, id);
   return h('span', { class: 'token', 'data-level': String(SURE.findIndex((least) => sure >= least)),
     'data-rank': String(rank), title: `${sharePercent(sure)}${rank === 1 ? '' : `; ${best} had ${sharePercent(p)}`}` },

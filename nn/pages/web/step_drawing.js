@@ -13,6 +13,9 @@ export const MAP_SIDE = 34;
 // The room for predictions at the right, as wide as the reader's text needs.
 export const rightOfPicture = (predictions) => (predictions ? fontPixels(RIGHT_OF_PICTURE) : 20);
 
+// The first characters of a text; half of one would be shown as another.
+const beginningOf = (text, most) => Array.from(text).slice(0, most).join('');
+
 const quadratic = (weight) => Math.max(0.5, 7 * Math.sqrt(weight));
 
 export class Drawing {
@@ -100,7 +103,7 @@ export class Drawing {
     return svg('g', {}, svg('rect', { class: 'chance', x, y: y - 5, width: 60, height: 10 }),
       svg('rect', { class: 'chance-of', x, y: y - 5, width: 60 * p, height: 10 }),
       svg('text', { x: x + 66, y: y + 4 }, `${sharePercent(p)} \u2068${this.predictions.nameOf(own.right)}\u2069` +
-        `${own.rank === 1 ? ' \u2713' : `, not \u2068${likeliest}`}`.slice(0, 20)));
+        (own.rank === 1 ? ' \u2713' : beginningOf(`, not \u2068${likeliest}`, 20))));
   }
 
   element(choose, open) {
@@ -109,7 +112,7 @@ export class Drawing {
     const width = right + rightOfPicture(this.predictions);
     const height = this.top + this.step * this.places.length + AROUND_PICTURE;
     const names = this.places.map((place, row) => svg('text', { class: place === this.place ? 'name chosen' : 'name',
-      x: fontPixels(LEFT_OF_PICTURE), y: this.y(row) + 4, 'text-anchor': 'end' }, tokenText(this.path.texts[place], place).slice(0, 12)));
+      x: fontPixels(LEFT_OF_PICTURE), y: this.y(row) + 4, 'text-anchor': 'end' }, beginningOf(tokenText(this.path.texts[place], place), 12)));
     const heads = all.map((column, i) => svg('text', { class: column.folded ? 'folded' : 'head',
       x: column.x - column.width / 2, y: 14, 'text-anchor': 'middle', 'data-column': i }, column.label));
     const chosen = all[this.state.column];

@@ -2,7 +2,7 @@
 import { four, h } from './dom.js';
 import { saveTable } from './export.js';
 import { swatch } from './other_runs.js';
-import { scrolling, sortable, valueCell } from './table.js';
+import { scrolling, sortable, valueCell, wordCell } from './table.js';
 
 // The names of the options that differ between `runs`, in the first one's order.
 function differing(runs) {
@@ -26,7 +26,7 @@ export function sweepTable(runs) {
     const { loss, val } = run.curves;
     return h('tr', {}, h('td', { class: 'word' }, swatch(run), run.name),
       ...[loss.latest, val.lowest].map((x) => (x ? valueCell(x.value, four(x.value)) : h('td', {}, '\u2013'))),
-      ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')));
+      ...names.map((name) => wordCell(options.get(name))));
   });
   return h('section', {}, h('div', { class: 'row spread' }, h('h3', {}, 'Runs compared'), saveTable('sweep')),
     scrolling('Runs compared', 'wide', sortable(h('table', { 'data-table': 'sweep' },

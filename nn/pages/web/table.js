@@ -7,6 +7,9 @@ export function scrolling(label, kind, ...children) {
   return h('div', { class: kind, tabindex: '0', role: 'region', 'aria-label': label }, ...children);
 }
 
+// A cell of words; a dash, and nothing in a file, for undefined or no text.
+export const wordCell = (text, kind = 'word') => h('td', { class: kind, 'data-value': text ? null : '' }, text || '\u2013');
+
 // A cell that shows `text` and is sorted by the number x, regardless of unit.
 export const valueCell = (x, text, kind) => h('td', { 'data-value': String(x), class: kind }, text);
 
@@ -39,7 +42,7 @@ export function unsorted(body) {
 // NaN if it is not a number.
 function numberIn(cell) {
   if (!cell) return NaN;
-  if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
+  if (cell.dataset.value !== undefined) return cell.dataset.value === '' ? NaN : Number(cell.dataset.value);
   const text = cell.textContent.replace(/\u2212/g, '-').replace(/%$/, '');
   return text === '' ? NaN : Number(text);
 }

@@ -9,6 +9,10 @@ import { TapeGraph } from './tape_graph.js';
 import { stateOf, WalkStates } from './walk.js';
 
 export function tapeTab(panel, data) {
+  if (data.entries.length === 0) {
+    panel.append(h('p', {}, 'Nothing was recorded.'));
+    return;
+  }
   const states = new WalkStates(data);
   const begun = numberOf('walk', data.walk.length + 1, 0);
   const bar = walkBar(data.walk.length, begun, show);

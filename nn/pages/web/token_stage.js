@@ -1,6 +1,6 @@
 // The computation of one stage of a token's path, with all the numbers needed to repeat it. Read
 // next: token_path.js, the source of the numbers.
-import { barCell, fixed, h, number, sharePercent, tokenText } from './dom.js';
+import { barCell, fixed, h, number, plural, sharePercent, tokenText } from './dom.js';
 import { saveable } from './export.js';
 import { roving } from './roving.js';
 import { scrolling } from './table.js';
@@ -200,7 +200,7 @@ class StageDetail {
       h('td', {}, this.about(weights[j])), h('td', {}, this.about(attention.value(head, j)[d])),
       h('td', {}, this.about(term(j))), barCell(term(j) / most)));
     if (rest.length > 0) {
-      rows.push(h('tr', { class: 'quiet' }, h('td', {}), h('td', { class: 'word' }, `${rest.length} others`),
+      rows.push(h('tr', { class: 'quiet' }, h('td', {}), h('td', { class: 'word' }, plural(rest.length, 'other')),
         h('td', {}, this.about(rest.reduce((sum, j) => sum + weights[j], 0))), h('td', {}),
         h('td', {}, this.about(rest.reduce((sum, j) => sum + term(j), 0))), h('td', {})));
     }
