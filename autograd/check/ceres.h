@@ -80,7 +80,11 @@ std::vector<double> plus_jacobian(const M& manifold, const std::vector<double>& 
 template <CostFunctionLike C>
 class CostFunctionCalls {
 public:
-    explicit CostFunctionCalls(const C& cost) : cost_(cost) {}
+    explicit CostFunctionCalls(const C& cost) : cost_(cost) {
+        require<ShapeError>(cost.num_residuals() > 0,
+                            "check_cost_function: the cost function has {} residuals",
+                            cost.num_residuals());
+    }
 
     std::size_t residuals() const { return static_cast<std::size_t>(cost_.num_residuals()); }
 
@@ -193,9 +197,6 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
     require<ShapeError>(sizes.size() == blocks.size(),
                         "check_cost_function: the cost function has {} blocks, got {}",
                         sizes.size(), blocks.size());
-    require<ShapeError>(cost.num_residuals() > 0,
-                        "check_cost_function: the cost function has {} residuals",
-                        cost.num_residuals());
     require<ShapeError>(manifolds.empty() || manifolds.size() == blocks.size(),
                         "check_cost_function: {} manifolds for {} blocks", manifolds.size(),
                         blocks.size());

@@ -142,6 +142,26 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
     return true;
 }
 
+bool Quotients::follows_far_below(double claimed, double seen) {
+    constexpr double kAlike = 0.02, kTimesNoise = 16;
+    constexpr int kBelow = -48, kTimes = -16, kLast = -976;  // powers of 2, times the scale
+    for (int power = kBelow; power >= kLast; power += kTimes) {
+        const Attempt near = central(std::ldexp(line_.scale(), power));
+        if (near.obstacle != Reason::none || !near.moved)
+            return false;  // x is not 0, or f constant
+        const auto are = [&near](double slope) {
+            return std::ranges::all_of(near.slopes, [slope](double one) {
+                return std::abs(one - slope) <= kAlike * std::abs(slope);
+            });
+        };
+        if (are(seen)) return false;
+        if (!are(claimed)) continue;
+        const double finest = std::ldexp(near.step, 1 - kLevels);
+        return kTimesNoise * near.rounding < std::abs(claimed) * finest;
+    }
+    return false;
+}
+
 bool Quotients::hides_in_last_bits(double step, double claimed, double seen) {
     constexpr int kDoublings = 6;
     constexpr double kTimes = 4;

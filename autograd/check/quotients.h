@@ -233,6 +233,11 @@ public:
     /// oscillation. False for a claim within 2 % of `seen`.
     bool follows_neighbours(double claimed, double seen);
 
+    /// Whether f follows the slope `claimed`, not `seen`, where steps are far smaller than those
+    /// that were taken. Only next to an x of 0, whose own scale is not known: f may have one of
+    /// 1e-30.
+    bool follows_far_below(double claimed, double seen);
+
     /// Whether outputs that do not move within `step`, but within 64 times that, may have the slope
     /// that is missing: they may round more coarsely than their last bit, and move by jumps.
     bool hides_in_last_bits(double step, double claimed, double seen);

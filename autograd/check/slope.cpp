@@ -291,6 +291,7 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
         closer.has_ripples(claim.slope, j.numeric) || closer.stands_still(claim.slope, j.numeric) ||
         (!one_number && closer.is_bent_inside(j.step, claim.slope, j.numeric)) ||
         closer.follows_neighbours(claim.slope, j.numeric) ||
+        closer.follows_far_below(claim.slope, j.numeric) ||
         closer.hides_in_last_bits(j.step, claim.slope, j.numeric)) {
         j.verdict = Verdict::inconclusive;
         j.reason = Reason::roundoff;

@@ -17,8 +17,7 @@ namespace {
 
 // A run that continues another cannot be repeated by its command.
 bool is_repeatable(const std::string& command) {
-    const std::vector<std::string> words = words_of(command);
-    return !command.empty() && std::none_of(words.begin(), words.end(), [](const auto& word) {
+    return !command.empty() && std::ranges::none_of(words_of(command), [](const auto& word) {
         return word == "--resume" || word == "--fork" || word == "--step";
     });
 }

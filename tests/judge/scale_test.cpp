@@ -18,6 +18,33 @@ TEST_CASE("scale: a right gradient at the ends of it never fails") {
     }
 }
 
+TEST_CASE("scale: at 0, where no number tells how far away is near, a right gradient never fails") {
+    const auto verdict_of = [](double period, double height, double factor) {
+        return check_gradient(
+                   [=](const std::vector<double>& x) {
+                       double sum = 0;
+                       for (const double one : x) sum += height * std::sin(one / period);
+                       return sum;
+                   },
+                   [=](const std::vector<double>& x) {
+                       std::vector<double> slopes;
+                       for (const double one : x) {
+                           slopes.push_back(factor * height / period * std::cos(one / period));
+                       }
+                       return slopes;
+                   },
+                   {0, 0, 0, 0, 0})
+            .verdict;
+    };
+    for (const double period : {1e-10, 1e-15, 1e-20, 1e-30, 1e-200}) {
+        CAPTURE(period);
+        for (const double height : {1.0, period}) {
+            CHECK_NE(verdict_of(period, height, 1), Verdict::fail);
+            CHECK_NE(verdict_of(period, height, 1.5), Verdict::pass);
+        }
+    }
+}
+
 namespace {
 
 // sin(x_0) + sin(x_2) + ..., plus terms with slopes `ratio` times smaller
