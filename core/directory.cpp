@@ -66,6 +66,7 @@ bool is_there(const fs::path& path) {
 }
 
 fs::path absolute_path(const fs::path& path) {
+    require<IoError>(!path.empty(), "'' is no path");
     std::error_code error;
     fs::path whole = fs::absolute(path, error);
     require<IoError>(!error, "{}: the working directory, where it would be, was removed: {}",

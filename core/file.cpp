@@ -293,7 +293,8 @@ FileDigest write_file_atomically(const fs::path& path, std::string_view contents
 void make_directories(const fs::path& directory) {
     std::error_code error;
     fs::create_directories(directory, error);
-    if (error) static_cast<void>(absolute_path(directory));  // throws if that is why
+    // Throws if that is why.
+    if (error && !directory.empty()) static_cast<void>(absolute_path(directory));
     require<IoError>(!error && fs::is_directory(directory), "cannot create directory {}: {}",
                      shown(directory), error ? error.message() : "a file with that name exists");
 }
