@@ -191,8 +191,8 @@ std::vector<ErrorCase> low_rank_linear_errors() {
              "low_rank_linear: an update A [2, 5], B [4, 2] of a layer with 3 inputs"},
             {call({2, 3}, {4, 5}, 0),
              "low_rank_linear: an update A [2, 3], B [4, 5] of a layer with 3 inputs"},
-            {call({2, 3}, {2, 2}, 3), "low_rank_linear: an update of outputs 3 to 5 of 4"},
-            {call({2, 3}, {2, 2}, -1), "low_rank_linear: an update of outputs -1 to 1 of 4"},
+            {call({2, 3}, {2, 2}, 3), "low_rank_linear: an update of 2 outputs from 3 on, of 4"},
+            {call({2, 3}, {2, 2}, -1), "low_rank_linear: an update of 2 outputs from -1 on, of 4"},
             {[] {
                  low_rank_linear(ones({2, 3}), ones({4, 3}), {},
                                  {{ones({2, 3}), ones({4, 2}), 1, 0, ones({3, 3})}});

@@ -126,16 +126,17 @@ std::vector<OpCase> interleave_rows() {
          {{{4}}, indices({4}, 3)},
          {{{1}}, indices({1}, 3)},
          {{{2, 0}}, indices({0}, 3)}});
-    counted.errors = {{[] { repeat_interleave(ones({2}), tensor<std::int64_t>({1}), 0); },
-                       "repeat_interleave: counts [1] for axis 0 of [2]"},
-                      {[] {
-                           repeat_interleave(ones({2}), tensor<std::int64_t>({1, -2}), 0);
-                       },
-                       "repeat_interleave: counts must be >= 0, got -2 for element 1"},
-                      {[] { repeat_interleave(ones({2}), ones({2}), 0); },
-                       "repeat_interleave: needs i64, got f32"},
-                      {[] { repeat_interleave(Tensor(), tensor<std::int64_t>({1}), 0); },
-                       "repeat_interleave: got an undefined tensor"}};
+    counted.errors = {
+        {[] { repeat_interleave(ones({2}), tensor<std::int64_t>({1}), 0); },
+         "repeat_interleave: counts [1] for axis 0 of [2]"},
+        {[] {
+             repeat_interleave(ones({2}), tensor<std::int64_t>({1, -2}), 0);
+         },
+         "repeat_interleave: counts must be from 0 to 2^48 - 1, got -2 for element 1"},
+        {[] { repeat_interleave(ones({2}), ones({2}), 0); },
+         "repeat_interleave: needs i64, got f32"},
+        {[] { repeat_interleave(Tensor(), tensor<std::int64_t>({1}), 0); },
+         "repeat_interleave: got an undefined tensor"}};
     return {even, counted};
 }
 
