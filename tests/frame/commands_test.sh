@@ -273,6 +273,7 @@ neon     7 passed, 0 failed, 3 skipped
 wasm     7 passed, 0 failed, 3 skipped
 35 passed, 0 failed, 15 skipped" ./.ci/run
 expect_call "cmake --build --preset wasm_short"
+expect_call "ctest --preset release --parallel 2"  # with --complete: all tests
 false_program ctest '[[ $2 != asan ]] || exit 1; echo "99% tests passed, 1 tests failed out of 100"'
 expect 1 "asan     0 passed, 1 failed
 neon     99 passed, 1 failed, 3 skipped
@@ -289,7 +290,8 @@ false_program ctest '
 expect 0 "9 passed, 0 failed" env CLICOLOR_FORCE=1 OMP_NUM_THREADS=64 TAPESTRY_FUSE=0 TAPESTRY_ISA=avx2 \
     TAPESTRY_PLAN=1 ./check
 expect_call "cmake --build --preset release --parallel 1"
-expect_call "ctest --preset release --parallel 2"
+expect_call "ctest --preset release --label-exclude complete --parallel 2"
+expect_call "ctest --preset release --label-regex complete --show-only"
 
 echo "---- failures"
 tests_that_end "89% tests passed, 1 tests failed out of 9"
