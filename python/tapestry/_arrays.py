@@ -25,6 +25,8 @@ def as_shown(value, what):
             value = np.from_dlpack(value)
         except (RuntimeError, BufferError):  # a type that NumPy lacks: try other protocols
             pass
+    if np.ma.is_masked(value):  # np.asarray would drop the mask
+        raise TypeError(f"{what} has masked entries: fill them, or leave them out")
     try:
         array = np.asarray(value)
     except ValueError as error:  # which would mean that the function is not defined there

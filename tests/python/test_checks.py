@@ -194,6 +194,10 @@ class Exceptions(unittest.TestCase):
                 tapestry.check_vjp(lambda x: nothing, lambda x, g: 0 * x, X)
         with self.assertRaisesRegex(TypeError, "must be an array of numbers: setting an array element"):
             tapestry.check_vjp(lambda x: ([1.0], [[1.0], [2.0, 3.0]]), lambda x, g: x, X)
+        with self.assertRaisesRegex(TypeError, "gradient has masked entries"):
+            tapestry.check_gradient(cubes, lambda x: np.ma.masked_less(cubes_gradient(x), 1.0), X)
+        with self.assertRaisesRegex(TypeError, "an input has masked entries"):
+            tapestry.check_gradient(cubes, cubes_gradient, np.ma.masked_less(X, X.max()))
 
     def test_a_result_may_not_be_missing(self):
         f = lambda x: (x**3, None if x[0, 0] != X[0, 0] else x)  # noqa: E731
