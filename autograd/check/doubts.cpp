@@ -147,10 +147,10 @@ bool Quotients::follows_far_below(double claimed, double seen) {
     constexpr int kBelow = -48, kTimes = -16, kLast = -976;  // powers of 2, times the scale
     for (int power = kBelow; power >= kLast; power += kTimes) {
         const Attempt near = central(std::ldexp(line_.scale(), power));
-        if (near.obstacle != Reason::none || !near.moved)
-            return false;  // x is not 0, or f constant
+        if (near.obstacle != Reason::none || !near.moved) return false;  // or x is not 0
         const auto are = [&near](double slope) {
-            return std::ranges::all_of(near.slopes, [slope](double one) {
+            const Slopes& all = near.slopes;
+            return std::all_of(all.begin(), all.end(), [slope](double one) {
                 return std::abs(one - slope) <= kAlike * std::abs(slope);
             });
         };
