@@ -28,8 +28,8 @@ std::vector<std::string> names_in(const std::filesystem::path& directory);
 /// that nothing is there might cost the user the existing data.
 bool is_there(const std::filesystem::path& path);
 
-/// `path`, absolute. Throws IoError if it is relative and the working directory cannot be found:
-/// it was removed.
+/// `path`, absolute. Throws IoError if it is empty, or relative and the working directory was
+/// removed.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 /// Removes a file, a link, or a directory with all its contents. Entries that cannot be removed

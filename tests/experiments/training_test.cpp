@@ -118,8 +118,8 @@ TEST_CASE("experiment parallel_or_serial") {
     CHECK(chain.number("LSTM", "MFLOP, 256") ==
           doctest::Approx(chain.number("RNN", "MFLOP, 256")).epsilon(0.1));
     CHECK(chain.number("Transformer", "MFLOP, 256") > 50);  // 2 x 100,000 x 256
-    // What was learnt in a quarter of a second is measured: on a busy machine no more than guessing
-    // with confidence, which costs a little more than ln 47 = 3.85.
+    // The loss after a quarter of a second: a busy machine takes few steps, which may leave it a
+    // little above that of guessing, ln 47 = 3.85.
     CHECK(report.decided.at("learns_more_than_an_rnn_60").count == 0);
     CHECK(std::isnan(report.decided.at("faster_per_token").mean));  // the longest row has 128
     CHECK(learnt.number("Transformer", "0.25 s") < 4.5);

@@ -85,7 +85,7 @@ std::unique_ptr<Session> begin(const std::string& text, const TrainingConfig& co
     }
 }
 
-// Evaluation mode in this scope, also if what needs it throws: a run goes on in training mode.
+// Evaluation mode in this scope, also if what needs it throws: a run continues in training mode.
 class Evaluating {
 public:
     explicit Evaluating(Module& model) : model_(model) { model_.eval(); }
