@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <set>
 #include <type_traits>
 
 namespace tapestry {
@@ -68,10 +67,16 @@ void parse(std::string_view text, Parser& parser) {
 // recursively.
 class TreeParser : public nlohmann::detail::json_sax_dom_parser<Json> {
 public:
-    using json_sax_dom_parser::json_sax_dom_parser;
+    explicit TreeParser(Json& tree) : json_sax_dom_parser(tree), tree_(tree) {}
 
     bool start_object(std::size_t size) {
         return deeper(), json_sax_dom_parser::start_object(size);
+    }
+    bool key(std::string& name) {
+        if (depth_ == 1 && tree_.contains(name)) {
+            fail<JsonError>("duplicate key {}", utf8::quoted(name));
+        }
+        return json_sax_dom_parser::key(name);
     }
     bool end_object() { return --depth_, json_sax_dom_parser::end_object(); }
     bool start_array(std::size_t size) { return deeper(), json_sax_dom_parser::start_array(size); }
@@ -85,6 +90,7 @@ private:
         if (++depth_ > kDepth) fail_as_too_deep();
     }
 
+    const Json& tree_;
     int depth_ = 0;
 };
 
@@ -114,42 +120,6 @@ public:
 
 private:
     JsonHandler& handler_;
-};
-
-// Checks that names occur once in each object of the outermost levels.
-class NamesOnce final : public JsonHandler {
-public:
-    explicit NamesOnce(std::size_t levels) : names_(levels) {}
-
-    void null() override {}
-    void boolean(bool) override {}
-    void number(std::uint64_t) override {}
-    void negative_number(std::int64_t) override {}
-    void real_number(const std::string&) override {}
-    void string(const std::string&) override {}
-    void begin_array() override { deeper(); }
-    void end_array() override { --depth_; }
-    void begin_object() override {
-        deeper();
-        if (is_checked()) names_[level()].clear();
-    }
-    void name(const std::string& name) override {
-        if (!is_checked()) return;
-        if (!names_[level()].insert(name).second) {
-            fail<JsonError>("duplicate key {}", utf8::quoted(name));
-        }
-    }
-    void end_object() override { --depth_; }
-
-private:
-    void deeper() {
-        if (++depth_ > kDepth) fail_as_too_deep();
-    }
-    std::size_t level() const { return static_cast<std::size_t>(depth_ - 1); }
-    bool is_checked() const { return level() < names_.size(); }
-
-    int depth_ = 0;
-    std::vector<std::set<std::string>> names_;  // of the open object of each level
 };
 
 }  // namespace
@@ -258,11 +228,6 @@ JsonTree::JsonTree(const JsonNode& node) : root_(std::make_unique<Root>()) {
 JsonTree::~JsonTree() = default;
 
 JsonNode JsonTree::root() const { return JsonNode(&root_->value); }
-
-void check_names_once(std::string_view text, std::size_t levels) {
-    NamesOnce names(levels);
-    handle_json(text, names);
-}
 
 JsonSyntaxError::JsonSyntaxError(const std::string& message, std::size_t place, std::string broken)
     : JsonError(message), byte(place), rule(std::move(broken)) {}

@@ -80,7 +80,8 @@ private:
 /// text that needs an order.)
 class JsonTree {
 public:
-    /// Throws JsonError: "not JSON: error at byte 7"; also for a text nested deeper than 100
+    /// Throws JsonError: "not JSON: error at byte 7"; also for a name that occurs twice in the
+    /// outermost object, of which a tree would keep the last, and for a text nested deeper than 100
     /// levels, because copying or printing such a tree would overflow the stack.
     explicit JsonTree(std::string_view text);
     /// Copies `node` and everything below it.
@@ -95,11 +96,6 @@ private:
     struct Root;
     std::unique_ptr<Root> root_;
 };
-
-/// Throws JsonError for a name that occurs twice in the outermost object, or in any object that is
-/// inside fewer than `levels` arrays and objects: duplicate names are ambiguous, and a JsonTree
-/// keeps only the last.
-void check_names_once(std::string_view text, std::size_t levels = 1);
 
 /// `text` as a JSON string, with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);

@@ -32,7 +32,6 @@ std::size_t whole_characters(std::string_view text) {
 // The string in the field; `place` begins the error messages.
 std::string field_of(std::string_view line, const std::string& field, const std::string& place) {
     try {
-        check_names_once(line);
         const JsonTree tree(line);
         const JsonNode root = tree.root();
         require<IoError>(root.is(JsonKind::object), "{}: expected a JSON object, got {}", place,

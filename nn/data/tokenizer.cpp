@@ -28,7 +28,6 @@ JsonTree parse(std::string_view text) {
     const std::size_t zero = text.find('\0');
     require(zero == std::string_view::npos, "tokenizer: byte {} of the JSON is 0", zero);
     try {
-        check_names_once(text);
         return JsonTree(text);
     } catch (const JsonError& error) {
         fail("tokenizer: {}", error.what());

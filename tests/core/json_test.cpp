@@ -235,14 +235,11 @@ TEST_CASE("json: a 0 byte does not end the text") {
 }
 
 TEST_CASE("json tree: what is said twice") {
-    check_names_once(R"({"a": {"b": 1}, "c": {"b": 2}})");
-    CHECK_EQ(test::message_of<JsonError>([] { check_names_once(R"({"a": 1, "a": 2})"); }),
+    CHECK_EQ(test::message_of<JsonError>([] { JsonTree{R"({"a": 1, "b": {}, "a": 2})"}; }),
              "duplicate key 'a'");
-    check_names_once(R"([{"a": 1}, {"a": 2, "b": {"a": 3, "c": [{"a": 4, "a": 5}]}}])", 3);
-    for (const char* text : {R"([{"a": 1, "a": 2}])", R"([{"b": {"a": 1, "a": 2}}])"}) {
-        CHECK_EQ(test::message_of<JsonError>([&] { check_names_once(text, 3); }),
-                 "duplicate key 'a'");
-    }
+    // Objects inside it may hold fields that nobody asks for.
+    JsonTree{R"({"a": {"b": 1}, "c": {"b": 2, "b": 3}})"};
+    JsonTree{R"([{"a": 1, "a": 2}])"};
 }
 
 TEST_CASE("json handler: every value in its place, and where the text is no JSON") {
