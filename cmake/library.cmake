@@ -42,6 +42,10 @@ set_source_files_properties(ops/machine_peak.cpp PROPERTIES  # the fuzzer has th
 set_source_files_properties(nn/train/task_rows.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # The only source that includes nlohmann-json, compiled by itself so its options affect no other.
 set_source_files_properties(core/text/json_tree.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# The only source with a parallel region. In a unit of many sources, OpenMP's optimiser takes a third of clang's
+# time and finds nothing.
+set_source_files_properties(core/thread_pool.cpp PROPERTIES
+  COMPILE_OPTIONS "${OpenMP_CXX_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
 set_source_files_properties(core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS TAPESTRY_VERSION="${PROJECT_VERSION}")
 
@@ -54,7 +58,7 @@ function(tapestry_library_target target)
   tapestry_position_independent(${target})
   target_link_libraries(${target}
     PUBLIC fmt::fmt
-    PRIVATE OpenMP::OpenMP_CXX ${TAPESTRY_IMAGE_TARGETS} $<BUILD_INTERFACE:tapestry_build_flags>)
+    PRIVATE ${TAPESTRY_IMAGE_TARGETS} $<BUILD_INTERFACE:tapestry_build_flags>)
 endfunction()
 
 foreach(part IN LISTS TAPESTRY_PARTS)
@@ -68,20 +72,23 @@ foreach(part IN LISTS TAPESTRY_PARTS)
   endif()
 endforeach()
 # -O3 takes half as long again to compile, and steps are no faster: kernels use it, the rest needs
-# only its vectoriser cost model and, in a unit of many sources, its inliner limits.
-foreach(part IN ITEMS core numbers)
-  target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O2>)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-fvect-cost-model=dynamic>
-      "SHELL:--param early-inlining-insns=14" "SHELL:--param inline-unit-growth=200")
-  endif()
-endforeach()
+# only its vectoriser cost model and, in a unit of many sources, its inliner limits. Where a preset
+# asks for less than -O2, for a build that tests the kernels, these parts have that.
+if(NOT CMAKE_CXX_FLAGS_RELEASE MATCHES "-O[01]")
+  foreach(part IN ITEMS core numbers)
+    target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O2>)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-fvect-cost-model=dynamic>
+        "SHELL:--param early-inlining-insns=14" "SHELL:--param inline-unit-growth=200")
+    endif()
+  endforeach()
+  foreach(part IN ITEMS frame later)
+    if(TARGET tapestry_${part})
+      target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+  endforeach()
+endif()
 target_link_libraries(tapestry_core PRIVATE nlohmann_json::nlohmann_json)
-foreach(part IN ITEMS frame later)
-  if(TARGET tapestry_${part})
-    target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O1>)
-  endif()
-endforeach()
 if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_core PRIVATE -O2)
   target_compile_options(tapestry_numbers PRIVATE -O1)  # its tests save what that costs
@@ -96,6 +103,7 @@ function(tapestry_archive name)
   cmake_parse_arguments(PARSE_ARGV 1 archive "" "" ISAS)
   add_library(${name} STATIC ${chosen_by_isa})
   tapestry_library_target(${name})
+  target_link_libraries(${name} PRIVATE OpenMP::OpenMP_CXX)
   foreach(part IN LISTS archive_UNPARSED_ARGUMENTS)
     if(TARGET tapestry_${part})
       target_sources(${name} PRIVATE
