@@ -167,17 +167,13 @@ const Option& option_called(const std::string& name, Purpose purpose) {
          fmt::join(known, ", "));
 }
 
-[[noreturn]] void fail_as_no_object(std::string_view json) {
-    fail("check_gradient: the options are not a JSON object: {}", json);
-}
-
 JsonTree read_options(std::string_view json) {
     try {
         return JsonTree(json);
-    } catch (const JsonSyntaxError&) {
-        fail_as_no_object(json);
+    } catch (const JsonSyntaxError& error) {
+        fail("check_gradient: the options are {}: {}", error.what(), json);
     } catch (const JsonError& error) {
-        fail("check_gradient: the options are {}", error.what());  // nested too deep
+        fail("check_gradient: in the options: {}", error.what());
     }
 }
 
@@ -187,7 +183,8 @@ Request read_request(std::string_view json, Purpose purpose) {
     Request request;
     if (json.empty()) return request;
     const JsonTree all = read_options(json);
-    if (!all.root().is(JsonKind::object)) fail_as_no_object(json);
+    require(all.root().is(JsonKind::object),
+            "check_gradient: the options are not a JSON object: {}", json);
     for (const auto& [name, value] : all.root().members()) {
         const Option& option = option_called(name, purpose);
         try {

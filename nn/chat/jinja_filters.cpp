@@ -197,10 +197,17 @@ Value indent(const Value& value, const Arguments& from) {
     return all;
 }
 
+// What Python's int() and float() read: without blanks around it, or one plus sign.
+std::string number_text(const Value& value) {
+    std::string text = stripped(value.text(), {}, true, true);
+    if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
+    return text;
+}
+
 Value integer(const Value& value, const Arguments& from) {
     if (value.is_integer()) return value.integer();
     const auto* number = value.if_is<double>();
-    const std::string text = number ? std::string() : stripped(value.text(), {}, true, true);
+    const std::string text = number ? std::string() : number_text(value);
     std::int64_t whole = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
     if (number == nullptr && error == std::errc() && *end == '\0') return whole;
@@ -212,7 +219,7 @@ Value integer(const Value& value, const Arguments& from) {
 
 Value real(const Value& value, const Arguments& from) {
     if (value.is_number()) return value.number();
-    const Value number = number_in(stripped(value.text(), {}, true, true));
+    const Value number = number_in(number_text(value));
     return number.is_none() ? from.get(0, "default", 0.0) : number;
 }
 

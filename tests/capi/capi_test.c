@@ -194,7 +194,9 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_BAD_INPUT, "{\"shape\": [3, 1, 1, 1, 1, 1, 1, 1, 1]}",
             "an array of at most 8 sizes");
     refused(TAPESTRY_BAD_INPUT, "{\"points\": 4294967296}", "below 2^31");
-    refused(TAPESTRY_BAD_INPUT, "{", "not a JSON object: {");
+    refused(TAPESTRY_BAD_INPUT, "{", "the options are not JSON: error at byte 2: {");
+    refused(TAPESTRY_BAD_INPUT, "{\"atol\": 1e999}", "not JSON: a number is too large: {");
+    refused(TAPESTRY_BAD_INPUT, "{\"seed\": 1, \"seed\": 2}", "in the options: duplicate key 'seed'");
     refused(TAPESTRY_BAD_INPUT, "[]", "not a JSON object: []");
     static char deep[200001]; /* printing such a tree would overflow the stack */
     memset(deep, '[', sizeof deep - 1);
