@@ -171,8 +171,10 @@ Tensor from_blob(void* data, const Shape& shape, const Strides& strides, DType d
         delete last;
         if (released) released();
     };
+    // Of an empty tensor nothing bounded the strides, and views multiply them.
+    const Strides kept = bytes == 0 ? contiguous_strides(shape) : strides;
     return Tensor(StoragePtr(new Storage(static_cast<std::byte*>(data), bytes), let_go), shape,
-                  strides, 0, dtype);
+                  kept, 0, dtype);
 }
 
 }  // namespace detail

@@ -63,10 +63,11 @@ private:
 using Strides = Shape;
 
 /// The number of elements; 1 for a scalar. Throws ShapeError for a negative size, or if the product
-/// does not fit 64 bits.
+/// of the sizes other than 0 does not fit 64 bits: the strides of an empty tensor are such products
+/// (NumPy refuses these shapes too).
 std::int64_t numel(const Shape& shape);
 
-/// Row-major strides, in elements.
+/// Row-major strides, in elements. An axis of size 0 counts as 1.
 Strides contiguous_strides(const Shape& shape);
 
 /// The shape to which both broadcast, by NumPy's rule: aligned at the last axis, sizes equal or one

@@ -60,7 +60,7 @@ public:
     DType dtype() const { return dtype_; }                ///< type of the elements
     const Shape& shape() const { return shape_; }         ///< size of each axis; [] for a scalar
     const Strides& strides() const { return strides_; }   ///< in elements
-    std::int64_t offset() const { return offset_; }       ///< in elements
+    std::int64_t offset() const { return offset_; }       ///< in elements; 0 if there are none
     int rank() const { return shape_.rank(); }     ///< number of axes, at most Shape::kMaxRank
     std::int64_t numel() const { return numel_; }  ///< number of elements; 1 for a scalar
     /// Size of `axis`; negative axes count from the end. Throws ShapeError outside the rank.
@@ -256,11 +256,11 @@ private:
         return first;
     }
 
+    std::int64_t numel_ = 0;
     StoragePtr storage_;
     Shape shape_;
     Strides strides_;
     std::int64_t offset_ = 0;
-    std::int64_t numel_ = 0;
     DType dtype_ = DType::f32;
     TapeRef tape_ref_;
     std::shared_ptr<Leaf> leaf_;
