@@ -38,6 +38,11 @@ bool operator==(const Shape& a, const Shape& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
+Shape operator+(Shape a, const Shape& b) {
+    for (const std::int64_t size : b) a.push_back(size);
+    return a;
+}
+
 std::int64_t numel(const Shape& shape) {
     std::int64_t count = 1;
     bool overflow = false;
@@ -59,6 +64,15 @@ Strides contiguous_strides(const Shape& shape) {
         step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));
     }
     return strides;
+}
+
+Shape unravel_index(std::int64_t index, const Shape& shape) {
+    Shape position = shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        position[axis] = index % shape[axis];
+        index /= shape[axis];
+    }
+    return position;
 }
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {

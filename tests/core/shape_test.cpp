@@ -54,6 +54,19 @@ TEST_CASE("shape: numel") {
     }
 }
 
+TEST_CASE("shape: the axes of two") {
+    CHECK(Shape{} + Shape{} == Shape{});
+    CHECK(Shape{2, 3} + Shape{4} == Shape{2, 3, 4});
+    check_throws<ShapeError>([] { return Shape::filled(8, 1) + Shape{2}; },
+                             "shape: more than 8 axes");
+}
+
+TEST_CASE("shape: the position of a row-major element") {
+    CHECK(unravel_index(0, {}) == Shape{});
+    CHECK(unravel_index(5, {6}) == Shape{5});
+    CHECK(unravel_index(17, {2, 3, 4}) == Shape{1, 1, 1});
+}
+
 TEST_CASE("shape: row-major strides") {
     constexpr std::int64_t kHuge = std::int64_t{1} << 40;
     CHECK(contiguous_strides({}) == Strides{});
