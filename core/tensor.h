@@ -93,8 +93,11 @@ public:
     /// The only element, as T. Throws ShapeError unless the tensor has exactly one.
     template <class T = double>
     T item() const {
-        return visit_dtype(
-            dtype_, [&](auto zero) { return convert_element<T>(*data_of_one<decltype(zero)>()); });
+        return visit_dtype(dtype_, [&](auto zero) {
+            const auto* only = data<decltype(zero)>();  // throws if undefined
+            require<ShapeError>(numel_ == 1, "item: needs one element, got shape {}", shape_);
+            return convert_element<T>(*only);
+        });
     }
 
     /// The element at `index` as T, one index per axis; negative ones count from the end. Throws
@@ -249,12 +252,6 @@ public:
 private:
     void check_access(DType wanted) const;
     std::int64_t offset_of(std::initializer_list<std::int64_t> index) const;
-    template <class T>
-    const T* data_of_one() const {
-        const T* first = data<T>();  // throws if undefined
-        require<ShapeError>(numel_ == 1, "item: needs one element, got shape {}", shape_);
-        return first;
-    }
 
     std::int64_t numel_ = 0;
     StoragePtr storage_;
