@@ -139,8 +139,6 @@ ProfiledWork ProfileRow::total() const {
 
 Profiler::Profiler(MachinePeak peak) : peak_(std::move(peak)), last_(Clock::now()) {}
 
-double Profiler::lap() const { return std::chrono::duration<double>(Clock::now() - last_).count(); }
-
 void Profiler::resume() { last_ = Clock::now(); }
 
 void Profiler::restart() {
@@ -161,7 +159,7 @@ void Profiler::add(ProfiledWork& to, double seconds, double flops, double bytes)
 }
 
 void Profiler::mark(std::string_view what, double flops, double bytes) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     auto [found, fresh] = outside_.try_emplace(std::string(what));
     if (fresh) found->second.op = what;
     add(found->second.forward, seconds, flops, bytes);
@@ -169,7 +167,7 @@ void Profiler::mark(std::string_view what, double flops, double bytes) {
 }
 
 void Profiler::recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     const OpWork work = forward_work(op, inputs, outputs);
     add(row(op.module_path(), op.name()).forward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
@@ -177,13 +175,13 @@ void Profiler::recorded(const Op& op, const Tensors& inputs, const Tensors& outp
 }
 
 void Profiler::walking(const Op&) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     add(row(accumulating_, "accumulate").backward, seconds, 0, 0);
     resume();
 }
 
 void Profiler::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     const OpWork work = backward_work(op, incoming, outgoing);
     add(row(op.module_path(), op.name()).backward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
