@@ -27,7 +27,7 @@ FileDigest write_npy(const std::filesystem::path& path, const Tensor& x,
         path,
         [&](OutputFile& file) {
             file.write(header);
-            file.write(npy::bytes_of(flat));
+            file.write(bytes_of(flat));
         },
         options);
 }

@@ -304,11 +304,4 @@ Tensor read_array(const std::string& what, const Take& take, std::uint64_t avail
     return header.fortran ? dense(views::permute(x, order)) : x;
 }
 
-std::span<const std::byte> bytes_of(const Tensor& x) {
-    return visit_dtype(x.dtype(), [&](auto zero) {
-        return std::as_bytes(
-            std::span(x.data<decltype(zero)>(), static_cast<std::size_t>(x.numel())));
-    });
-}
-
 }  // namespace tapestry::npy

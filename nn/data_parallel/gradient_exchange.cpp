@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/clock.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
