@@ -27,8 +27,8 @@ HeadNorm::HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias)
 Tensor HeadNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
     const bool rms = kind_ == QKNorm::rms;
-    const Tensor w = beside(x, weight);
-    return hooked(rms ? rms_norm(x, w, eps_) : layer_norm(x, w, beside(x, bias), eps_), x);
+    const Tensor w = cast_like(x, weight);
+    return hooked(rms ? rms_norm(x, w, eps_) : layer_norm(x, w, cast_like(x, bias), eps_), x);
 }
 
 std::string HeadNorm::settings() const {
@@ -152,8 +152,8 @@ Tensor MultiHeadAttention::split_heads(const Tensor& x, const std::optional<Head
 Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
                                         std::int64_t last) const {
     const ModuleScope scope(qkv->name());
-    return linear(x, beside(x, rows(qkv->weight, first, last)),
-                  beside(x, rows(qkv->bias, first, last)));
+    return linear(x, cast_like(x, rows(qkv->weight, first, last)),
+                  cast_like(x, rows(qkv->bias, first, last)));
 }
 
 // Q [B, T, H D], K and V [B, S, G D]; one product for all that are computed from the same vectors.
