@@ -1,10 +1,12 @@
 #include <tapestry/autograd/print.h>
 
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/text_table.h>
 
 #include <array>
 
 namespace tapestry {
+
 std::string bytes_text(std::uint64_t bytes) {
     if (bytes < 1000) return fmt::format("{} B", bytes);
     constexpr std::array<const char*, 4> kUnits{"KB", "MB", "GB", "TB"};
@@ -33,9 +35,9 @@ std::string to_string(const Tape& tape) {
                         op.released() ? "released" : bytes_text(op.saved_bytes())});
         for (const auto& y : op.outputs()) producers.emplace(y.slot, static_cast<std::int64_t>(i));
     }
-    return fmt::format("tape: {} operation{}, {} saved for backward\n{}", tape.entries().size(),
-                       tape.entries().size() == 1 ? "" : "s", bytes_text(tape.saved_bytes()),
-                       terminal::text_table(rows, "rlllr", "  "));
+    return fmt::format("tape: {}, {} saved for backward\n{}",
+                       pluralize(std::ssize(tape.entries()), "operation"),
+                       bytes_text(tape.saved_bytes()), terminal::text_table(rows, "rlllr", "  "));
 }
 
 }  // namespace tapestry

@@ -7,6 +7,7 @@
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/recomputed_output.h>
 #include <tapestry/core/generator_log.h>
+#include <tapestry/core/text/message.h>
 
 #include <algorithm>
 #include <set>
@@ -39,7 +40,9 @@ public:
                 const std::vector<GeneratorLog::State>& generators)
         : Op("recompute", inputs), f_(f), count_(inputs.size()), generators_(generators) {}
 
-    std::string attributes() const override { return fmt::format("{} operations", operations_); }
+    std::string attributes() const override {
+        return pluralize(static_cast<std::int64_t>(operations_), "operation");
+    }
     double flops() const override { return flops_; }
 
     Tensors run_again() const {
@@ -201,13 +204,6 @@ bool Tape::expand(Op& entry, Walk& walk) {
     });
     if (!walk.create_graph) forget_since(mark);
     return true;
-}
-
-void Tape::Walk::cover(std::size_t slots) {
-    grads.resize(slots);
-    wanted.resize(slots, false);
-    on_path.resize(slots, false);
-    read_first.resize(slots, -1);
 }
 
 Tensors recompute(const RecomputedFunction& f, const Tensors& inputs) {

@@ -92,4 +92,24 @@ Tensor cast(const Tensor& x, DType dtype) {
     return result;
 }
 
+namespace {
+
+std::span<std::byte> memory_of(const Tensor& x) {
+    require<ShapeError>(x.defined() && x.is_contiguous(),
+                        "bytes_of: needs a contiguous tensor, got {} with strides {}", x.shape(),
+                        x.strides());
+    const std::size_t first = static_cast<std::size_t>(x.offset()) * size_of(x.dtype());
+    return {x.storage()->data() + first, x.bytes()};
+}
+
+}  // namespace
+
+std::span<const std::byte> bytes_of(const Tensor& x) { return memory_of(x); }
+
+std::span<std::byte> mutable_bytes_of(Tensor& x) {
+    const std::span<std::byte> bytes = memory_of(x);
+    x.storage()->bump_version();
+    return bytes;
+}
+
 }  // namespace tapestry

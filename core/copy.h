@@ -3,6 +3,9 @@
 
 #include <tapestry/core/tensor.h>
 
+#include <cstddef>
+#include <span>
+
 namespace tapestry {
 
 /// to[...] = from[...], broadcasting `from` and converting element types (convert_element). They
@@ -18,5 +21,10 @@ Tensor dense(const Tensor& x);
 
 /// `x` with elements of `dtype`; `x` itself if it has that dtype. The result is a constant.
 Tensor cast(const Tensor& x, DType dtype);
+
+/// The elements of x as they are in memory. Throws ShapeError unless x is contiguous.
+std::span<const std::byte> bytes_of(const Tensor& x);
+/// The same to write to.
+std::span<std::byte> mutable_bytes_of(Tensor& x);
 
 }  // namespace tapestry

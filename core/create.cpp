@@ -167,12 +167,14 @@ Tensor from_blob(void* data, const Shape& shape, const Strides& strides, DType d
     check_layout(shape, strides);
     check_address(data, shape, dtype);
     const std::size_t bytes = bytes_spanned(shape, strides, dtype);
-    const auto let_go = [released = std::move(released)](Storage* last) {
+    const auto release = [released = std::move(released)](Storage* last) {
         delete last;
         if (released) released();
     };
-    return Tensor(StoragePtr(new Storage(static_cast<std::byte*>(data), bytes), let_go), shape,
-                  strides, 0, dtype);
+    // Of an empty tensor nothing bounded the strides, and views multiply them.
+    const Strides kept = bytes == 0 ? contiguous_strides(shape) : strides;
+    return Tensor(StoragePtr(new Storage(static_cast<std::byte*>(data), bytes), release), shape,
+                  kept, 0, dtype);
 }
 
 }  // namespace detail

@@ -178,8 +178,6 @@ namespace {
 constexpr const char* kName = ".lock";
 constexpr int kOpen = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 // ", 4711" as the holder wrote it, or an empty text.
 std::string holder_in(int file) {
     std::array<char, 32> text{};
@@ -227,7 +225,7 @@ int lock(const fs::path& path) {
     for (;;) {
         FileDescriptor file(::open(path.c_str(), kOpen, 0666));
         const int failure = errno;
-        require<IoError>(file.is_open(), "cannot write {}: {}", shown(path), reason(failure));
+        if (!file.is_open()) fail_to("write", shown(path), failure);
         if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
             const int error = errno;
             if (error == EINTR) continue;

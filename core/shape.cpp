@@ -38,29 +38,41 @@ bool operator==(const Shape& a, const Shape& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
+Shape operator+(Shape a, const Shape& b) {
+    for (const std::int64_t size : b) a.push_back(size);
+    return a;
+}
+
 std::int64_t numel(const Shape& shape) {
     std::int64_t count = 1;
     bool overflow = false;
+    bool empty = false;
     for (const std::int64_t size : shape) {
         require<ShapeError>(size >= 0, "shape: negative size in {}", shape);
-        overflow = __builtin_mul_overflow(count, size, &count) || overflow;
+        empty |= size == 0;
+        overflow |= __builtin_mul_overflow(count, std::max<std::int64_t>(size, 1), &count);
     }
-    if (overflow) {  // except if a zero makes the tensor empty after all
-        const bool zero = std::find(shape.begin(), shape.end(), 0) != shape.end();
-        require<ShapeError>(zero, "shape: {} has too many elements to count in 64 bits", shape);
-        return 0;
-    }
-    return count;
+    require<ShapeError>(!overflow, "shape: {} has too many elements to count in 64 bits", shape);
+    return empty ? 0 : count;
 }
 
 Strides contiguous_strides(const Shape& shape) {
     Strides strides = shape;
-    std::uint64_t step = 1;  // wraps only if another size is 0: no elements, no harm
+    std::uint64_t step = 1;  // wraps only for a shape that numel() refuses
     for (int i = shape.rank() - 1; i >= 0; --i) {
         strides[i] = static_cast<std::int64_t>(step);
         step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));
     }
     return strides;
+}
+
+Shape unravel_index(std::int64_t index, const Shape& shape) {
+    Shape position = shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        position[axis] = index % shape[axis];
+        index /= shape[axis];
+    }
+    return position;
 }
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {

@@ -54,6 +54,9 @@ public:
 
     friend bool operator==(const Shape& a, const Shape& b);  ///< whether ranks and sizes are equal
 
+    /// The axes of a, then those of b. Throws ShapeError for more than kMaxRank axes.
+    friend Shape operator+(Shape a, const Shape& b);
+
 private:
     std::array<std::int64_t, kMaxRank> sizes_{};
     int rank_ = 0;
@@ -63,11 +66,15 @@ private:
 using Strides = Shape;
 
 /// The number of elements; 1 for a scalar. Throws ShapeError for a negative size, or if the product
-/// does not fit 64 bits.
+/// of the sizes other than 0 does not fit 64 bits: the strides of an empty tensor are such products
+/// (NumPy refuses these shapes too).
 std::int64_t numel(const Shape& shape);
 
-/// Row-major strides, in elements.
+/// Row-major strides, in elements. An axis of size 0 counts as 1.
 Strides contiguous_strides(const Shape& shape);
+
+/// The position in `shape`, such as [1, 3], of row-major element `index`.
+Shape unravel_index(std::int64_t index, const Shape& shape);
 
 /// The shape to which both broadcast, by NumPy's rule: aligned at the last axis, sizes equal or one
 /// of them 1. `op` names the caller in the error.

@@ -150,7 +150,7 @@ public:
         statistics_.cached += arena->plan().bytes;
         arenas_.push_back(std::move(arena));
     }
-    void let_go_empty_arenas() noexcept {
+    void release_empty_arenas() noexcept {
         std::erase_if(arenas_, [this](const auto& arena) {
             const bool over = arena.use_count() == 1 && arena->is_empty();
             if (over) statistics_.cached -= arena->plan().bytes;
@@ -177,7 +177,7 @@ private:
             arena->give_back(block);
             statistics_.current -= bytes;
             statistics_.cached += bytes;
-            if (arena->is_empty()) let_go_empty_arenas();
+            if (arena->is_empty()) release_empty_arenas();
             return true;
         }
         return false;
@@ -268,10 +268,10 @@ std::unique_lock<std::mutex> lock_blocks() { return allocator().lock(); }
 void watch_blocks(TurnMemory& memory) { allocator().add(memory); }
 void unwatch_blocks(TurnMemory& memory) {
     allocator().remove(memory);
-    let_go_arenas();
+    release_arenas();
 }
 void keep_arena(std::shared_ptr<Arena> arena) { allocator().add(std::move(arena)); }
-void let_go_arenas() { allocator().let_go_empty_arenas(); }
+void release_arenas() { allocator().release_empty_arenas(); }
 void release_cached_blocks() { allocator().release_cached(false); }
 }  // namespace detail
 

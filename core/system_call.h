@@ -1,4 +1,4 @@
-// Return codes of system calls. Internal to core.
+// Return codes of system calls. Internal to Tapestry.
 #pragma once
 
 #include <tapestry/core/file.h>

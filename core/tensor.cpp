@@ -8,10 +8,10 @@ namespace tapestry {
 
 namespace {
 
-std::uint64_t bytes_for(const Shape& shape, DType dtype) {
+std::uint64_t bytes_for(const Shape& shape, std::int64_t numel, DType dtype) {
     std::uint64_t bytes = 0;
     const bool overflow =
-        __builtin_mul_overflow(static_cast<std::uint64_t>(numel(shape)), size_of(dtype), &bytes);
+        __builtin_mul_overflow(static_cast<std::uint64_t>(numel), size_of(dtype), &bytes);
     require<MemoryError>(!overflow, "tensor: {} of {} needs too many bytes to count in 64 bits",
                          shape, dtype);
     return bytes;
@@ -20,19 +20,19 @@ std::uint64_t bytes_for(const Shape& shape, DType dtype) {
 }  // namespace
 
 Tensor::Tensor(const Shape& shape, DType dtype)
-    : storage_(make_recycled<Storage>(bytes_for(shape, dtype))),
+    : numel_(tapestry::numel(shape)),
+      storage_(make_recycled<Storage>(bytes_for(shape, numel_, dtype))),
       shape_(shape),
       strides_(contiguous_strides(shape)),
-      numel_(tapestry::numel(shape)),
       dtype_(dtype) {}
 
 Tensor::Tensor(StoragePtr storage, const Shape& shape, const Strides& strides, std::int64_t offset,
                DType dtype)
-    : storage_(std::move(storage)),
+    : numel_(tapestry::numel(shape)),
+      storage_(std::move(storage)),
       shape_(shape),
       strides_(strides),
-      offset_(offset),
-      numel_(tapestry::numel(shape)),
+      offset_(numel_ == 0 ? 0 : offset),
       dtype_(dtype) {}
 
 std::int64_t Tensor::size(int axis) const { return shape_[normalize_axis("size", axis, rank())]; }

@@ -60,7 +60,7 @@ public:
     DType dtype() const { return dtype_; }                ///< type of the elements
     const Shape& shape() const { return shape_; }         ///< size of each axis; [] for a scalar
     const Strides& strides() const { return strides_; }   ///< in elements
-    std::int64_t offset() const { return offset_; }       ///< in elements
+    std::int64_t offset() const { return offset_; }       ///< in elements; 0 if there are none
     int rank() const { return shape_.rank(); }     ///< number of axes, at most Shape::kMaxRank
     std::int64_t numel() const { return numel_; }  ///< number of elements; 1 for a scalar
     /// Size of `axis`; negative axes count from the end. Throws ShapeError outside the rank.
@@ -93,8 +93,11 @@ public:
     /// The only element, as T. Throws ShapeError unless the tensor has exactly one.
     template <class T = double>
     T item() const {
-        return visit_dtype(
-            dtype_, [&](auto zero) { return convert_element<T>(*data_of_one<decltype(zero)>()); });
+        return visit_dtype(dtype_, [&](auto zero) {
+            const auto* only = data<decltype(zero)>();  // throws if undefined
+            require<ShapeError>(numel_ == 1, "item: needs one element, got shape {}", shape_);
+            return convert_element<T>(*only);
+        });
     }
 
     /// The element at `index` as T, one index per axis; negative ones count from the end. Throws
@@ -249,18 +252,12 @@ public:
 private:
     void check_access(DType wanted) const;
     std::int64_t offset_of(std::initializer_list<std::int64_t> index) const;
-    template <class T>
-    const T* data_of_one() const {
-        const T* first = data<T>();  // throws if undefined
-        require<ShapeError>(numel_ == 1, "item: needs one element, got shape {}", shape_);
-        return first;
-    }
 
+    std::int64_t numel_ = 0;
     StoragePtr storage_;
     Shape shape_;
     Strides strides_;
     std::int64_t offset_ = 0;
-    std::int64_t numel_ = 0;
     DType dtype_ = DType::f32;
     TapeRef tape_ref_;
     std::shared_ptr<Leaf> leaf_;

@@ -176,14 +176,14 @@ void ThreadPool::stop() {
 
 void ThreadPool::serve(Worker& worker, int member) {
     const AloneGuard in_loop;
-    Patience patience;
+    SpinWait spin;
     while (!over_.load(std::memory_order_acquire)) {
         if (loop_.has_work(member)) {
             loop_.work(member);
-            patience = {};
-        } else if (!patience.wait()) {
+            spin = {};
+        } else if (!spin.wait()) {
             sleep(worker, member);
-            patience = {};
+            spin = {};
         }
     }
 }

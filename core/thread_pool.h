@@ -29,7 +29,7 @@ namespace tapestry::detail {
 
 /// Waits in three stages: spins, for waits of microseconds; then yields, because on a busy machine
 /// the thread waited for may need this very core; then gives up.
-class Patience {
+class SpinWait {
 public:
     /// False once waiting is no longer worthwhile.
     bool wait() {
@@ -106,8 +106,8 @@ public:
 
     /// On the leader: waits for chunks taken by others; rethrows their exception, if any.
     void finish() {
-        Patience patience;
-        while (finished_.load(std::memory_order_acquire) < chunks_) patience.wait();
+        SpinWait spin;
+        while (finished_.load(std::memory_order_acquire) < chunks_) spin.wait();
         if (error_) std::rethrow_exception(error_);
     }
 

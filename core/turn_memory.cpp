@@ -128,7 +128,7 @@ std::optional<TurnBlocks> TurnRecord::end_turn() {
 
 namespace {
 
-constexpr int kPatience = 3;               // turns in a row that leave a plan until it is dropped
+constexpr int kMostAside = 3;              // turns in a row that leave a plan until it is dropped
 constexpr std::size_t kMostBlocks = 8192;  // planning compares all pairs
 
 }  // namespace
@@ -175,9 +175,9 @@ std::optional<TurnBlocks> TurnMemory::end_turn() {
     settled_ = turns_with_plan_++ == 0;
     if (followed) {
         aside_in_a_row_ = 0;
-    } else if (++aside_in_a_row_ == kPatience) {
+    } else if (++aside_in_a_row_ == kMostAside) {
         arena_ = nullptr;
-        let_go_arenas();
+        release_arenas();
         report_.blocks = 0;
         record_ = {};
         aside_in_a_row_ = 0;

@@ -155,7 +155,7 @@ void unwatch_blocks(TurnMemory& memory);
 /// Keeps the arena until it is empty and not referenced elsewhere.
 void keep_arena(std::shared_ptr<Arena> arena);
 /// Releases the arenas that are empty and no longer referenced.
-void let_go_arenas();
+void release_arenas();
 /// release_cached_memory() but for arenas, which the next turn uses.
 void release_cached_blocks();
 

@@ -163,7 +163,7 @@ Tensor diagonal(const Tensor& x, std::int64_t offset, int axis0, int axis1) {
         axes->erase(std::min(rows, columns));
     }
     shape.push_back(std::max<std::int64_t>(0, count));
-    strides.push_back(row_step + column_step);
+    strides.push_back(count > 1 ? row_step + column_step : 1);
     return view(x, shape, strides,
                 x.offset() + (count > 0 ? row * row_step + column * column_step : 0));
 }

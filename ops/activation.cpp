@@ -15,8 +15,7 @@
 
 namespace tapestry {
 
-// ---- relu, its square
-// ---------------------------------------------------------------------------------------
+// ---- relu, its square ---------------------------------------------------------------------------
 
 namespace {
 struct ReluOp final : Op {
@@ -27,7 +26,7 @@ struct ReluOp final : Op {
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         if (!is_recording()) return {map_binary<kernels::ReluGrad>("relu", grads[0], x)};
-        return {where(gt(x, 0), grads[0], scalar(0, x.dtype()))};
+        return {where(le(x, 0), 0, grads[0])};
     }
 };
 }  // namespace

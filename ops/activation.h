@@ -6,10 +6,10 @@
 
 namespace tapestry {
 
-/// max(x, 0). Gradient: g where x > 0 (0 at 0). NaN stays NaN.
+/// max(x, 0). Gradient: g where x > 0 (0 at 0). NaN stays NaN, with gradient g as in PyTorch.
 Tensor relu(const Tensor& x);
 
-/// max(x, 0)^2. Gradient: 2 g x where x > 0 (0 at 0). NaN stays NaN.
+/// max(x, 0)^2. Gradient: 2 g x where x > 0 (0 at 0). NaN stays NaN, and so does its gradient.
 /// Source: So et al. 2021, "Primer: Searching for Efficient Transformers for Language Modeling".
 Tensor relu_squared(const Tensor& x);
 

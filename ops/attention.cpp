@@ -59,16 +59,15 @@ Tensor for_each_head(const Attend& a, const Tensor& x) {
 
 Tensor sum_of_group(const Attend& a, const Tensor& x) {
     if (a.group() == 1) return x;
-    Shape shape = a.shared;  // [..., G, H / G, S, D]
-    for (const std::int64_t size : {a.group(), x.size(-2), x.size(-1)}) shape.push_back(size);
-    return sum(reshape(x, shape), {-3});
+    const Shape shape = a.shared + Shape{a.group(), x.size(-2), x.size(-1)};
+    return sum(reshape(x, shape), {-3});  // of [..., G, H / G, S, D]
 }
 
 // The weights before dropout. Avoids -inf, which a fully masked row would turn into NaN.
 Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& mask) {
     const Tensor zero = scalar(0, q.dtype());
     const Tensor allowed = allowed_pairs(a, mask);
-    Tensor scores = matmul(q, transpose(for_each_head(a, k), -2, -1)) * a.scale;  // [..., T, S]
+    Tensor scores = matmul(q, transposed(for_each_head(a, k))) * a.scale;  // [..., T, S]
     if (mask.defined() && mask.dtype() != DType::boolean) {
         scores = scores + where(allowed, mask, zero);
     }
@@ -169,15 +168,15 @@ private:
         const Tensor& v = saved(2);
         const Tensor& kept = saved(4);
         const Tensor p = composed_weights(a_, q, k, saved(3));
-        const Tensor dp = dropped(a_, matmul(g, transpose(for_each_head(a_, v), -2, -1)), kept);
+        const Tensor dp = dropped(a_, matmul(g, transposed(for_each_head(a_, v))), kept);
         const Tensor ds = p * (dp - sum(p * dp, {-1}, true));  // [..., T, S]
         Tensors result(4);
         if (needs(0)) result[0] = matmul(ds, for_each_head(a_, k)) * a_.scale;
         if (needs(1)) {
-            result[1] = sum_of_group(a_, matmul(transpose(ds, -2, -1), q)) * a_.scale;
+            result[1] = sum_of_group(a_, matmul(transposed(ds), q)) * a_.scale;
         }
         if (needs(2)) {
-            result[2] = sum_of_group(a_, matmul(transpose(dropped(a_, p, kept), -2, -1), g));
+            result[2] = sum_of_group(a_, matmul(transposed(dropped(a_, p, kept)), g));
         }
         if (needs(3)) result[3] = sum_to(ds, inputs()[3].shape);
         return result;
@@ -243,12 +242,6 @@ struct Leading {
     Shape heads, shared;
 };
 
-Shape with_last(const Shape& axes, std::int64_t last) {
-    Shape result = axes;
-    result.push_back(last);
-    return result;
-}
-
 Leading grouped_leading(const Tensor& q, const Tensor& k, const Tensor& v) {
     require<ShapeError>(q.rank() >= 3 && k.rank() >= 3 && v.rank() >= 3,
                         "attention: grouped heads need three axes, [..., H, T, D], got q {}, k {}, "
@@ -263,7 +256,7 @@ Leading grouped_leading(const Tensor& q, const Tensor& k, const Tensor& v) {
     const auto before = [](const Tensor& x) { return x.shape().sub(0, x.rank() - 3); };
     const Shape batch =
         broadcast_shapes(kName, broadcast_shapes(kName, before(q), before(k)), before(v));
-    return {with_last(batch, heads), with_last(batch, shared)};
+    return {batch + Shape{heads}, batch + Shape{shared}};
 }
 
 Leading common_leading(const Tensor& q, const Tensor& k, const Tensor& v, bool grouped) {
@@ -292,10 +285,7 @@ Attend planned(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
 // x expanded to these leading axes; x itself if it has them.
 Tensor with_leading(const Tensor& x, const Shape& leading) {
     if (leading_shape(x) == leading) return x;
-    Shape shape = leading;
-    shape.push_back(x.size(-2));
-    shape.push_back(x.size(-1));
-    return expand(x, shape);
+    return expand(x, leading + Shape{x.size(-2), x.size(-1)});
 }
 
 }  // namespace

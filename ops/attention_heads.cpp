@@ -138,10 +138,7 @@ void attend_backward_wide(const kernels::AttentionHead<T, float>& h,
 // ---- heads of any dtype -------------------------------------------------------------------------
 
 Shape Attend::shape(std::int64_t rows, std::int64_t columns) const {
-    Shape result = leading;
-    result.push_back(rows);
-    result.push_back(columns);
-    return result;
+    return leading + Shape{rows, columns};
 }
 
 std::int64_t Attend::seen(std::int64_t i) const {
@@ -150,9 +147,7 @@ std::int64_t Attend::seen(std::int64_t i) const {
 
 Tensor Attend::heads_inside(const Shape& heads, std::int64_t rows, std::int64_t columns,
                             DType dtype) {
-    Shape memory = heads;
-    memory.push_back(rows);
-    memory.push_back(columns);
+    Shape memory = heads + Shape{rows, columns};
     if (heads.rank() < 2) return Tensor(memory, dtype);
     const int head = heads.rank() - 1;
     std::swap(memory[head], memory[head + 1]);

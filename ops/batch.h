@@ -1,5 +1,5 @@
-// Batches of matrices (the last two axes), for ops that call a kernel once per matrix.
-// Internal to ops.
+// Batches of matrices (the last two axes), for ops that call a kernel once per matrix; and tensors
+// whose rows make one matrix. Internal to ops.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -10,6 +10,19 @@ namespace tapestry {
 
 /// Transposes every matrix.
 inline Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
+
+/// x in another shape; x itself if it has that.
+inline Tensor reshaped(const Tensor& x, const Shape& shape) {
+    return x.shape() == shape ? x : reshape(x, shape);
+}
+
+/// [..., C] -> [R, C]: the shape of all rows as one matrix.
+inline Shape rows_shape(const Shape& shape) {
+    return {numel(shape.sub(0, shape.rank() - 1)), shape.back()};
+}
+
+/// All rows of x as one matrix: [..., C] -> [R, C].
+inline Tensor as_rows(const Tensor& x) { return reshaped(x, rows_shape(x.shape())); }
 
 /// The axes before the last two; x has rank 2 or more.
 inline Shape leading_shape(const Tensor& x) { return x.shape().sub(0, x.rank() - 2); }
@@ -32,16 +45,6 @@ inline std::int64_t offset_at(std::int64_t index, const Shape& shape, const Stri
         index /= shape[axis];
     }
     return offset;
-}
-
-/// The indices along the axes of `shape` of the element with row-major index `flat`.
-inline Shape index_in(const Shape& shape, std::int64_t flat) {
-    Shape index = shape;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        index[axis] = flat % shape[axis];
-        flat /= shape[axis];
-    }
-    return index;
 }
 
 /// Throws DTypeError or ShapeError unless `a` is floating-point [..., N, N].

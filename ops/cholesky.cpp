@@ -78,9 +78,9 @@ Tensor cholesky(const Tensor& a) {
         for (std::int64_t i = 0; i < numel(batch); ++i) {
             const std::int64_t column = flaws[static_cast<std::size_t>(i)];
             if (column < 0) continue;
-            const std::string which =
-                batch.empty() ? "the matrix"
-                              : fmt::format("matrix {} of the batch {}", index_in(batch, i), batch);
+            const std::string which = batch.empty() ? "the matrix"
+                                                    : fmt::format("matrix {} of the batch {}",
+                                                                  unravel_index(i, batch), batch);
             fail("cholesky: {} is not positive definite: column {} has no positive pivot", which,
                  column);
         }

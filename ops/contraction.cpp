@@ -10,6 +10,7 @@
 #include <tapestry/ops/contraction.h>
 
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/batch.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
@@ -45,22 +46,11 @@ Shape sizes_of(const Labelled& x, const Labels& labels) {
     return sizes;
 }
 
-Shape joined(Shape a, const Shape& b) {
-    for (const std::int64_t size : b) a.push_back(size);
-    return a;
-}
-
-Tensor reshaped(const Tensor& x, const Shape& shape) {
-    return x.shape() == shape ? x : reshape(x, shape);
-}
-
 // x as [batch..., rows, columns], where the last two are merged groups of axes.
 Tensor as_matrices(const Labelled& x, const Labels& batch, const Labels& rows,
                    const Labels& columns) {
-    Shape shape = sizes_of(x, batch);
-    shape.push_back(numel(sizes_of(x, rows)));
-    shape.push_back(numel(sizes_of(x, columns)));
-    return reshaped(ordered(x, batch + rows + columns).x, shape);
+    const Shape merged{numel(sizes_of(x, rows)), numel(sizes_of(x, columns))};
+    return reshaped(ordered(x, batch + rows + columns).x, sizes_of(x, batch) + merged);
 }
 
 // Nothing is summed: [batch..., left..., 1...] times [batch..., 1..., right...].
@@ -69,9 +59,9 @@ Tensor outer_product(const Labelled& a, const Labelled& b, const Labels& batch, 
     const auto ones = [](const Labels& labels) {
         return Shape::filled(static_cast<int>(labels.size()), 1);
     };
-    const Shape of_b = joined(sizes_of(b, batch), ones(left));
-    return mul(reshaped(ordered(a, batch + left).x, joined(sizes_of(a, batch + left), ones(right))),
-               reshaped(ordered(b, batch + right).x, joined(of_b, sizes_of(b, right))));
+    return mul(reshaped(ordered(a, batch + left).x, sizes_of(a, batch + left) + ones(right)),
+               reshaped(ordered(b, batch + right).x,
+                        sizes_of(b, batch) + ones(left) + sizes_of(b, right)));
 }
 
 // Each element of the batch gives a scalar: [batch..., summed...] -> [batch...]
@@ -108,7 +98,7 @@ Labelled contract(std::string_view op, const Labelled& a, const Labelled& b, Lab
     }
     const Tensor y =
         matmul(as_matrices(a, batch, left, summed), as_matrices(b, batch, summed, right));
-    return {reshaped(y, joined(sizes_of(a, batch + left), sizes_of(b, right))), result};
+    return {reshaped(y, sizes_of(a, batch + left) + sizes_of(b, right)), result};
 }
 
 // ---- the order ----------------------------------------------------------------------------------

@@ -59,7 +59,9 @@ Tensor keep(const Tensor& x, const Tensor& kept, double p) {
             const std::int64_t n = end - begin;
             const Widened<T> some(from + begin, n);
             const Narrowed<T> result(to + begin, n);
-            apply_dropout_mask(result.data(), some.data(), chosen + begin, factor, n);
+            const auto* const row = some.data();
+            auto* const out = result.data();
+            for (std::int64_t i = 0; i < n; ++i) out[i] = chosen[begin + i] ? factor * row[i] : 0;
         });
     });
     return record<DropoutOp>({x}, y, kept, p);

@@ -15,10 +15,4 @@ inline double keep_factor(double p) { return p < 1 ? 1 / (1 - p) : 0; }
 /// bernoulli(shape, 1 - p, generator), computed by the instruction set's kernels.
 Tensor draw_dropout_mask(const Shape& shape, double p, Generator& generator);
 
-/// y[i] = kept[i] ? factor x[i] : 0; y may be x.
-template <class T>
-void apply_dropout_mask(T* y, const T* x, const bool* kept, Compute<T> factor, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = T(kept[i] ? factor * x[i] : Compute<T>(0));
-}
-
 }  // namespace tapestry

@@ -4,6 +4,7 @@
 #include <tapestry/ops/einsum.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/contraction.h>
@@ -35,17 +36,11 @@ bool contains(const std::string& term, char c) { return term.find(c) != std::str
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// `text` escaped for display, whatever its bytes.
-std::string printable(std::string_view text) {
-    const std::string quoted = utf8::quoted(text, text.size());
-    return quoted.substr(1, quoted.size() - 2);
-}
-
 // Text before the position has been parsed and is ASCII, so bytes are characters.
 template <class... Args>
 [[noreturn]] void misfit(std::string_view text, std::size_t position,
                          fmt::format_string<Args...> what, Args&&... args) {
-    fail("einsum: \"{}\" at position {}: {}", printable(text), position,
+    fail("einsum: \"{}\" at position {}: {}", utf8::printable(text), position,
          fmt::format(what, std::forward<Args>(args)...));
 }
 
@@ -77,7 +72,7 @@ private:
         }
         if (text_.substr(at_, 2) != "->") {
             const std::string_view character = text_.substr(at_, utf8::step(text_, at_).bytes);
-            misfit(text_, at_, "'{}' is not one of a-z A-Z , ... ->", printable(character));
+            misfit(text_, at_, "'{}' is not one of a-z A-Z , ... ->", utf8::printable(character));
         }
         if (has_output_) misfit(text_, at_, "a second ->");
         has_output_ = true;
@@ -159,8 +154,8 @@ int ellipsis_of(std::string_view text, const std::string& term, const Tensor& x)
     const bool open = term.find('.') != std::string::npos;
     const int named = static_cast<int>(term.size()) - (open ? 1 : 0);
     require<ShapeError>(open ? x.rank() >= named : x.rank() == named,
-                        "einsum: \"{}\": a term of {}{} letter{} for an operand {}", text,
-                        open ? "at least " : "", named, named == 1 ? "" : "s", x.shape());
+                        "einsum: \"{}\": a term of {}{} for an operand {}", text,
+                        open ? "at least " : "", pluralize(named, "letter"), x.shape());
     return x.rank() - named;
 }
 
@@ -197,9 +192,8 @@ void merge_sizes(Contraction& contraction, std::size_t number) {
 
 Contraction labelled(std::string_view text, const Tensors& operands) {
     const EinsumEquation equation = parse_einsum(text);
-    require<ShapeError>(operands.size() == equation.terms.size(),
-                        "einsum: \"{}\" needs {} operand{}, got {}", text, equation.terms.size(),
-                        equation.terms.size() == 1 ? "" : "s", operands.size());
+    require<ShapeError>(operands.size() == equation.terms.size(), "einsum: \"{}\" needs {}, got {}",
+                        text, pluralize(std::ssize(equation.terms), "operand"), operands.size());
     Contraction contraction{text, {}, {}, {}};
     contraction.sizes.fill(1);
     int widest = 0;

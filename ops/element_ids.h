@@ -10,16 +10,6 @@
 
 namespace tapestry {
 
-/// The position in `shape`, such as [1, 3], of row-major element `index`.
-inline Shape position_of(std::int64_t index, const Shape& shape) {
-    Shape position = shape;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        position[axis] = index % shape[axis];
-        index /= shape[axis];
-    }
-    return position;
-}
-
 /// Returns the ids row-major. Calls complain(position, id) for the first one outside [0, size).
 template <class Complain>
 Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size, Complain complain) {
@@ -27,7 +17,7 @@ Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size, Co
     const Tensor row_major = dense(ids);
     const std::int64_t* id = row_major.data<std::int64_t>();
     for (std::int64_t i = 0; i < ids.numel(); ++i) {
-        if (id[i] < 0 || id[i] >= size) complain(position_of(i, ids.shape()), id[i]);
+        if (id[i] < 0 || id[i] >= size) complain(unravel_index(i, ids.shape()), id[i]);
     }
     return row_major;
 }

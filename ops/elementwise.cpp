@@ -9,6 +9,7 @@
 #include <tapestry/ops/integer.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/rounding.h>
 
 #include <numbers>
 
@@ -39,8 +40,7 @@ struct AbsOp final : Op {
         const Tensor& x = saved(0);
         const Tensor& g = grads[0];
         if (!is_recording()) return {map_binary<kernels::AbsGrad>("abs", g, x)};
-        const Tensor zero = scalar(0, x.dtype());
-        return {where(gt(x, 0), g, where(lt(x, 0), neg(g), zero))};
+        return {where(eq(x, 0), 0, mul(g, sign(x)))};
     }
 };
 }  // namespace

@@ -10,7 +10,7 @@ namespace tapestry {
 
 /// -x. Gradient: -g.
 Tensor neg(const Tensor& x);
-/// |x|. Gradient: g sign(x), 0 at 0.
+/// |x|. Gradient: g sign(x), 0 at 0 and NaN at NaN (PyTorch: 0, because its sign of NaN is 0).
 Tensor abs(const Tensor& x);
 /// x^2. Gradient: 2 g x.
 Tensor square(const Tensor& x);

@@ -38,8 +38,7 @@ void put_row(const float* from, std::int64_t row, Int8Rows& to) {
 }
 
 void check_operands(const Tensor& x, const Int8Rows& w, const Tensor& bias) {
-    check_defined("multiply_by_rows", x);
-    require<DTypeError>(x.dtype() == DType::f32, "multiply_by_rows: needs f32, got {}", x.dtype());
+    check_dtype("multiply_by_rows", x, DType::f32);
     require<ShapeError>(x.rank() > 0 && x.size(-1) == w.cols,
                         "multiply_by_rows: x {} does not end in the {} columns of [{}, {}]",
                         x.shape(), w.cols, w.rows, w.cols);
@@ -181,10 +180,8 @@ private:
 }  // namespace
 
 Int8Rows int8_rows(const Tensor& matrix) {
-    check_defined("int8_rows", matrix);
+    check_dtype("int8_rows", matrix, DType::f32);
     require<ShapeError>(matrix.rank() == 2, "int8_rows: needs a matrix, got {}", matrix.shape());
-    require<DTypeError>(matrix.dtype() == DType::f32, "int8_rows: needs f32, got {}",
-                        matrix.dtype());
     const Tensor from = dense(matrix);
     Int8Rows to{.rows = matrix.size(0), .cols = matrix.size(1), .numbers = {}, .scales = {}};
     to.numbers.resize(static_cast<std::size_t>(to.rows * to.cols));

@@ -149,13 +149,7 @@ std::optional<Shape> first_place(const Tensor& x, bool (*wrong)(Whole)) {
     const Whole* from = all.data<Whole>();
     const Whole* found = std::find_if(from, from + all.numel(), wrong);
     if (found == from + all.numel()) return {};
-    std::int64_t rest = found - from;
-    Shape place = x.shape();
-    for (int axis = x.rank() - 1; axis >= 0; --axis) {
-        place[axis] = rest % x.shape()[axis];
-        rest /= x.shape()[axis];
-    }
-    return place;
+    return unravel_index(found - from, x.shape());
 }
 
 }  // namespace tapestry::integer

@@ -50,7 +50,8 @@ Shape concat_shape(const Tensors& tensors, int axis) {
         for (int a = 0; fits && a < shape.rank(); ++a) fits = a == axis || x.size(a) == shape[a];
         require<ShapeError>(fits, "concat: tensor {} is {}, the first {}: only axis {} may differ",
                             i, x.shape(), tensors[0].shape(), axis);
-        shape[axis] += x.size(axis);
+        const bool overflow = __builtin_add_overflow(shape[axis], x.size(axis), &shape[axis]);
+        require<ShapeError>(!overflow, "concat: axis {} grows beyond 64 bits", axis);
     }
     return shape;
 }
@@ -154,10 +155,12 @@ Tensors chunk(const Tensor& x, std::int64_t count, int axis) {
     check_defined("chunk", x);
     require(count >= 1, "chunk: {} pieces; needs at least 1", count);
     const std::int64_t size = x.size(normalize_axis("chunk", axis, x.rank()));
+    if (size > 0) return split(x, (size - 1) / count + 1, axis);
     // An empty axis is `count` empty pieces.
-    if (size == 0)
-        return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(count)), axis);
-    return split(x, (size - 1) / count + 1, axis);
+    constexpr std::int64_t kMost = 1 << 20;
+    require(count <= kMost, "chunk: {} pieces of an empty axis; at most {} are supported", count,
+            kMost);
+    return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(count)), axis);
 }
 
 Tensors unbind(const Tensor& x, int axis) {

@@ -11,8 +11,9 @@
 
 namespace tapestry {
 
-/// Concatenates tensors along `axis` into a new tensor; their other sizes must agree (ShapeError).
-/// Gradient: to each tensor its part of g. Throws ValueError for an empty list.
+/// Concatenates tensors along `axis` into a new tensor; their other sizes must agree, and the sum
+/// of the sizes along `axis` must fit 64 bits (ShapeError). Gradient: to each tensor its part of g.
+/// Throws ValueError for an empty list.
 Tensor concat(const Tensors& tensors, int axis = 0);
 
 /// concat under PyTorch's name.
@@ -31,7 +32,8 @@ Tensors split(const Tensor& x, std::initializer_list<std::int64_t> sizes, int ax
 Tensors split(const Tensor& x, std::int64_t chunk, int axis = 0);
 
 /// x cut along `axis` into at most `count` pieces of ceil(size / count), the last possibly smaller,
-/// as in PyTorch. Throws ValueError unless count >= 1.
+/// as in PyTorch; an empty axis into `count` empty ones. Throws ValueError unless count >= 1, and
+/// for more than 2^20 pieces of an empty axis.
 Tensors chunk(const Tensor& x, std::int64_t count, int axis = 0);
 
 /// x[..., i, ...] for every i along `axis`, which is removed. Views of x; gradient as for split, in

@@ -137,7 +137,7 @@ void check_regular(std::string_view op, const LuFactors& factors) {
                 fail("{}: the matrix is singular: column {} has no pivot", op, column);
             }
             fail("{}: matrix {} of the batch {} is singular: column {} has no pivot", op,
-                 index_in(batch, i), batch, column);
+                 unravel_index(i, batch), batch, column);
         }
     });
 }
@@ -200,12 +200,10 @@ Tensor solve(const Tensor& a, const Tensor& b) {
                         b.shape(), a.size(-1));
     if (b.rank() == 1) return squeeze(solve(a, unsqueeze(b, 1)), -1);
     if (is_narrow(a.dtype())) return in_f32(solve, a, b);
-    Shape shape = broadcast_shapes("solve: batch axes", leading_shape(a), leading_shape(b));
-    shape.push_back(b.size(-2));
-    shape.push_back(b.size(-1));
+    const Shape batch = broadcast_shapes("solve: batch axes", leading_shape(a), leading_shape(b));
     const LuFactors factors = factorize(a);
     check_regular("solve", factors);
-    Tensor x = views::expand(b, shape).clone();
+    Tensor x = views::expand(b, batch + Shape{b.size(-2), b.size(-1)}).clone();
     solve_in_place(factors, x);
     return record<SolveOp>({a, b}, x, a, x);
 }

@@ -3,6 +3,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/ops/accumulated_product.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/matmul.h>
@@ -18,12 +19,6 @@ namespace {
 using Updates = std::vector<LowRankUpdate>;
 
 constexpr std::string_view kLowRankLinear = "low_rank_linear";
-
-// [..., C] -> [R, C]
-Tensor in_rows(const Tensor& x) {
-    const Shape shape{numel(x.shape().sub(0, x.rank() - 1)), x.shape().back()};
-    return x.shape() == shape ? x : reshape(x, shape);
-}
 
 // y += a b for y [m, n] with contiguous rows. For narrow types both the product and the sum are
 // rounded.
@@ -85,10 +80,10 @@ struct LowRankLinearOp final : Op {
         return {low_rank_linear(x[0], x[1], x[2], updates)};
     }
     Tensors backward(const Tensors& grads) override {
-        const Tensor g = in_rows(grads[0]);  // [R, O]
+        const Tensor g = as_rows(grads[0]);  // [R, O]
         Tensors result(inputs().size());
         if (needs(0)) result[0] = matmul(g, saved(1));
-        if (needs(1)) result[1] = matmul(transpose(g, 0, 1), in_rows(saved(0)));
+        if (needs(1)) result[1] = matmul(transpose(g, 0, 1), as_rows(saved(0)));
         if (needs(2)) result[2] = sum(g, {0});
         for (std::size_t i = 0; i < parts_.size(); ++i) backward_of(i, g, result);
         if (needs(0)) result[0] = reshape(result[0], inputs()[0].shape);
@@ -108,13 +103,13 @@ private:
         const std::size_t a = first_of(i), b = a + 1, x = part.own_x ? a + 2 : 0;
         const Tensor to_part = narrow(g, 1, part.first, inputs()[b].shape[0]);  // [R, O']
         if (needs(b)) {
-            const Tensor low = is_recording() ? mul(linear(in_rows(saved(x)), saved(a)), part.scale)
+            const Tensor low = is_recording() ? mul(linear(as_rows(saved(x)), saved(a)), part.scale)
                                               : saved(first_of(parts_.size()) + i);
             result[b] = matmul(transpose(to_part, 0, 1), low);
         }
         if (!needs(a) && !needs(x)) return;
         const Tensor to_low = mul(matmul(to_part, saved(b)), part.scale);  // [R, r]
-        if (needs(a)) result[a] = matmul(transpose(to_low, 0, 1), in_rows(saved(x)));
+        if (needs(a)) result[a] = matmul(transpose(to_low, 0, 1), as_rows(saved(x)));
         if (!needs(x)) return;
         if (part.own_x) {
             result[x] = reshape(matmul(to_low, saved(a)), inputs()[x].shape);
@@ -153,10 +148,10 @@ Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
     {
         const NoGradGuard constants;
         y = linear(x, weight, bias);
-        const Tensor rows = in_rows(x), y_rows = views::reshape(y, {rows.size(0), y.size(-1)});
+        const Tensor rows = as_rows(x), y_rows = views::reshape(y, {rows.size(0), y.size(-1)});
         for (const LowRankUpdate& one : updates) {
             check_update(one, x, y.size(-1));
-            low.push_back(mul(linear(one.x.defined() ? in_rows(one.x) : rows, one.a), one.scale));
+            low.push_back(mul(linear(one.x.defined() ? as_rows(one.x) : rows, one.a), one.scale));
             Tensor part = views::slice(y_rows, 1, one.first, one.first + one.b.size(0));
             add_product(low.back(), views::transpose(one.b, 0, 1), part);
         }

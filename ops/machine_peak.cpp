@@ -31,9 +31,9 @@ double span_of(F&& f) {
         f(i);
         ends[static_cast<std::size_t>(i)] = Clock::now();
     });
-    const std::chrono::duration<double> span = *std::max_element(ends.begin(), ends.end()) -
-                                               *std::min_element(starts.begin(), starts.end());
-    return std::max(span.count(), 1e-9);
+    const double span = seconds_between(*std::min_element(starts.begin(), starts.end()),
+                                        *std::max_element(ends.begin(), ends.end()));
+    return std::max(span, 1e-9);
 }
 
 // A barrier with a timeout. Threads wait for one another, so none is measured while it has the

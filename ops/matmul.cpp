@@ -132,15 +132,6 @@ Tensor with_adjacent_elements(const Tensor& x) {
     return adjacent(x.rank() - 1) || adjacent(x.rank() - 2) ? x : dense(x);
 }
 
-// All rows of x as one matrix: [..., C] -> [R, C].
-Shape rows_shape(const Shape& shape) {
-    return {numel(shape.sub(0, shape.rank() - 1)), shape.back()};
-}
-Tensor shaped(const Tensor& x, const Shape& shape) {
-    return x.shape() == shape ? x : reshape(x, shape);
-}
-Tensor as_rows(const Tensor& x) { return shaped(x, rows_shape(x.shape())); }
-
 template <class T>
 kernels::GemmArguments<T> gemm_arguments(const Tensor& a, const Tensor& b, Tensor& y) {
     kernels::GemmArguments<T> g;
@@ -304,7 +295,7 @@ struct LinearOp final : Op {
     Tensors backward(const Tensors& grads) override {
         const Tensor g = as_rows(grads[0]);  // [R, O]
         Tensors result(3);
-        if (needs(0)) result[0] = shaped(matmul(g, saved(1)), inputs()[0].shape);
+        if (needs(0)) result[0] = reshaped(matmul(g, saved(1)), inputs()[0].shape);
         if (needs(1)) result[1] = matmul(transposed(g), as_rows(saved(0)));
         if (needs(2)) result[2] = sum_to(g, {g.size(1)});
         return result;

@@ -113,8 +113,7 @@ Tensor order_along(std::string_view op, const Tensor& x, int axis, bool descendi
 }  // namespace
 
 Selection sort(const Tensor& x, int axis, bool descending) {
-    const Tensor order = order_along("sort", x, axis, descending);
-    return {gather(x, axis, order), order};
+    return taken(x, axis, order_along("sort", x, axis, descending));
 }
 
 Tensor argsort(const Tensor& x, int axis, bool descending) {

@@ -63,19 +63,6 @@ void put(Tensor& y, std::int64_t i, const std::vector<double>& values) {
     });
 }
 
-Shape matrices_like(const Tensor& a, std::int64_t rows, std::int64_t columns) {
-    Shape shape = leading_shape(a);
-    shape.push_back(rows);
-    shape.push_back(columns);
-    return shape;
-}
-
-Shape vectors_like(const Tensor& a, std::int64_t size) {
-    Shape shape = leading_shape(a);
-    shape.push_back(size);
-    return shape;
-}
-
 Tensor halves(const Tensor& a) { return mul(add(a, transposed(a)), 0.5); }
 
 // x [..., M, K] with column k multiplied by s[..., k]; or row k.
@@ -120,7 +107,7 @@ struct QrOp final : Op {
 
 QrFactors tall_qr(const Tensor& a) {
     const std::int64_t m = a.size(-2), n = a.size(-1);
-    Tensors ys{Tensor(a.shape(), a.dtype()), Tensor(matrices_like(a, n, n), a.dtype())};
+    Tensors ys{Tensor(a.shape(), a.dtype()), Tensor(leading_shape(a) + Shape{n, n}, a.dtype())};
     for_each_matrix(a, [&](std::int64_t i, std::vector<double> matrix) {
         std::vector<double> r;
         factors::qr(matrix, r, m, n);
@@ -165,7 +152,7 @@ struct SvdOp final : Op {
         const Tensor &u = saved(0), &s = saved(1), &vh = saved(2);
         Tensor inner = grads[1].defined()
                            ? diagonal_matrix(grads[1])
-                           : zeros(matrices_like(u, s.size(-1), s.size(-1)), s.dtype());
+                           : zeros(leading_shape(u) + Shape{s.size(-1), s.size(-1)}, s.dtype());
         Tensor outside;  // what g_u and g_v change beyond the spaces of u and v
         if (grads[0].defined() || grads[2].defined()) {
             // 1 / (s_j^2 - s_i^2) times s_j or s_i, without a square, which leaves f32's range.
@@ -230,7 +217,7 @@ EighFactors eigh(const Tensor& a) {
     }
     check_finite("eigh", a);
     const std::int64_t n = a.size(-1);
-    Tensors ys{Tensor(vectors_like(a, n), a.dtype()), Tensor(a.shape(), a.dtype())};
+    Tensors ys{Tensor(leading_shape(a) + Shape{n}, a.dtype()), Tensor(a.shape(), a.dtype())};
     for_each_matrix(a, [&](std::int64_t i, std::vector<double> matrix) {
         std::vector<double> values, vectors;
         factors::eigh(matrix, values, vectors, n);
@@ -249,8 +236,9 @@ SvdFactors svd(const Tensor& a) {
     }
     check_finite("svd", a);
     const std::int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
-    Tensors ys{Tensor(matrices_like(a, m, k), a.dtype()), Tensor(vectors_like(a, k), a.dtype()),
-               Tensor(matrices_like(a, k, n), a.dtype())};
+    Tensors ys{Tensor(leading_shape(a) + Shape{m, k}, a.dtype()),
+               Tensor(leading_shape(a) + Shape{k}, a.dtype()),
+               Tensor(leading_shape(a) + Shape{k, n}, a.dtype())};
     for_each_matrix(a, [&](std::int64_t i, const std::vector<double>& matrix) {
         std::vector<double> u, s, vh;
         factors::svd(matrix, u, s, vh, m, n);

@@ -2,6 +2,7 @@
 #include <tapestry/ops/matmul.h>
 
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/contraction.h>
 #include <tapestry/ops/einsum.h>
@@ -84,9 +85,7 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 }
 
 Tensor trace(const Tensor& x) {
-    check_floating("trace", x);
-    require<ShapeError>(x.rank() >= 2 && x.size(-1) == x.size(-2),
-                        "trace: needs square matrices, got {}", x.shape());
+    check_square("trace", x);
     return einsum("...ii->...", {x});
 }
 

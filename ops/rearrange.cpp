@@ -92,9 +92,7 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
     const auto named = static_cast<int>(counts.size());
     require<ShapeError>(named >= x.rank(), "repeat: {} counts for a tensor {}; see tile", named,
                         x.shape());
-    Shape shape = Shape::filled(named - x.rank(), 1);
-    for (const std::int64_t size : x.shape()) shape.push_back(size);
-    Tensor y = named == x.rank() ? x : reshape(x, shape);
+    Tensor y = named == x.rank() ? x : reshape(x, Shape::filled(named - x.rank(), 1) + x.shape());
     for (int axis = named - 1; axis >= 0; --axis) {
         const std::int64_t count = counts[static_cast<std::size_t>(axis)];
         require(count >= 0, "repeat: counts must be >= 0, got {} for axis {}", count, axis);

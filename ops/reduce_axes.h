@@ -71,8 +71,8 @@ auto reduce_rows(const T* x, std::int64_t rows, std::int64_t n, Piece piece, Joi
 /// Base of all reductions' tape entries: the reduced axes, and expanding results back to the
 /// input's shape.
 struct ReductionOp : Op {
-    ReductionOp(std::string name, const AxisMask& axes, const TensorRefs& saved = {})
-        : Op(std::move(name), saved), mask(axes) {}
+    ReductionOp(std::string_view name, const AxisMask& axes, const TensorRefs& saved = {})
+        : Op(name, saved), mask(axes) {}
 
     /// A tensor of the output's shape as [.., 1, ..], which broadcasts against the input.
     Tensor kept(const Tensor& t) const {

@@ -59,10 +59,10 @@ Tensor sum_integers(const Tensor& x, const AxisMask& mask, const Shape& result) 
 // ---- sum, sum_to --------------------------------------------------------------------------------
 
 namespace {
-Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result);
+Tensor sum_over(std::string_view op, const Tensor& x, const AxisMask& mask, const Shape& result);
 
 struct SumOp final : ReductionOp {
-    SumOp(std::string name, const AxisMask& axes) : ReductionOp(std::move(name), axes) {}
+    using ReductionOp::ReductionOp;
     Tensors forward(const Tensors& x) const override {
         return {sum_over(name(), x[0], mask, outputs()[0].shape)};
     }
@@ -70,7 +70,7 @@ struct SumOp final : ReductionOp {
 };
 
 // `result` has the reduced axes with size 1, or without them.
-Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result) {
+Tensor sum_over(std::string_view op, const Tensor& x, const AxisMask& mask, const Shape& result) {
     Tensor y = cast(reduce_axes(x, mask, Reducer::sum, result), x.dtype());
     return record<SumOp>({x}, y, op, mask);
 }
@@ -169,11 +169,7 @@ struct ExtremeOp final : ReductionOp {
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor chosen = to(eq(x, kept(saved(1))), x.dtype());  // 1 where x is the extreme
-        std::vector<int> axes;
-        for (int axis = 0; axis < x.rank(); ++axis) {
-            if (mask[static_cast<std::size_t>(axis)]) axes.push_back(axis);
-        }
-        const Tensor ties = axes.empty() ? chosen : sum(chosen, axes, true);
+        const Tensor ties = sum_over("sum", chosen, mask, reduced_shape(x.shape(), mask, true));
         return {mul(div(kept(grads[0]), ties), chosen)};
     }
 
@@ -223,29 +219,30 @@ Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // ---- any, all -----------------------------------------------------------------------------------
 
 namespace {
-// Whether each group contains `sought`. bool is a byte, 0 or 1, and memchr is vectorised.
-Tensor holds(std::string_view op, const Tensor& x, const std::vector<int>& axes, bool keepdim,
-             bool sought, bool if_found) {
+// `decisive`, the value of which one decides the result, for groups that contain it; else the other
+// value. bool is a byte, 0 or 1, and memchr is vectorised.
+Tensor decided(std::string_view op, const Tensor& x, const std::vector<int>& axes, bool keepdim,
+               bool decisive) {
     check_defined(op, x);
     const AxisMask mask = axis_mask(op, axes, x.rank());
-    const auto found = [=](const bool* from, std::int64_t n) {
-        const bool is_there =
-            n > 0 && std::memchr(from, sought ? 1 : 0, static_cast<std::size_t>(n)) != nullptr;
-        return static_cast<int>(is_there == if_found);
+    const auto piece = [=](const bool* from, std::int64_t n) {
+        const bool found =
+            n > 0 && std::memchr(from, decisive ? 1 : 0, static_cast<std::size_t>(n)) != nullptr;
+        return static_cast<int>(found == decisive);
     };
-    const auto join = [=](int a, int b) { return if_found ? a | b : a & b; };
+    const auto join = [=](int a, int b) { return decisive ? a | b : a & b; };
     return reduce_exactly<bool>(cast(x, DType::boolean), mask,
-                                reduced_shape(x.shape(), mask, keepdim), DType::boolean, found,
+                                reduced_shape(x.shape(), mask, keepdim), DType::boolean, piece,
                                 join);
 }
 }  // namespace
 
 Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
-    return holds("any", x, axes, keepdim, true, true);
+    return decided("any", x, axes, keepdim, true);
 }
 
 Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
-    return holds("all", x, axes, keepdim, false, false);
+    return decided("all", x, axes, keepdim, false);
 }
 
 Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
@@ -263,13 +260,11 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
         return in_f32([&](const Tensor& wide) { return var(wide, axes, correction, keepdim); }, x);
     }
     const FloatingPointGuard standard;
-    const AxisMask mask = axis_mask("var", axes, x.rank());
-    const auto n = static_cast<double>(reduced_count(x.shape(), mask));
+    const std::int64_t count = reduced_count(x.shape(), axis_mask("var", axes, x.rank()));
     const Tensor squares = square(sub(x, mean(x, axes, true)));
     const Tensor sums = sum(squares, axes, keepdim);
-    const double divisor = std::max(0.0, n - correction);
+    const double divisor = std::max(0.0, static_cast<double>(count) - correction);
     const Tensor y = div(sums, divisor);
-    const std::int64_t count = reduced_count(x.shape(), mask);
     if (!has_overflowed(sums, count)) return y;
     const double by = downscale(count);
     return where(isfinite(sums), y, div(sum(mul(squares, by), axes, keepdim), divisor * by));
@@ -282,13 +277,11 @@ Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, boo
                       x);
     }
     const FloatingPointGuard standard;
-    const AxisMask mask = axis_mask("stddev", axes, x.rank());
-    const auto n = static_cast<double>(reduced_count(x.shape(), mask));
+    const std::int64_t count = reduced_count(x.shape(), axis_mask("stddev", axes, x.rank()));
     const Tensor deviation = sub(x, mean(x, axes, true));
-    const double divisor = std::sqrt(std::max(0.0, n - correction));
+    const double divisor = std::sqrt(std::max(0.0, static_cast<double>(count) - correction));
     const Tensor lengths = norm(deviation, 2, axes, keepdim);
     const Tensor y = div(lengths, divisor);
-    const std::int64_t count = reduced_count(x.shape(), mask);
     if (!has_overflowed(lengths, count)) return y;
     const double by = downscale(count);
     const Tensor scaled = norm(mul(deviation, by), 2, axes, keepdim);

@@ -95,6 +95,8 @@ Tensor running_total(const Tensor& x, int axis, bool reverse, int start, Combine
     return y;
 }
 
+Tensor as_number(const Tensor& x) { return x.dtype() == DType::boolean ? cast(x, DType::i64) : x; }
+
 }  // namespace
 
 // ---- cumsum -------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ Tensor scan(const Tensor& x, int axis, bool reverse) {
 Tensor cumsum(const Tensor& x, int axis) {
     check_defined("cumsum", x);
     const int along = normalize_axis("cumsum", axis, std::max(x.rank(), 1));
-    return scan(x.dtype() == DType::boolean ? cast(x, DType::i64) : x, along, false);
+    return scan(as_number(x), along, false);
 }
 
 // ---- the recurrence -----------------------------------------------------------------------------
@@ -201,8 +203,6 @@ Tensor running_product(const Tensor& x, int axis, bool reverse) {
                              [](auto product, auto factor) { return product * factor; });
     return record<CumprodOp>({x}, y, axis, reverse, x, y);
 }
-
-Tensor as_number(const Tensor& x) { return x.dtype() == DType::boolean ? cast(x, DType::i64) : x; }
 
 }  // namespace
 

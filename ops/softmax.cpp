@@ -84,7 +84,7 @@ Tensor plain_log_softmax(const Tensor& x, int axis) {
 bool is_plain(const Tensor& x) { return !fusion_enabled() && x.numel() > 0; }
 
 struct RowOp : Op {
-    RowOp(std::string name, const Tensor& y, int along) : Op(std::move(name), {y}), axis(along) {}
+    RowOp(const char* name, const Tensor& y, int along) : Op(name, {y}), axis(along) {}
     std::string attributes() const override { return fmt::format("axis={}", axis); }
     double flops() const override { return 5.0 * static_cast<double>(numel(outputs()[0].shape)); }
     std::vector<int> axes() const { return axes_of(saved(0), axis); }

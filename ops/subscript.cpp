@@ -216,16 +216,11 @@ Tensor choose(const Tensor& x, const Tensor& part, const std::vector<IndexNumber
                         "index: the axes that tensors index in {} must be adjacent; transpose it",
                         x.shape());
     const Tensor flat = one_number(x, numbers);
-    Shape merged = part.shape().sub(0, first);
-    Shape shape = merged;
-    merged.push_back(numel(part.shape().sub(first, last)));
-    for (const std::int64_t size : flat.shape()) shape.push_back(size);
-    for (int axis = last; axis < part.rank(); ++axis) {
-        merged.push_back(part.size(axis));
-        shape.push_back(part.size(axis));
-    }
-    const Tensor rows = reshape(part, merged);
-    return reshape(index_select(rows, first, views::reshape(flat, {flat.numel()})), shape);
+    const Shape& sizes = part.shape();
+    const Shape before = sizes.sub(0, first), after = sizes.sub(last, part.rank());
+    const Tensor rows = reshape(part, before + Shape{numel(sizes.sub(first, last))} + after);
+    const Tensor chosen = index_select(rows, first, views::reshape(flat, {flat.numel()}));
+    return reshape(chosen, before + flat.shape() + after);
 }
 
 }  // namespace

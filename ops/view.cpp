@@ -64,10 +64,8 @@ Tensor flatten(const Tensor& x, int first, int last) {
     const int end = normalize_axis("flatten", last, x.rank());
     require<ShapeError>(begin <= end, "flatten: axis {} comes after axis {} in {}", first, last,
                         x.shape());
-    Shape shape = x.shape().sub(0, begin);
-    shape.push_back(numel(x.shape().sub(begin, end + 1)));
-    for (int axis = end + 1; axis < x.rank(); ++axis) shape.push_back(x.size(axis));
-    return reshape(x, shape);
+    const Shape merged{numel(x.shape().sub(begin, end + 1))};
+    return reshape(x, x.shape().sub(0, begin) + merged + x.shape().sub(end + 1, x.rank()));
 }
 
 // ---- contiguous ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ namespace tapestry {
 namespace {
 
 // An expanded tensor has more elements than its memory holds.
-double bytes_of(const Tensor& x) {
+double held_bytes(const Tensor& x) {
     if (!x.defined()) return 0;
     return static_cast<double>(std::min(x.bytes(), x.storage()->bytes()));
 }
@@ -24,7 +24,7 @@ bool shares_memory(const Tensor& x, const Tensors& with) {
 double new_bytes(const Tensors& tensors, const Tensors& others) {
     double bytes = 0;
     for (const Tensor& x : tensors) {
-        if (x.defined() && !shares_memory(x, others)) bytes += bytes_of(x);
+        if (x.defined() && !shares_memory(x, others)) bytes += held_bytes(x);
     }
     return bytes;
 }
@@ -45,7 +45,7 @@ double forward_bytes(const Op& op, const Tensors& inputs, const Tensors& outputs
     double read = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].defined() || given_before(inputs, i)) continue;
-        const double bytes = bytes_of(inputs[i]);
+        const double bytes = held_bytes(inputs[i]);
         read += only_moves ? std::min(bytes, written) : bytes;
     }
     return read + written;
@@ -64,7 +64,7 @@ double backward_bytes(const Op& op, const Tensors& incoming, const Tensors& outg
     if (written == 0) return 0;
     double read = std::min(static_cast<double>(op.saved_bytes()),
                            operand_bytes(op.inputs()) + operand_bytes(op.outputs()));
-    for (const Tensor& grad : incoming) read += bytes_of(grad);
+    for (const Tensor& grad : incoming) read += held_bytes(grad);
     return read + written;
 }
 
@@ -139,8 +139,6 @@ ProfiledWork ProfileRow::total() const {
 
 Profiler::Profiler(MachinePeak peak) : peak_(std::move(peak)), last_(Clock::now()) {}
 
-double Profiler::lap() const { return std::chrono::duration<double>(Clock::now() - last_).count(); }
-
 void Profiler::resume() { last_ = Clock::now(); }
 
 void Profiler::restart() {
@@ -161,7 +159,7 @@ void Profiler::add(ProfiledWork& to, double seconds, double flops, double bytes)
 }
 
 void Profiler::mark(std::string_view what, double flops, double bytes) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     auto [found, fresh] = outside_.try_emplace(std::string(what));
     if (fresh) found->second.op = what;
     add(found->second.forward, seconds, flops, bytes);
@@ -169,7 +167,7 @@ void Profiler::mark(std::string_view what, double flops, double bytes) {
 }
 
 void Profiler::recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     const OpWork work = forward_work(op, inputs, outputs);
     add(row(op.module_path(), op.name()).forward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
@@ -177,13 +175,13 @@ void Profiler::recorded(const Op& op, const Tensors& inputs, const Tensors& outp
 }
 
 void Profiler::walking(const Op&) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     add(row(accumulating_, "accumulate").backward, seconds, 0, 0);
     resume();
 }
 
 void Profiler::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     const OpWork work = backward_work(op, incoming, outgoing);
     add(row(op.module_path(), op.name()).backward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();

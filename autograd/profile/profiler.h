@@ -20,7 +20,6 @@
 #include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/core/clock.h>
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -109,8 +108,7 @@ public:
 private:
     ProfileRow& row(const std::string& module, std::string_view name);
     void add(ProfiledWork& to, double seconds, double flops, double bytes) const;
-    double lap() const;  // seconds since the last event
-    void resume();       // the next event counts from now
+    void resume();  // the next event counts from now
 
     MachinePeak peak_;
     std::map<std::pair<std::string, std::string>, ProfileRow> rows_;  // module, name

@@ -24,7 +24,7 @@ constexpr std::size_t mark_bytes(std::string_view text) {
 /// One step through a text: the character and its length in bytes, or the reason why there is none.
 struct Step {
     char32_t code = 0;           ///< the character; 0 if there is none
-    std::size_t bytes = 1;       ///< length of the character, 1 to 4; 1 if there is none
+    std::size_t bytes = 1;       ///< length of the character, or of what is wrong: 1 to 4
     const char* flaw = nullptr;  ///< what is wrong here; nullptr for a character
 };
 

@@ -21,8 +21,9 @@ TaskCommand::TaskCommand(const std::string& name, const std::string& description
 
 void TaskCommand::add_page() {
     const auto check = [](const std::string& file) {
-        const auto folder = std::filesystem::absolute(file).parent_path();
+        if (file.empty()) return std::string("'' is no path");
         std::error_code ignored;
+        const auto folder = std::filesystem::absolute(file, ignored).parent_path();
         return std::filesystem::is_directory(folder, ignored)
                    ? std::string()
                    : fmt::format("{}: no such directory", folder.string());

@@ -4,27 +4,25 @@
 // The example GPT reads the text; programs in other languages use the JSON lines to compare its
 // attention with each pronoun's referent.
 // Read next: stories.h.
+#include <tapestry/core/file.h>
 #include <tapestry/examples/options/options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/examples/stories/stories.h>
 
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace {
 
 void write_file(const std::string& path, std::string_view text) {
-    const auto close = [](std::FILE* file) { return file == stdout ? 0 : std::fclose(file); };
-    std::unique_ptr<std::FILE, decltype(close)> file(
-        path == "-" ? stdout : std::fopen(path.c_str(), "wb"), close);
-    if (!file) throw std::runtime_error("cannot open " + path);
-    const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-    if (!written || std::fflush(file.get()) != 0) throw std::runtime_error("cannot write " + path);
+    if (path == "-") {
+        tapestry::cli::print_text(text);
+    } else {
+        tapestry::write_file_atomically(path, text);
+    }
 }
 
 /// One JSON line per reference; words are letters and spaces, so nothing needs escaping.

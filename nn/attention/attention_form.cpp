@@ -1,47 +1,10 @@
 #include <tapestry/nn/attention/attention_form.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/nn/module/factory_registry.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/view.h>
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
-#include <utility>
-
 namespace tapestry {
-
-// ---- by name ------------------------------------------------------------------------------------
-
-namespace {
-
-FactoryRegistry<AttentionFormFactory>& registered_forms() {
-    static FactoryRegistry<AttentionFormFactory> forms("attention", "register_attention_form",
-                                                       "softmax");
-    return forms;
-}
-
-// Of named_forms.h, with or without a number behind a colon.
-bool is_named_form(std::string_view name) {
-    constexpr std::string_view kOwn[] = {"window", "strided", "linear", "performer", "linformer"};
-    return std::find(std::begin(kOwn), std::end(kOwn), name.substr(0, name.find(':'))) !=
-           std::end(kOwn);
-}
-
-}  // namespace
-
-void register_attention_form(const std::string& name, AttentionFormFactory factory) {
-    registered_forms().add(name, std::move(factory), is_named_form(name));
-}
-
-AttentionFormFactory attention_form(const std::string& name) {
-    return registered_forms().find(name);
-}
-
-std::vector<std::string> attention_form_names() { return registered_forms().names(); }
-
-// ---- checks -------------------------------------------------------------------------------------
 
 AttentionSizes check_attention(std::string_view form, const Tensor& q, const Tensor& k,
                                const Tensor& v, const AttentionOptions& options) {

@@ -99,9 +99,7 @@ Tensor mean_over_queries(const char* what, const Tensor& weights, const F& f) {
 Tensor singular_values(const Tensor& x) {
     const Tensor in = in_double("singular_values", x, 0);
     const std::int64_t rows = in.size(-2), columns = in.size(-1), n = std::min(rows, columns);
-    Shape shape = in.shape().sub(0, in.rank() - 2);
-    shape.push_back(n);
-    Tensor result(shape, DType::f64);
+    Tensor result(in.shape().sub(0, in.rank() - 2) + Shape{n}, DType::f64);
     auto* to = result.mutable_data<double>();
     Matrix g;
     for (std::int64_t i = 0; n > 0 && i < result.numel() / n; ++i, to += n) {

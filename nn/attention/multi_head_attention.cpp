@@ -27,8 +27,8 @@ HeadNorm::HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias)
 Tensor HeadNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
     const bool rms = kind_ == QKNorm::rms;
-    const Tensor w = beside(x, weight);
-    return hooked(rms ? rms_norm(x, w, eps_) : layer_norm(x, w, beside(x, bias), eps_), x);
+    const Tensor w = cast_like(x, weight);
+    return hooked(rms ? rms_norm(x, w, eps_) : layer_norm(x, w, cast_like(x, bias), eps_), x);
 }
 
 std::string HeadNorm::settings() const {
@@ -80,11 +80,10 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t last) {
 
 // The mask, false or -inf also for keys `window` and more positions before a query.
 Tensor masked_beyond(const Tensor& mask, std::int64_t window, std::int64_t queries,
-                     std::int64_t keys, DType dtype) {
+                     std::int64_t keys) {
     const Tensor near = window_mask(queries, keys, window);
     if (!mask.defined()) return near;
-    if (mask.dtype() == DType::boolean) return logical_and(mask, near);
-    return mask + added_mask(near, zeros({}, dtype));
+    return mask.dtype() == DType::boolean ? logical_and(mask, near) : added_mask(near, mask);
 }
 
 // [B, G, S, D] -> [B, H, S, D], for forms that need separate keys for each head.
@@ -152,8 +151,8 @@ Tensor MultiHeadAttention::split_heads(const Tensor& x, const std::optional<Head
 Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
                                         std::int64_t last) const {
     const ModuleScope scope(qkv->name());
-    return linear(x, beside(x, rows(qkv->weight, first, last)),
-                  beside(x, rows(qkv->bias, first, last)));
+    return linear(x, cast_like(x, rows(qkv->weight, first, last)),
+                  cast_like(x, rows(qkv->bias, first, last)));
 }
 
 // Q [B, T, H D], K and V [B, S, G D]; one product for all that are computed from the same vectors.
@@ -215,7 +214,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project_cached(
 Tensor MultiHeadAttention::mask_with_positions(const Tensor& given, std::int64_t queries,
                                                std::int64_t keys, DType dtype) const {
     const bool is_cut = config_.window > 0 && keys > config_.window;
-    const Tensor mask = is_cut ? masked_beyond(given, config_.window, queries, keys, dtype) : given;
+    const Tensor mask = is_cut ? masked_beyond(given, config_.window, queries, keys) : given;
     if (alibi_) return added_mask(mask, (*alibi_)(queries, keys, dtype));
     if (relative_bias)
         return added_mask(mask, tapestry::to((*relative_bias)(queries, keys), dtype));

@@ -97,10 +97,9 @@ struct AttentionInputs {
 /// Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled DropHead".
 class MultiHeadAttention : public Module {
 public:
-    // W_Q, W_K and W_V in one matrix [3 C, C], or [(H + 2 G) D, C], which makes self-attention one
-    // product; or in three, if keys and values are computed from vectors of other sizes.
     /// W_Q, W_K and W_V in one matrix, [3 C, C], or [(H + 2 G) D, C]: self-attention is one
-    /// product. [2 C, C], without W_Q, if the form's queries are its keys.
+    /// product. [2 C, C], without W_Q, if the form's queries are its keys. Three matrices instead,
+    /// if keys or values are computed from vectors of another size.
     std::optional<Linear> qkv;
     std::optional<Linear> query,                ///< W_Q
         key,                                    ///< W_K

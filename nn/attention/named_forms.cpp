@@ -3,6 +3,7 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/nn/attention/sparse_attention.h>
+#include <tapestry/nn/module/factory_registry.h>
 
 #include <fmt/ranges.h>
 
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -92,7 +94,23 @@ void check_use(const NamedForm& form, const std::string& name, const AttentionFo
             use.model, name, name_of_value(use.compute));
 }
 
+FactoryRegistry<AttentionFormFactory>& registered_forms() {
+    static FactoryRegistry<AttentionFormFactory> forms("attention", "register_attention_form",
+                                                       "softmax");
+    return forms;
+}
+
 }  // namespace
+
+void register_attention_form(const std::string& name, AttentionFormFactory factory) {
+    registered_forms().add(name, std::move(factory), find_form(name) != nullptr);
+}
+
+AttentionFormFactory attention_form(const std::string& name) {
+    return registered_forms().find(name);
+}
+
+std::vector<std::string> attention_form_names() { return registered_forms().names(); }
 
 AttentionFormFactory attention_form(const std::string& name, const AttentionFormUse& use,
                                     Generator& generator) {

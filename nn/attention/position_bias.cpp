@@ -2,6 +2,7 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/view.h>
@@ -113,7 +114,7 @@ Tensor RelativeBias::operator()(std::int64_t queries, std::int64_t keys) const {
 }
 
 std::string RelativeBias::settings() const {
-    return fmt::format("{} buckets, {} heads, {}", config_.buckets, config_.heads,
+    return fmt::format("{} buckets, {}, {}", config_.buckets, pluralize(config_.heads, "head"),
                        config_.causal ? "behind" : "both sides");
 }
 

@@ -35,13 +35,13 @@ Tensor from_blocks(const Tensor& x, std::int64_t length) {
     return transpose(slice(joined, 1, 0, length), 1, 2);
 }
 
-// [B, N, b, H, D] -> [B, N, H, (before + 1 + after) b, D]: appends the blocks before and after to
-// each; 0 where there are none.
-Tensor with_neighbours(const Tensor& blocks, std::int64_t before, std::int64_t after) {
+// [B, N, b, H, D] -> [B, N, H, (2 + after) b, D]: each block between the one before it and, if
+// `after` is 1, the one after it; 0 where there is none.
+Tensor with_neighbours(const Tensor& blocks, std::int64_t after) {
     const std::int64_t count = blocks.size(1);
-    const Tensor framed = pad(blocks, {{}, {.before = before, .after = after}, {}, {}, {}});
+    const Tensor framed = pad(blocks, {{}, {.before = 1, .after = after}, {}, {}, {}});
     Tensors shifted;  // [B, N, b, H, D] each
-    for (std::int64_t i = 0; i <= before + after; ++i) {
+    for (std::int64_t i = 0; i < 2 + after; ++i) {
         shifted.push_back(slice(framed, 1, i, i + count));
     }
     return transpose(concat(shifted, 2), 2, 3);
@@ -98,9 +98,7 @@ Tensor SlidingWindowAttention::operator()(const Tensor& q, const Tensor& k, cons
         return hooked(near, q, k, v);
     }
     const std::int64_t after = options.causal ? 0 : 1, columns = (2 + after) * block;
-    const auto near = [&](const Tensor& x) {
-        return with_neighbours(to_blocks(x, block), 1, after);
-    };
+    const auto near = [&](const Tensor& x) { return with_neighbours(to_blocks(x, block), after); };
     const Tensor queries = pad_front(q, sizes.keys - sizes.queries);
     const Tensor visible = transpose(near(transpose(seen, 2, 3)), 3, 4);  // [B, N, H, 1, L]
     inside.mask = logical_and(visible, band(block, columns, -ahead - block, window_ - block));
@@ -132,7 +130,7 @@ Tensor from_rows(const Tensor& rows) { return permute(rows, {0, 2, 3, 1, 4}); }
 Tensor visible_to_rows(const Tensor& seen, std::int64_t after, bool causal) {
     const std::int64_t rows = seen.size(1), stride = seen.size(2), width = (2 + after) * stride;
     const std::int64_t ahead = causal ? 0 : stride - 1;
-    const Tensor near = logical_and(transpose(with_neighbours(seen, 1, after), 3, 4),
+    const Tensor near = logical_and(transpose(with_neighbours(seen, after), 3, 4),
                                     band(stride, width, -ahead - stride, -1));
     // The position's own row is already among the near ones.
     const Tensor past = band(rows, rows, 1, rows);
@@ -141,9 +139,7 @@ Tensor visible_to_rows(const Tensor& seen, std::int64_t after, bool causal) {
                                       reshape(others, {rows, 1, 1, rows}));
     const Shape common{seen.size(0), rows, seen.size(3), stride};
     const auto widened = [&common](const Tensor& x) {
-        Shape shape = common;
-        shape.push_back(x.size(-1));
-        return expand(x, shape);
+        return expand(x, common + Shape{x.size(-1)});
     };
     return concat({widened(near), widened(column)}, -1);
 }
@@ -169,7 +165,7 @@ Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tens
     const Tensor mask = transpose(key_mask(kind(), options.mask, sizes.keys), 2, 3);
     const Tensor seen = visible_to_rows(to_blocks(mask, stride), after, options.causal);
 
-    const Tensor near_keys = with_neighbours(k_rows, 1, after);  // [B, N, H, L, D]
+    const Tensor near_keys = with_neighbours(k_rows, after);  // [B, N, H, L, D]
     const Tensor near = matmul(transpose(q_rows, 2, 3), transpose(near_keys, -2, -1));
     const Tensor column = matmul(block_columns(q_rows), transpose(block_columns(k_rows), -2, -1));
     const Tensor scores = concat({near, rows_of(column)}, -1);  // [B, N, H, l, L + N]
@@ -178,7 +174,7 @@ Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tens
     weights = dropout(weights, options.dropout, true,
                       options.generator != nullptr ? *options.generator : default_generator());
     const Tensors parts = split(weights, {near.size(-1), column.size(-1)}, -1);
-    const Tensor y = matmul(parts[0], with_neighbours(v_rows, 1, after)) +  // [B, N, H, l, E]
+    const Tensor y = matmul(parts[0], with_neighbours(v_rows, after)) +  // [B, N, H, l, E]
                      rows_of(matmul(from_rows(parts[1]), block_columns(v_rows)));
     const Tensor all = from_blocks(y, sizes.keys);  // [B, H, S, E]
     return hooked(slice(all, 2, sizes.keys - sizes.queries, sizes.keys), q, k, v);

@@ -1,5 +1,6 @@
 #include <tapestry/nn/bench/checkpoint.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/models/gpt.h>
@@ -9,21 +10,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 
 namespace tapestry::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 // The first steps, which allocate memory, do not count.
 constexpr std::size_t kWarmUp = 5;
-
-double seconds_between(Clock::time_point a, Clock::time_point b) {
-    return std::chrono::duration<double>(b - a).count();
-}
 
 // Looked up where it is needed: $TMPDIR may name no directory.
 fs::path place_for(const fs::path& chosen) {

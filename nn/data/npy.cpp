@@ -27,7 +27,7 @@ FileDigest write_npy(const std::filesystem::path& path, const Tensor& x,
         path,
         [&](OutputFile& file) {
             file.write(header);
-            file.write(npy::bytes_of(flat));
+            file.write(bytes_of(flat));
         },
         options);
 }
@@ -93,9 +93,7 @@ Tensor SeriesWindows::batch(const Tensor& ids) const {
     check_dtype("SeriesWindows", ids, DType::i64);
     require<ShapeError>(ids.rank() == 1, "SeriesWindows: the windows' numbers must be [N], got {}",
                         ids.shape());
-    Shape shape{ids.numel(), s.options.length};
-    for (const std::int64_t size : s.step) shape.push_back(size);
-    Tensor y(shape, s.header.type.dtype());
+    Tensor y(Shape{ids.numel(), s.options.length} + s.step, s.header.type.dtype());
     const std::int64_t per_step = numel(s.step), per_window = per_step * s.options.length;
     std::int64_t row = 0;
     for (const std::int64_t id : ids.to_vector<std::int64_t>()) {

@@ -210,9 +210,6 @@ DType ElementType::dtype() const {
 }
 
 std::uint64_t Header::data_bytes() const {
-    for (const std::int64_t size : shape) {
-        if (size == 0) return 0;
-    }
     return static_cast<std::uint64_t>(numel(shape)) * static_cast<std::uint64_t>(type.bytes);
 }
 
@@ -242,15 +239,13 @@ Header read_header(const std::string& what, const Take& take, std::uint64_t avai
     std::string text(static_cast<std::size_t>(length), '\0');
     take(std::as_writable_bytes(std::span(text)));
     const Header header = DictParser(what, text).parse();
-    std::uint64_t elements = 1, bytes = 0;
+    std::int64_t elements = 1;  // an axis of size 0 counts as 1, as in numel()
     bool fits = true;
     for (const std::int64_t size : header.shape) {
         fits =
-            fits && !__builtin_mul_overflow(elements, static_cast<std::uint64_t>(size), &elements);
+            fits && !__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements);
     }
-    fits = fits && !__builtin_mul_overflow(elements, std::uint64_t{8}, &bytes) &&
-           elements <= std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 8;
-    for (const std::int64_t size : header.shape) fits = fits || size == 0;
+    fits = fits && elements <= std::numeric_limits<std::int64_t>::max() / 8;
     require<IoError>(fits, "{}: the shape {} has too many elements", what, header.shape);
     const std::uint64_t rest = available - used - length;
     require<IoError>(header.data_bytes() == rest, "{}: {} of {} bytes each need {} bytes, found {}",
@@ -307,13 +302,6 @@ Tensor read_array(const std::string& what, const Take& take, std::uint64_t avail
     Tensor x(stored, header.type.dtype());
     read_elements(what, take, header.type, x, 0, x.numel());
     return header.fortran ? dense(views::permute(x, order)) : x;
-}
-
-std::span<const std::byte> bytes_of(const Tensor& x) {
-    return visit_dtype(x.dtype(), [&](auto zero) {
-        return std::as_bytes(
-            std::span(x.data<decltype(zero)>(), static_cast<std::size_t>(x.numel())));
-    });
 }
 
 }  // namespace tapestry::npy

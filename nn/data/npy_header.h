@@ -52,7 +52,4 @@ void read_elements(const std::string& what, const Take& take, const ElementType&
 /// The whole array, whose data has exactly `available` bytes.
 Tensor read_array(const std::string& what, const Take& take, std::uint64_t available);
 
-/// The elements of a contiguous tensor.
-std::span<const std::byte> bytes_of(const Tensor& x);
-
 }  // namespace tapestry::npy

@@ -220,7 +220,7 @@ FileDigest write_npz(const std::filesystem::path& path, const NamedTensors& tens
             const std::string start = npy::header_text(x), entry = name + ".npy";
             ZipChecksum checksum;
             checksum.add(std::as_bytes(std::span(start)));
-            checksum.add(npy::bytes_of(x));
+            checksum.add(bytes_of(x));
             std::string common;  // of both headers: version, UTF-8, stored, 1 January 1980
             for (const int number : {20, 0x800, 0, 0, 0x21})
                 put_number(common, static_cast<std::uint64_t>(number), 2);
@@ -234,7 +234,7 @@ FileDigest write_npz(const std::filesystem::path& path, const NamedTensors& tens
             local += common + entry;
             file.write(local);
             file.write(start);
-            file.write(npy::bytes_of(x));
+            file.write(bytes_of(x));
             put_number(directory, kEntry, 4);
             put_number(directory, 20, 2);
             directory += common;

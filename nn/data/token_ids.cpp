@@ -1,6 +1,7 @@
 // Packing and unpacking, the two kinds of storage, and ids as text.
 #include <tapestry/nn/data/token_ids.h>
 
+#include <tapestry/core/system_call.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 
@@ -13,7 +14,6 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 namespace tapestry {
@@ -122,8 +122,7 @@ namespace {
 
 std::int64_t ids_in(const FileDescriptor& file, const std::string& name, IdType type) {
     const off_t bytes = ::lseek(file.number(), 0, SEEK_END);
-    require<IoError>(bytes >= 0, "cannot read {}: {}", name,
-                     std::generic_category().message(errno));
+    if (bytes < 0) fail_to("read", name, errno);
     require<IoError>(bytes % bytes_of(type) == 0, "{}: {} bytes are not a whole number of {} ids",
                      name, bytes, name_of_value(type));
     return bytes / bytes_of(type);
@@ -157,10 +156,9 @@ public:
 private:
     void fill(std::span<std::byte> to, off_t at) const {
         while (!to.empty()) {
-            const auto got = ::pread(file_->number(), to.data(), to.size(), at);
-            if (got < 0 && errno == EINTR) continue;
-            require<IoError>(got >= 0, "cannot read {}: {}", name_,
-                             std::generic_category().message(errno));
+            const auto got =
+                uninterrupted([&] { return ::pread(file_->number(), to.data(), to.size(), at); });
+            if (got < 0) fail_to("read", name_, errno);
             require<IoError>(got > 0, "cannot read {}: it ends at byte {} (changed meanwhile?)",
                              name_, at);
             to = to.subspan(static_cast<std::size_t>(got));

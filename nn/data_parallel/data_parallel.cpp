@@ -1,5 +1,6 @@
 #include <tapestry/nn/data_parallel/data_parallel.h>
 
+#include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data_parallel/gradient_exchange.h>

@@ -4,6 +4,7 @@
 #include <tapestry/core/loop.h>
 
 #include <algorithm>
+#include <span>
 
 namespace tapestry {
 
@@ -119,20 +120,6 @@ void FlatParameters::unpack(const Tensor& numbers, int rank, Tensors& into) cons
                   mutable_bytes_of(into[part.parameter]).begin() +
                       part.own.begin * static_cast<std::int64_t>(size));
     }
-}
-
-std::span<const std::byte> bytes_of(const Tensor& x) {
-    return visit_dtype(x.dtype(), [&](auto zero) {
-        return std::as_bytes(
-            std::span(x.data<decltype(zero)>(), static_cast<std::size_t>(x.numel())));
-    });
-}
-
-std::span<std::byte> mutable_bytes_of(Tensor& x) {
-    return visit_dtype(x.dtype(), [&](auto zero) {
-        return std::as_writable_bytes(
-            std::span(x.mutable_data<decltype(zero)>(), static_cast<std::size_t>(x.numel())));
-    });
 }
 
 }  // namespace tapestry

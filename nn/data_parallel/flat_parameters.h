@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace tapestry {
@@ -59,9 +58,5 @@ private:
     DType dtype_;
     std::vector<std::int64_t> ends_;
 };
-
-/// The bytes of a contiguous tensor.
-std::span<const std::byte> bytes_of(const Tensor& x);
-std::span<std::byte> mutable_bytes_of(Tensor& x);
 
 }  // namespace tapestry

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/clock.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -209,7 +210,7 @@ Tensor GradientExchange::add_up(Tensors subtrees) const {
 std::vector<double> GradientExchange::to_go() const {
     std::vector<double> all;
     for (const Clock::time_point at : whole_) {
-        all.push_back(std::max(0.0, std::chrono::duration<double>(finished_ - at).count()));
+        all.push_back(std::max(0.0, seconds_between(at, finished_)));
     }
     return all;
 }

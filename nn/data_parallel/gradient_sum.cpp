@@ -2,12 +2,12 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/checksum.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 
 #include <algorithm>
 #include <bit>
-#include <span>
 #include <utility>
 
 namespace tapestry {
@@ -175,14 +175,7 @@ std::int64_t GradientSum::gradient_sets(std::int64_t n, std::int64_t micro_batch
 std::string checksum_of_gradients(const Tensors& parameters) {
     Checksum checksum;
     for (const Tensor& parameter : parameters) {
-        const Tensor gradient = parameter.grad();
-        if (!gradient.defined()) continue;
-        const Tensor dense = gradient.is_contiguous() ? gradient : gradient.clone();
-        visit_dtype(dense.dtype(), [&](auto zero) {
-            const auto* numbers = dense.data<decltype(zero)>();
-            checksum.add(
-                std::as_bytes(std::span(numbers, static_cast<std::size_t>(dense.numel()))));
-        });
+        if (parameter.grad().defined()) checksum.add(bytes_of(dense(parameter.grad())));
     }
     return checksum.hex();
 }

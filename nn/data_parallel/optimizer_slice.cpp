@@ -1,5 +1,6 @@
 #include <tapestry/nn/data_parallel/optimizer_slice.h>
 
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/optim/optimizer_registry.h>

@@ -142,20 +142,6 @@ std::unique_ptr<Underway> OneProcess::start(std::span<const Sent>, std::span<con
 
 namespace {
 
-// From `root` to all others.
-template <class Byte>
-void from_root(Communicator& c, int root, std::span<Byte> bytes, std::string_view what) {
-    if (c.rank() != root) {
-        const Received received{root, bytes};
-        return c.exchange({}, {&received, 1}, what);
-    }
-    std::vector<Sent> sent;
-    for (int p = 0; p < c.size(); ++p) {
-        if (p != root) sent.push_back({p, bytes});
-    }
-    c.exchange(sent, {}, what);
-}
-
 // Sends `mine` to all others, and receives theirs into `places`.
 void to_all(Communicator& c, std::span<const std::byte> mine,
             const std::vector<std::span<std::byte>>& places, std::string_view what) {
@@ -173,14 +159,22 @@ void to_all(Communicator& c, std::span<const std::byte> mine,
 
 void broadcast(Communicator& communicator, int root, std::span<std::byte> bytes,
                std::string_view what) {
-    from_root(communicator, root, bytes, what);
+    if (communicator.rank() != root) {
+        const Received received{root, bytes};
+        return communicator.exchange({}, {&received, 1}, what);
+    }
+    std::vector<Sent> sent;
+    for (int p = 0; p < communicator.size(); ++p) {
+        if (p != root) sent.push_back({p, bytes});
+    }
+    communicator.exchange(sent, {}, what);
 }
 
 void broadcast(Communicator& communicator, int root, std::string& text, std::string_view what) {
     std::uint64_t length = text.size();
-    from_root(communicator, root, std::as_writable_bytes(std::span(&length, 1)), what);
+    broadcast(communicator, root, std::as_writable_bytes(std::span(&length, 1)), what);
     text.resize(length);
-    from_root(communicator, root, std::as_writable_bytes(std::span(text)), what);
+    broadcast(communicator, root, std::as_writable_bytes(std::span(text)), what);
 }
 
 std::vector<std::string> all_gather(Communicator& communicator, std::string_view mine,

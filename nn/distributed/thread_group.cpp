@@ -1,5 +1,7 @@
 #include <tapestry/nn/distributed/thread_group.h>
 
+#include <tapestry/core/clock.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,8 +16,6 @@ namespace tapestry {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-using Clock = std::chrono::steady_clock;
 
 struct Message {
     Bytes bytes;

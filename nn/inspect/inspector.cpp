@@ -20,10 +20,6 @@ Inspector::Inspector(const Module& model, MachinePeak peak)
     last_ = Clock::now();
 }
 
-double Inspector::lap() const {
-    return std::chrono::duration<double>(Clock::now() - last_).count();
-}
-
 bool Inspector::is_watched(const Tensors& outputs) {
     if (finished_ || outputs.empty()) return false;
     const std::uint64_t tape = outputs.front().tape_ref().tape;
@@ -81,7 +77,7 @@ InspectedInput Inspector::input_of(const Op::Operand& operand, const Tensor& x) 
 }
 
 void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     if (!is_watched(outputs)) return;
     memory_.sweep();
     memory_.advance();
@@ -204,7 +200,7 @@ void Inspector::see_gradients(const Op& op, int number, const Tensors& incoming,
 }
 
 void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
-    const double seconds = lap();
+    const double seconds = seconds_since(last_);
     const auto found = numbers_.find(&op);
     if (finished_ || found == numbers_.end()) return;
     memory_.note_bytes();

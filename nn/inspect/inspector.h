@@ -26,7 +26,6 @@
 #include <tapestry/nn/module/module.h>
 #include <tapestry/ops/recorded.h>
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -153,7 +152,6 @@ public:
 
 private:
     bool is_watched(const Tensors& outputs);
-    double lap() const;
     InspectedInput input_of(const Op::Operand& operand, const Tensor& x);
     void describe(InspectedInput& input, const Tensor& x);
     void see_gradients(const Op& op, int entry, const Tensors& incoming, const Tensors& outgoing);

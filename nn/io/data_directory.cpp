@@ -2,6 +2,7 @@
 
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/directory.h>
+#include <tapestry/core/system_call.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -64,8 +64,7 @@ std::string manifest(const EncodedDocuments& encoded, IdType type, const std::st
 std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
     const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     const int error = errno;
-    require<IoError>(number >= 0, "cannot read {}: {}", shown(path),
-                     std::generic_category().message(error));
+    if (number < 0) fail_to("read", shown(path), error);
     auto file = std::make_shared<FileDescriptor>(number);
     // Read-ahead would fetch bytes that the next batch does not need.
     ::posix_fadvise(file->number(), 0, 0, POSIX_FADV_RANDOM);

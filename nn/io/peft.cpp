@@ -19,7 +19,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -195,12 +194,7 @@ std::string base_hash(const LanguageModel& model) {
     Checksum sum;
     for (const auto& [name, parameter] : model.named_parameters()) {
         sum.add(name);
-        const Tensor whole = dense(parameter);
-        visit_dtype(whole.dtype(), [&](auto zero) {
-            using T = decltype(zero);
-            sum.add(
-                std::as_bytes(std::span(whole.data<T>(), static_cast<std::size_t>(whole.numel()))));
-        });
+        sum.add(bytes_of(dense(parameter)));
     }
     return sum.hex();
 }

@@ -22,8 +22,6 @@ using safetensors::Entry;
 using safetensors::Header;
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-std::span<std::byte> bytes_of(Tensor& x) { return {x.storage()->data(), x.bytes()}; }
-
 // Any other value in a C++ bool would be undefined behaviour where the mask is used.
 void check_booleans(const std::string& what, const Entry& entry, std::span<const std::byte> bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -36,7 +34,7 @@ void check_booleans(const std::string& what, const Entry& entry, std::span<const
 
 Tensor read_tensor(const std::string& what, InputFile& file, const Entry& entry, Tensor x) {
     if (!x.defined()) x = Tensor(entry.shape, entry.dtype);
-    file.read(bytes_of(x));
+    file.read(mutable_bytes_of(x));
     if (entry.dtype == DType::boolean) check_booleans(what, entry, bytes_of(x));
     return x;
 }
@@ -112,10 +110,7 @@ void write_tensor(OutputFile& file, const DeferredTensor& one) {
     require(flat.shape() == one.shape && flat.dtype() == one.dtype,
             "write_safetensors: tensor {} is {} of shape {}, but was announced as {} of shape {}",
             utf8::quoted(one.name), flat.dtype(), flat.shape(), one.dtype, one.shape);
-    visit_dtype(flat.dtype(), [&](auto zero) {
-        const auto* data = flat.data<decltype(zero)>();
-        file.write(std::as_bytes(std::span(data, static_cast<std::size_t>(flat.numel()))));
-    });
+    file.write(bytes_of(flat));
 }
 
 }  // namespace

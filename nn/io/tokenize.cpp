@@ -1,6 +1,7 @@
 #include <tapestry/nn/io/tokenize.h>
 
 #include <tapestry/core/checksum.h>
+#include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/io/data_directory.h>
@@ -11,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -254,12 +254,11 @@ TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& opt
     const OutDirectory directory(out);
     TokenizedFiles summary;
     const auto tokenizer = tokenizer_for(options, texts, summary);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const auto reader = texts.open("encoding");
     summary.encoded = write_data(out, *reader, *tokenizer);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    summary.seconds = seconds_since(start);
     summary.bytes = static_cast<double>(reader->bytes());
-    summary.seconds = took.count();
     summary.unit = std::string(tokenizer->unit());
     summary.vocab = tokenizer->vocab_size();
     summary.kind = std::string(tokenizer->kind());

@@ -1,4 +1,5 @@
 #include <tapestry/core/checksum.h>
+#include <tapestry/core/system_call.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/io/tokenize.h>
 
@@ -69,8 +70,7 @@ std::shared_ptr<const FileDescriptor> temporary_file() {
     std::string name = place / "tapestry-XXXXXX";
     const int number = ::mkostemp(name.data(), O_CLOEXEC);
     const int error = errno;
-    require<IoError>(number >= 0, "cannot write {}: {}", shown(name),
-                     std::generic_category().message(error));
+    if (number < 0) fail_to("write", shown(name), error);
     auto file = std::make_shared<FileDescriptor>(number);
     ::unlink(name.c_str());
     return file;

@@ -66,7 +66,7 @@ Conv2d::Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel,
 
 Tensor Conv2d::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(conv2d(x, beside(x, weight), beside(x, bias), options_), x);
+    return hooked(conv2d(x, cast_like(x, weight), cast_like(x, bias), options_), x);
 }
 
 std::string Conv2d::settings() const {
@@ -92,7 +92,7 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Con
 
 Tensor Conv1d::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(conv1d(x, beside(x, weight), beside(x, bias), options_), x);
+    return hooked(conv1d(x, cast_like(x, weight), cast_like(x, bias), options_), x);
 }
 
 std::string Conv1d::settings() const {

@@ -26,10 +26,10 @@ Tensor Linear::operator()(const Tensor& x) const {
     if (adds_updates_at_once()) {
         std::vector<LowRankUpdate> updates;
         for (const auto& one : updates_) updates.push_back(one->update(x));
-        return hooked(low_rank_linear(x, beside(x, weight), beside(x, bias), updates), x);
+        return hooked(low_rank_linear(x, cast_like(x, weight), cast_like(x, bias), updates), x);
     }
     const Tensor y = int8_ != nullptr ? multiply_by_rows(x, int8_, bias)
-                                      : linear(x, beside(x, weight), beside(x, bias));
+                                      : linear(x, cast_like(x, weight), cast_like(x, bias));
     return hooked(updates_.empty() ? y : y + update_of(x), x);
 }
 

@@ -32,10 +32,15 @@ constexpr DType dtype_of(ComputeType type) {
     return type == ComputeType::f32 ? DType::f32 : DType::bf16;
 }
 
-/// Casts `parameter` to x's dtype if x is narrow. The tape records the conversion, so the
-/// gradient is f32 again.
-inline Tensor beside(const Tensor& x, const Tensor& parameter) {
+/// `parameter` cast to x's dtype if x is narrow; undefined if it is. The tape records the
+/// conversion, so the gradient is f32 again.
+inline Tensor cast_like(const Tensor& x, const Tensor& parameter) {
     return parameter.defined() && is_narrow(x.dtype()) ? to(parameter, x.dtype()) : parameter;
+}
+
+/// Its former name.
+[[deprecated("use cast_like")]] inline Tensor beside(const Tensor& x, const Tensor& parameter) {
+    return cast_like(x, parameter);
 }
 
 /// x [..., in] -> [..., out], with weight [out, in] and bias [out], both initially uniform in

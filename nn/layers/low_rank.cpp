@@ -39,14 +39,14 @@ LowRank::LowRank(std::int64_t in, std::int64_t first, std::int64_t out, const Lo
 
 Tensor LowRank::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    const Tensor narrow = linear(dropout_(x), beside(x, a));  // [..., r]
-    return hooked(linear(narrow * low_rank_scale(config_), beside(x, b)), x);
+    const Tensor narrow = linear(dropout_(x), cast_like(x, a));  // [..., r]
+    return hooked(linear(narrow * low_rank_scale(config_), cast_like(x, b)), x);
 }
 
 LowRankUpdate LowRank::update(const Tensor& x) const {
     const ModuleScope scope(name());
     const bool drops = is_training() && config_.dropout > 0;
-    return {beside(x, a), beside(x, b), low_rank_scale(config_), first_,
+    return {cast_like(x, a), cast_like(x, b), low_rank_scale(config_), first_,
             drops ? dropout_(x) : Tensor()};
 }
 

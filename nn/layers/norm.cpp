@@ -22,7 +22,7 @@ LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias)
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(layer_norm(x, beside(x, weight), beside(x, bias), eps_), x);
+    return hooked(layer_norm(x, cast_like(x, weight), cast_like(x, bias), eps_), x);
 }
 
 std::string LayerNorm::settings() const { return fmt::format("{}", weight.size(0)); }
@@ -35,7 +35,7 @@ RMSNorm::RMSNorm(std::int64_t dim, double eps) : Module("RMSNorm"), eps_(eps) {
 
 Tensor RMSNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(rms_norm(x, beside(x, weight), eps_), x);
+    return hooked(rms_norm(x, cast_like(x, weight), eps_), x);
 }
 
 std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0)); }
@@ -52,9 +52,9 @@ VectorNorm::VectorNorm(NormKind kind, std::int64_t dim, double eps)
 
 Tensor VectorNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    const Tensor w = beside(x, weight);
+    const Tensor w = cast_like(x, weight);
     const bool is_rms = kind_ == NormKind::rms;
-    return hooked(is_rms ? rms_norm(x, w, eps_) : layer_norm(x, w, beside(x, bias), eps_), x);
+    return hooked(is_rms ? rms_norm(x, w, eps_) : layer_norm(x, w, cast_like(x, bias), eps_), x);
 }
 
 std::string VectorNorm::settings() const { return fmt::format("{}", weight.size(0)); }
@@ -127,7 +127,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, double eps)
 
 Tensor GroupNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(group_norm(x, groups_, beside(x, weight), beside(x, bias), eps_), x);
+    return hooked(group_norm(x, groups_, cast_like(x, weight), cast_like(x, bias), eps_), x);
 }
 
 std::string GroupNorm::settings() const {

@@ -31,14 +31,13 @@ const GPTConfig& checked(const GPTConfig& config) {
 }
 
 TransformerLayerConfig layer_config(const GPTConfig& config, Generator& generator) {
-    const bool is_f32 = config.compute == ComputeType::f32;
     const AttentionFormUse use{.model = "GPT",
                                .head_dim = config.dim / config.heads,
                                .length = config.context,
                                .causal = true,
                                .dropout = attention_dropout(config),
                                .positions = config.positions,
-                               .compute = is_f32 ? config.weights : config.compute};
+                               .compute = computed_type(config)};
     return {.dim = config.dim,
             .heads = config.heads,
             .kv_heads = config.kv_heads,
@@ -102,14 +101,11 @@ void GPT::initialise(Generator& generator) {
         config_.zero_outputs
             ? 0
             : config_.deviation / std::sqrt(2 * static_cast<double>(config_.layers));
-    const auto ends_with = [](const std::string& name, std::string_view end) {
-        return name.ends_with(end);
-    };
     for (auto& [name, parameter] : named_parameters()) {
-        if (ends_with(name, ".bias") || ends_with(name, "pairs.weight")) {
+        if (name.ends_with(".bias") || name.ends_with("pairs.weight")) {
             parameter.fill_(0);
         } else if (parameter.rank() == 2) {  // the norms' weights, of rank 1, stay 1
-            const bool writes = ends_with(name, "output.weight") || ends_with(name, "down.weight");
+            const bool writes = name.ends_with("output.weight") || name.ends_with("down.weight");
             const Tensor drawn =
                 normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator);
             if (!SkipDrawing::active()) parameter.copy_(drawn);

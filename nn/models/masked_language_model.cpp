@@ -19,14 +19,7 @@ namespace {
 constexpr std::int64_t kNotCounted = -100;  // the default of CrossEntropyOptions::ignore_index
 
 const MaskedLanguageModelConfig& checked(const MaskedLanguageModelConfig& c) {
-    const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "MaskedLanguageModel: {} must be positive, got {}", what, value);
-    };
-    positive("vocab", c.vocab);
-    positive("max_length", c.max_length);
-    positive("dim", c.dim);
-    positive("heads", c.heads);
-    positive("layers", c.layers);
+    check_positive("MaskedLanguageModel", c);
     require(c.dim % c.heads == 0,
             "MaskedLanguageModel: {} heads do not divide dim {} (remainder {})", c.heads, c.dim,
             c.dim % c.heads);
@@ -41,7 +34,7 @@ EncoderConfig encoder_config(const MaskedLanguageModelConfig& c, Generator& gene
                                .head_dim = c.dim / c.heads,
                                .length = c.max_length,
                                .dropout = c.dropout,
-                               .compute = c.compute == ComputeType::f32 ? c.weights : c.compute};
+                               .compute = computed_type(c)};
     return {.layers = c.layers,
             .layer = {.dim = c.dim,
                       .heads = c.heads,

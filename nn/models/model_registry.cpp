@@ -65,8 +65,7 @@ double step_flops(const ModelConfig& config, std::int64_t batch) {
 }
 
 DType product_dtype(const ModelConfig& config) {
-    const CommonSettings c = common_settings(config);
-    return dtype_of(c.weights == ComputeType::f32 ? c.compute : c.weights);
+    return dtype_of(computed_type(common_settings(config)));
 }
 
 namespace {

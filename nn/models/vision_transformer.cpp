@@ -44,7 +44,7 @@ EncoderConfig encoder_config(const VisionTransformerConfig& c, Generator& genera
                                .head_dim = c.dim / c.heads,
                                .length = 1 + patches(c),
                                .dropout = c.dropout,
-                               .compute = c.compute == ComputeType::f32 ? c.weights : c.compute};
+                               .compute = computed_type(c)};
     return {.layers = c.layers,
             .layer = {.dim = c.dim,
                       .heads = c.heads,

@@ -151,8 +151,7 @@ Tensor& orthogonal_(Tensor& x, double gain, Generator& generator) {
 
 Fans fans(const Tensor& weight) {
     check_matrix("fans", weight);
-    std::int64_t behind = 1;
-    for (int axis = 2; axis < weight.rank(); ++axis) behind *= weight.size(axis);
+    const std::int64_t behind = numel(weight.shape().sub(2, weight.rank()));
     return {weight.size(1) * behind, weight.size(0) * behind};
 }
 

@@ -3,29 +3,12 @@
 #include <tapestry/core/random.h>
 #include <tapestry/ops/optimizer_step.h>
 
-#include <algorithm>
-
 namespace tapestry {
-namespace {
-
-bool has_narrow(const Tensors& parameters) {
-    return std::any_of(parameters.begin(), parameters.end(),
-                       [](const Tensor& p) { return is_narrow(p.dtype()); });
-}
-
-}  // namespace
 
 Adam::Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled)
     : ConfiguredOptimizer(decoupled ? "AdamW" : "Adam", std::move(groups), config,
                           config.weight_decay.value_or(decoupled ? 0.01 : 0)),
-      decoupled_(decoupled),
-      rounds_(has_narrow(parameters())) {}
-
-Optimizer::Settings Adam::settings() const {
-    Settings settings = ConfiguredOptimizer::settings();
-    if (!rounds_) settings.erase("rounding_seed");
-    return settings;
-}
+      decoupled_(decoupled) {}
 
 void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
     AdamUpdate update{.beta1 = config().beta1,

@@ -55,12 +55,9 @@ protected:
     /// `decoupled`: AdamW.
     Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled);
     void update(const std::vector<Slot*>& slots, double grad_scale) override;
-    /// Without parameters of bf16 the seed is none of them.
-    Settings settings() const override;
 
 private:
     bool decoupled_;
-    bool rounds_;  // some parameters are bf16
 };
 
 /// Loshchilov and Hutter 2019; weight decay shrinks the parameter itself.

@@ -101,8 +101,12 @@ protected:
         fail("{}: it must override update or update_one", kind_);
     }
 
-    /// The fields of the configuration as numbers.
-    Settings settings() const override { return setting_values(config_); }
+    /// The fields of the configuration as numbers; a rounding_seed only if there is rounding.
+    Settings settings() const override {
+        Settings values = setting_values(config_);
+        if (!has_narrow()) values.erase("rounding_seed");
+        return values;
+    }
     /// Throws ValueError for a value out of range.
     void set_settings(const Settings& settings) override {
         const Config config = with_settings(kind_, config_, settings);

@@ -62,6 +62,7 @@ void Optimizer::add_group(const ParameterGroup& group, double weight_decay, std:
         if (!parameter.requires_grad()) continue;  // frozen
         const auto& place = parameter.leaf()->place;
         const bool there = place && place->tensor && place->tensor->leaf() == parameter.leaf();
+        has_narrow_ = has_narrow_ || is_narrow(parameter.dtype());
         slots_.push_back({.name = known_as,
                           .parameter = parameter,
                           .group = groups_.size() - 1,

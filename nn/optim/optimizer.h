@@ -170,6 +170,9 @@ protected:
     /// Of its group.
     double weight_decay_of(const Slot& slot) const { return groups_[slot.group].weight_decay; }
 
+    /// Whether a parameter is bf16, so that steps round.
+    bool has_narrow() const { return has_narrow_; }
+
     /// The numbers of a slot, and AdamW's or Adam's step for them: `update`, which has the rest, at
     /// the slot's rate and decay, and counted by it: a parameter may miss a step, and its moments
     /// are then younger.
@@ -208,6 +211,7 @@ private:
     std::vector<Slot*> due_;  // those that have a gradient in the step that is being taken
     double lr_;
     std::int64_t steps_ = 0;
+    bool has_narrow_ = false;
 };
 
 }  // namespace tapestry

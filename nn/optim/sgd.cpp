@@ -3,20 +3,7 @@
 #include <tapestry/core/random.h>
 #include <tapestry/ops/optimizer_step.h>
 
-#include <utility>
-
 namespace tapestry {
-
-SGD::SGD(ParameterGroups groups, const SGDConfig& config)
-    : ConfiguredOptimizer("SGD", std::move(groups), config), rounds_(false) {
-    for (const Tensor& p : parameters()) rounds_ = rounds_ || is_narrow(p.dtype());
-}
-
-Optimizer::Settings SGD::settings() const {
-    Settings settings = ConfiguredOptimizer::settings();
-    if (!rounds_) settings.erase("rounding_seed");
-    return settings;
-}
 
 std::vector<std::string> SGD::moments(const SGDConfig& config) {
     if (config.momentum > 0) return {"momentum"};

@@ -30,7 +30,8 @@ struct FieldsOf<SGDConfig> {
 class SGD : public ConfiguredOptimizer<SGD, SGDConfig> {
 public:
     /// Throws ValueError as Optimizer does, and for settings out of range.
-    explicit SGD(ParameterGroups groups, const SGDConfig& config = {});
+    explicit SGD(ParameterGroups groups, const SGDConfig& config = {})
+        : ConfiguredOptimizer("SGD", std::move(groups), config) {}
 
     /// The velocity.
     static std::vector<std::string> moments(const SGDConfig& config);
@@ -40,11 +41,6 @@ public:
 protected:
     /// The formula's step of one parameter.
     void update_one(Slot& slot, double grad_scale) override;
-    /// Without parameters of bf16 the seed is none of them.
-    Settings settings() const override;
-
-private:
-    bool rounds_;  // some parameters are bf16
 };
 
 }  // namespace tapestry

@@ -4,6 +4,7 @@
 #include <tapestry/core/text/utf8.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <new>
 #include <utility>
@@ -35,7 +36,7 @@ double LiveReport::timed(const F& f) {
     } catch (const std::exception& error) {  // including out of memory
         warn(error.what());
     }
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = seconds_since(start);
     spent_ += seconds;
     return seconds;
 }

@@ -5,7 +5,6 @@
 #include <tapestry/core/clock.h>
 #include <tapestry/nn/pages/report.h>
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <utility>

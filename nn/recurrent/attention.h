@@ -62,8 +62,7 @@ class DotAttention : public Module {
 public:
     DotAttention() : Module("DotAttention") {}
 
-    /// queries [B, T, D], keys [B, S, D], values [B, S, E] -> [B, T, E]; mask as
-    /// AdditiveAttention's. `weights`, if not null, receives [B, T, S].
+    /// Returns the context [B, T, V].
     Tensor operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
                       const Tensor& mask = {}, Tensor* weights = nullptr) const;
 };

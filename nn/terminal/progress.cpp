@@ -19,11 +19,6 @@ std::string bar(double share) {
            std::string(static_cast<std::size_t>(kWidth - full), ' ') + "]";
 }
 
-double seconds_between(std::chrono::steady_clock::time_point a,
-                       std::chrono::steady_clock::time_point b) {
-    return std::chrono::duration<double>(b - a).count();
-}
-
 }  // namespace
 
 std::string clock_text(double seconds) {

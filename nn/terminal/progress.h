@@ -10,7 +10,6 @@
 #include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,6 +1,7 @@
 #include <tapestry/nn/terminal/replay_text.h>
 
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/core/views.h>
@@ -79,7 +80,7 @@ std::string where_from(const ReplayStart& start) {
                                  ? "from the beginning"
                                  : fmt::format("from the state of step {}", start.state);
     if (start.steps == 0) return from;
-    return fmt::format("{}, {} step{} away", from, start.steps, start.steps == 1 ? "" : "s");
+    return fmt::format("{}, {} away", from, pluralize(start.steps, "step"));
 }
 
 std::string batches_of(const RecordedStep& step, const RowTexts& texts, int width) {

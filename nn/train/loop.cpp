@@ -44,8 +44,7 @@ void TrainLoop::ended(StepPhase phase) {
 // Leaves time for the evaluation at the end; the last step is the one after which no other fits.
 double TrainLoop::measured_progress(Clock::time_point now) const {
     if (steps_ == options_.first_step) return options_.first_seconds / options_.seconds;
-    const double passed =
-        options_.first_seconds + std::chrono::duration<double>(now - start_).count();
+    const double passed = options_.first_seconds + seconds_between(start_, now);
     const double evaluation =
         callbacks_.evaluate && options_.eval_every > 0
             ? evaluation_seconds_.value_or(options_.evaluation_steps * recent_seconds_)

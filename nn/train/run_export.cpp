@@ -3,6 +3,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
+#include <tapestry/core/system_call.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/recipe.h>
@@ -16,7 +17,6 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
-#include <system_error>
 
 namespace tapestry {
 
@@ -118,8 +118,10 @@ std::uint32_t masked_crc(std::string_view data) {
 // A run's file does not say when it began; its last line was written last.
 double began_at(const fs::path& metrics, double seconds) {
     struct stat status {};
-    require<IoError>(::stat(metrics.c_str(), &status) == 0, "cannot read {}: {}", shown(metrics),
-                     std::generic_category().message(errno));
+    if (::stat(metrics.c_str(), &status) != 0) {
+        const int error = errno;
+        fail_to("read", shown(metrics), error);
+    }
     return static_cast<double>(status.st_mtime) - seconds;
 }
 

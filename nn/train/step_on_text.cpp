@@ -29,9 +29,8 @@ Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64
     Ids ids = tokenizer.encode(prompt, "prompt");
     tokenizer.begin_text(ids);
     require(ids.size() >= 2,
-            "inspect: the prompt has {} {}{}; it needs at least 2, to predict each from those "
-            "before it",
-            ids.size(), tokenizer.unit(), ids.size() == 1 ? "" : "s");
+            "inspect: the prompt has {}; it needs at least 2, to predict each from those before it",
+            pluralize(std::ssize(ids), tokenizer.unit()));
     require(std::ssize(ids) <= context + 1,
             "inspect: the prompt has {} {}s; the model looks at {} and predicts one more, so at "
             "most {} are allowed",

@@ -3,6 +3,7 @@
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/view.h>
 #include <tapestry/ops/join.h>
+#include <tapestry/ops/view.h>
 
 #include <algorithm>
 
@@ -34,6 +35,11 @@ OpCase concat_row() {
                        concat({ones({2, 3}), ones({2})}, 0);
                    },
                    "concat: tensor 1 is [2], the first [2, 3]: only axis 0 may differ"},
+                  {[] {
+                       const Tensor half = expand(ones({1}), {std::int64_t{1} << 62});
+                       concat({half, half}, 0);
+                   },
+                   "concat: axis 0 grows beyond 64 bits"},
                   {[] {
                        concat({ones({2}), arange(2)}, 0);
                    },
@@ -152,6 +158,8 @@ OpCase by_number_row() {
         {{{{3, 8}}}, {{{2, 9}}}, {{{1}}}, {{{0, 5}}}, {{{3, 0}}}});
     row.errors = {{[] { chunk(ones({6}), 0); }, "chunk: 0 pieces; needs at least 1"},
                   {[] { chunk(ones({6}), 2, 1); }, "chunk: axis 1 is outside a tensor of rank 1"},
+                  {[] { chunk(ones({0}), std::int64_t{1} << 40); },
+                   "chunk: 1099511627776 pieces of an empty axis; at most 1048576 are supported"},
                   {[] { chunk(Tensor(), 2); }, "chunk: got an undefined tensor"}};
     return row;
 }

@@ -124,23 +124,23 @@ struct AbsGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
         const B zero = constant<B>(0);
-        return select(x > zero, g, select(x < zero, -g, zero));
+        return select(x > zero, g, select(x < zero, -g, x + zero));  // -0 + 0 = 0
     }
 };
 
-/// g where x > 0
+/// g unless x <= 0: NaN has it too, as in PyTorch.
 struct ReluGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
-        return select(x > constant<B>(0), g, constant<B>(0));
+        return select(x <= constant<B>(0), constant<B>(0), g);
     }
 };
 
-/// 2 g x where x > 0
+/// 2 g x unless x <= 0: NaN where x is
 struct ReluSquaredGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
-        return select(x > constant<B>(0), (g + g) * x, constant<B>(0));
+        return select(x <= constant<B>(0), constant<B>(0), (g + g) * x);
     }
 };
 

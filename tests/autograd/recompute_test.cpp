@@ -133,6 +133,13 @@ TEST_CASE("recompute: what is saved") {
     CHECK_LT(each.peak, plain.peak * 2 / 3);
 }
 
+TEST_CASE("recompute: one operation is no plural") {
+    const Tensor x = leaf({1, 2});
+    Tape tape;
+    recompute(OneFunction([](const Tensor& z) { return exp(z); }), x);
+    CHECK_EQ(tape.entries().at(0)->attributes(), "1 operation");
+}
+
 TEST_CASE("recompute: only inputs are kept, and let go") {
     const Tensor x = leaf({1, 2, 3});
     Tape tape;

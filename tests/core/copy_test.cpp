@@ -127,6 +127,18 @@ TEST_CASE("copy: dense and cast share where they can") {
     CHECK(cast(x, DType::f64).dtype() == DType::f64);
 }
 
+TEST_CASE("copy: bytes are those of a contiguous tensor") {
+    Tensor x = tensor<float>({1, 2, 3, 4});
+    Tensor last = views::slice(x, 0, 2, 4);
+    CHECK(bytes_of(x).size() == 16);
+    CHECK(bytes_of(last).data() == bytes_of(x).data() + 8);
+    mutable_bytes_of(last)[3] = std::byte{0xC0};  // the sign and the exponent of 3
+    CHECK(elements(x) == std::vector<double>{1, 2, -3, 4});
+    CHECK(bytes_of(zeros({0, 3})).empty());
+    check_throws<ShapeError>([&] { bytes_of(views::slice(x, 0, 0, 4, 2)); },
+                             "bytes_of: needs a contiguous tensor, got [2] with strides [2]");
+}
+
 TEST_CASE("copy: conversions") {
     const Tensor x = tensor<double>({-1.9, 0, 0.4, 3.7, 1e300});
     CHECK(cast(x, DType::i64).to_vector<std::int64_t>() ==

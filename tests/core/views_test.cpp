@@ -257,6 +257,19 @@ TEST_CASE("views: slice of a view, of an empty axis, and its errors") {
                              "slice: axis 2 is outside a tensor of rank 2");
 }
 
+TEST_CASE("views: empty tensors whose other sizes are huge") {
+    constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+    const Tensor x = zeros({kHuge, 0});
+    CHECK(views::select("select", x, 0, -1).offset() == 0);  // of no element
+    CHECK(views::slice(x, 0, kHuge / 2, kHuge, 3).offset() == 0);
+    CHECK(views::diagonal(zeros({1, 0, kHuge}), 0, 0, 1).shape() == Shape{kHuge, 0});
+    CHECK(views::reshape(x, {0, kHuge}).is_contiguous());
+    float number = 0;
+    const Tensor far = from_blob(&number, {4, 0}, {kHuge, kHuge});
+    CHECK(views::select("select", far, 0, 3).shape() == Shape{0});
+    CHECK(far.strides() == contiguous_strides({4, 0}));
+}
+
 TEST_CASE("views: expand") {
     const Tensor x = tensor<float>({{1}, {2}});
     const Tensor y = views::expand(x, {3, 2, 2});

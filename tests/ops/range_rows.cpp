@@ -220,9 +220,9 @@ void add_activation_slopes(Rows& rows) {
                              const Bound& b) { add_slope(rows, name, variant, f, exact, b); };
     const Bound to_one{4, 4, 0.502, Relative::to_one};
     add(
-        "relu", "gradient", relu, [](Exact x) -> Exact { return x > 0 ? 1 : 0; }, kExact);
+        "relu", "gradient", relu, [](Exact x) -> Exact { return x <= 0 ? 0 : 1; }, kExact);
     add(
-        "relu_squared", "gradient", relu_squared, [](Exact x) { return x > 0 ? 2 * x : 0; },
+        "relu_squared", "gradient", relu_squared, [](Exact x) { return x <= 0 ? 0 : 2 * x; },
         kExact);
     add(
         "elu", "gradient", [](In x) { return elu(x, 1); },

@@ -11,6 +11,7 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -92,11 +93,11 @@ TEST_CASE("special values: activations") {
     check_everywhere(gelu_erf, kNan, kNan);
 }
 
-template <Tensor (*f)(const Tensor&)>
+template <Tensor (*f)(const Tensor&), bool kCreateGraph = false>
 Tensor gradient_of(const Tensor& x) {
     const Tensor leaf = x.clone().set_requires_grad();
     Tape tape;
-    return tape.gradient(sum(f(leaf)), {leaf})[0];
+    return tape.gradient(sum(f(leaf)), {leaf}, {.create_graph = kCreateGraph})[0];
 }
 
 TEST_CASE("special values: gradients of activations far out") {
@@ -107,6 +108,20 @@ TEST_CASE("special values: gradients of activations far out") {
         }
         check_everywhere(gradient, kNan, kNan);
     }
+}
+
+TEST_CASE("special values: gradients of relu and abs at 0 and NaN, by either form of the rule") {
+    const auto check = [](const auto& gradients, double at_nan, double below) {
+        for (const auto gradient : gradients) {
+            check_everywhere(gradient, kNan, at_nan);
+            check_everywhere(gradient, 0, 0);
+            check_everywhere(gradient, -0.0, 0);
+            check_everywhere(gradient, -2, below);
+        }
+    };
+    check(std::array{gradient_of<relu>, gradient_of<relu, true>}, 1, 0);
+    check(std::array{gradient_of<relu_squared>, gradient_of<relu_squared, true>}, kNan, 0);
+    check(std::array{gradient_of<abs>, gradient_of<abs, true>}, kNan, -1);
 }
 
 TEST_CASE("special values: maximum and minimum keep NaN on either side") {

@@ -2,12 +2,12 @@
 // experiment.h.
 #include <tapestry/examples/school/experiments/experiment.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/tuning.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -252,7 +252,7 @@ Found run(const Experiment& experiment, const Setting& setting) {
     require<ValueError>(setting.text.empty() || experiment.takes_text,
                         "--text: experiment {} learns from no text in a file", experiment.name);
     check_claims(experiment);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     Found found{.name = experiment.name, .report = {}, .outcomes = {}};
     if (experiment.trials != nullptr) {
         const std::vector<Trial> trials = experiment.trials(setting);
@@ -275,7 +275,7 @@ Found run(const Experiment& experiment, const Setting& setting) {
     if (const auto seeds = seeds_figure(experiment, found.report)) {
         found.report.figures.push_back(*seeds);
     }
-    found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    found.seconds = seconds_since(start);
     return found;
 }
 

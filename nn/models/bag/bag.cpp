@@ -142,10 +142,6 @@ const BagConfig& checked(const BagConfig& config) {
     return config;
 }
 
-}  // namespace
-
-namespace {
-
 // Rows of the table.
 std::vector<std::int64_t> rows_of(const std::vector<std::uint64_t>& hashes,
                                   const BagConfig& config) {

@@ -28,19 +28,14 @@ struct SpanModelSizes : BlockSizes {
           length(static_cast<double>(c.max_length)) {}
 };
 
-// Numbers of the table of positions, and of the relative biases, as they are declared.
-double position_parameters(const SpanConfig& config, const SpanModelSizes& s) {
-    if (config.positions == Positions::learned) return s.length * s.dim;
-    if (config.positions == Positions::relative) return s.layers * s.heads * 32;
-    return 0;
-}
-
 }  // namespace
 
 double parameter_count(const SpanConfig& config) {
     const SpanModelSizes s(config);
-    return (s.vocab + 2) * s.dim + position_parameters(config, s) + s.layers * s.parameters() +
-           s.norm() + 2 * (s.dim + 1);
+    const double positions = config.positions == Positions::learned ? s.length : 0;
+    return (s.vocab + 2 + positions) * s.dim +
+           s.layers * (s.parameters() + relative_table_numbers(config)) + s.norm() +
+           2 * (s.dim + 1);
 }
 
 double training_bytes(const SpanConfig& config, std::int64_t batch, std::int64_t gradient_sets,
