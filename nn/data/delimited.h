@@ -59,7 +59,8 @@ public:
     /// The next line, without its end.
     std::string_view next_line();
     /// The fields of the next record; with `has_quotes`, those that begin with a double quote end
-    /// at the next one that is not doubled (RFC 4180). Throws IoError if there is none.
+    /// at the next one that is not doubled (RFC 4180). Throws IoError if there is none, or if
+    /// anything but blanks is between it and the next separator.
     std::vector<std::string> next_record(char separator, bool has_quotes);
 
 private:

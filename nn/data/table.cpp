@@ -56,8 +56,8 @@ class TableReading {
 public:
     TableReading(std::string name, std::string_view text, bool has_quotes)
         : text_(text), name_(std::move(name)), has_quotes_(has_quotes) {
-        const std::string_view first = text.substr(0, text.find('\n'));
-        const auto has = [first](char c) { return first.find(c) != first.npos; };
+        const std::string first = has_quotes ? outside_quotes(text) : std::string();
+        const auto has = [&first](char c) { return first.find(c) != first.npos; };
         separator_ = !has_quotes ? '\t' : has(',') ? ',' : has(';') ? ';' : has('\t') ? '\t' : ',';
     }
 
@@ -86,6 +86,21 @@ public:
     }
 
 private:
+    // The first record without what is in quotes: "a, b";c has no comma.
+    static std::string outside_quotes(std::string_view text) {
+        std::string outside;
+        for (std::size_t at = 0; at < text.size() && text[at] != '\n'; ++at) {
+            const bool begins = at == 0 || std::string_view(",;\t").find(text[at - 1]) != text.npos;
+            if (begins && text[at] == '"') {
+                do {
+                    at = std::min(text.find('"', at + 1), text.size() - 1);
+                } while (text.substr(at, 2) == "\"\"" && ++at > 0);  // two of them are one
+            }
+            outside += text[at];
+        }
+        return outside;
+    }
+
     static void check_names(const std::vector<std::string>& names, const PlaceInFile& place) {
         const bool has_names = std::any_of(names.begin(), names.end(), [](const auto& name) {
             return !is_missing_value(name) && !number_in(name);

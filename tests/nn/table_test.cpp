@@ -217,6 +217,8 @@ TEST_CASE("tables: what is refused, with file and line") {
             "t.csv:4: column 'a' has '1e999'; a number must be finite and at most 1e150");
     refused("a,b\n", "t.csv: has no rows below the names of its columns");
     refused("a,b\n\"1,2\n", "t.csv:2: a quote is not closed");
+    refused("a,b\n3,4\n\"1\"2 ,5\n",
+            "t.csv:3: '2' is behind a closing quote; a quote within a field is written twice");
     refused("a,b\n1,2\n", "t.csv: has no column 'c' (--categories); its columns are a, b",
             {.categories = {"c"}});
     refused("a,b\n1,2\n", "has no column 'c' (--ignore)", {.ignore = {"c"}});
@@ -228,6 +230,16 @@ TEST_CASE("tables: what is refused, with file and line") {
     CHECK_EQ(read_table(place.scratch / "t.tsv").find("a")->texts, Strings{"\"1"});
     test::spill(place.scratch / "t.txt", "a\tb\n1\t2\n");
     CHECK_EQ(read_table(place.scratch / "t.txt").columns.size(), 2);
+}
+
+TEST_CASE("tables: blanks behind a closing quote, and separators within quoted names") {
+    const TablePlace place;
+    CHECK_EQ(place.read("a,b\n\"x, y\" ,\"1\"\t\r\nz,2\r\n").find("a")->texts,
+             Strings{"x, y", "z"});
+    const Table table = place.read("\"length, cm\";\"a,\"\"\nb\";c\n1;x;2\n3;x;4\n");
+    REQUIRE_EQ(table.columns.size(), 3);
+    CHECK_EQ(table.columns[0].name, "length, cm");
+    CHECK_EQ(table.find("c")->numbers, std::vector<double>{2, 4});
 }
 
 TEST_CASE("table: a number is learned from numbers, categories and what is missing") {
