@@ -313,7 +313,9 @@ std::string TextTask::data_text() const {
         tokenizer().vocab_size(), is_own ? " different" : " in the vocabulary",
         data().size(Split::train), data().size(Split::validation),
         test == 0 ? "" : fmt::format(", {} for testing", test),
-        skipped == 0 ? "" : fmt::format("; {} skipped: not text", pluralize(skipped, "file")));
+        skipped == 0
+            ? ""
+            : fmt::format("; {} skipped: not text, or a link", pluralize(skipped, "file")));
 }
 
 std::string TextTask::amounts() const {
