@@ -283,10 +283,10 @@ std::string MaskTask::name_of(std::int64_t id) const {
 
 std::string MaskTask::data_text() const {
     const TextData& data = examples().data;
-    return fmt::format("{}: {} {}s, {} in the vocabulary; training on {}, validating on {}",
+    return fmt::format("{}: {} {}s, {} in the vocabulary; training on {}, validating on {}{}",
                        utf8::printable(data_name(examples().config)), data.size(Split::all),
                        tokenizer_->unit(), tokenizer_->vocab_size(), data.size(Split::train),
-                       data.size(Split::validation));
+                       data.size(Split::validation), skipped_text(examples().corpus));
 }
 
 std::string MaskTask::amounts() const {
