@@ -21,8 +21,12 @@ Option add_model_directory(Options& options, std::string& model) {
         .required();
 }
 
-void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch) {
+void add_model_options(Options& options, GPTConfig& config) {
     add_fields(options, config, {"context", "layers", "heads", "dim", "compute"});
+}
+
+void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch) {
+    add_model_options(options, config);
     options.count("--batch", batch, "Sequences per batch");
 }
 
