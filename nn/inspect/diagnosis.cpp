@@ -334,7 +334,7 @@ const std::array kRules{
             return fmt::format(
                 "the learning rate of {} is too low: {}, and the loss "
                 "went from {:.4f} to {:.4f} only",
-                rate_text(f.lr), sign, f.first.value, f.recent);
+                rate_text(chosen_rate(f)), sign, f.first.value, f.recent);
         },
         [](const RunFacts& f) { return fmt::format("try {}", rate_text(higher_rate(f))); },
         [](const RunFacts& f) { return at_rate(f, higher_rate(f)); }},

@@ -168,6 +168,8 @@ TEST_CASE("diagnosis: other ruins") {
     CHECK_NE(rule_of(low), "rate_too_low");
     low.command = "tapestry train --text a --lr 1e-07 --out m/ --overwrite";
     CHECK_EQ(diagnose(low).advice, "try 0.001");
+    low.lr = 6e-8;  // the run ended within its warm-up
+    CHECK_NE(diagnose(low).text.find("the learning rate of 1e-07 is too low: "), std::string::npos);
     CHECK_EQ(diagnose(low).command, "tapestry train --text a --lr 0.001 --out m-2");
     const RunFacts risen = facts(1000, [](double t) { return t < 0.6 ? falling(t) : 3.0; });
     CHECK_EQ(rule_of(risen), "unstable");
