@@ -340,6 +340,21 @@ TEST_CASE("hugging face: byte pairs that are not split as GPT-2's need their tok
     }
 }
 
+TEST_CASE("hugging face: a config.json without model_type is a GPT-2's, unless it says otherwise") {
+    const Copy copy;
+    const double loss = copy.loss();
+    const auto with = [&](const char* architecture) {
+        copy.config([&](Json& json) {
+            json.erase("model_type");
+            json["architectures"] = Json::array({architecture});
+        });
+    };
+    with("GPT2LMHeadModel");
+    CHECK_EQ(copy.loss(), loss);
+    with("LlamaForCausalLM");
+    copy.refused("\"model_type\" is missing; of a LlamaForCausalLM it cannot be guessed");
+}
+
 TEST_CASE("hugging face: settings that are refused") {
     const Copy copy;
     copy.refused_setting("model_type", "bert",
