@@ -59,6 +59,14 @@ bool begins_with_names(const std::filesystem::path& file,
     }
 }
 
+DelimitedText::DelimitedText(std::string name, std::string_view text, std::int64_t line)
+    : place_{std::move(name)}, text_(text), next_(line) {
+    const bool has_lines = text.find('\n') != text.npos;
+    require<IoError>(
+        has_lines || text.find('\r') >= text.size() - std::min<std::size_t>(1, text.size()),
+        "{}: its lines end with CR only; tr '\\r' '\\n' <FILE >NEW converts them", place_.name);
+}
+
 std::string_view DelimitedText::next_line() {
     place_.line = next_++;
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());

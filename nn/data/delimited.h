@@ -50,8 +50,8 @@ class DelimitedText {
 public:
     /// `text` must outlive this object; `name` is for messages, as is `line`, that of its
     /// beginning.
-    DelimitedText(std::string name, std::string_view text, std::int64_t line = 1)
-        : place_{std::move(name)}, text_(text), next_(line) {}
+    /// Throws IoError for a text whose lines end with CR only.
+    DelimitedText(std::string name, std::string_view text, std::int64_t line = 1);
 
     bool is_done() const { return at_ >= text_.size(); }  ///< whether nothing is left
     PlaceInFile& place() { return place_; }               ///< of the latest line or record

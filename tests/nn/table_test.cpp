@@ -215,6 +215,11 @@ TEST_CASE("tables: what is refused, with file and line") {
     refused("a\n1\n2\n-1e151\n", "has '-1e151'; a number must be finite and at most 1e150");
     refused("a\n1\n2\n1e999\n",
             "t.csv:4: column 'a' has '1e999'; a number must be finite and at most 1e150");
+    refused("a;b\nx;1\ny;-0,5\nz;2,25\n",
+            "t.csv:3: column 'b' has '-0,5'; a number has a decimal point and no commas "
+            "(--categories b reads these as names)");
+    refused("a,b\nx,\"1,234\"\n", "t.csv:2: column 'b' has '1,234'; a number has");
+    refused("a,b\r1,2\r", "t.csv: its lines end with CR only; tr '\\r' '\\n' <FILE >NEW");
     refused("a,b\n", "t.csv: has no rows below the names of its columns");
     refused("a,b\n\"1,2\n", "t.csv:2: a quote is not closed");
     refused("a,b\n3,4\n\"1\"2 ,5\n",
@@ -230,6 +235,15 @@ TEST_CASE("tables: what is refused, with file and line") {
     CHECK_EQ(read_table(place.scratch / "t.tsv").find("a")->texts, Strings{"\"1"});
     test::spill(place.scratch / "t.txt", "a\tb\n1\t2\n");
     CHECK_EQ(read_table(place.scratch / "t.txt").columns.size(), 2);
+}
+
+TEST_CASE("tables: commas in names of categories are no numbers") {
+    const TablePlace place;
+    const std::string text = "a;b\n1,2;1\n1,5;2\n";
+    CHECK_EQ(place.read(text, {.categories = {"a"}}).find("a")->texts, Strings{"1,2", "1,5"});
+    CHECK_EQ(place.read(text, {.ignore = {"a"}}).columns.size(), 1);
+    const Table table = place.read("a;b\n1,2 m;1\n,5;2\n1,;3\n1,,2;4\n");
+    CHECK_EQ(table.find("a")->texts, Strings{"1,2 m", ",5", "1,", "1,,2"});
 }
 
 TEST_CASE("tables: blanks behind a closing quote, and separators within quoted names") {
