@@ -147,8 +147,8 @@ Ids MaskTask::ids_of(std::string_view text) const {
         const std::size_t at = text.find(kMaskText);
         const std::string_view piece = text.substr(0, at);
         if (!piece.empty()) {
-            const Ids more = tokenizer_->encode(piece);
-            ids.insert(ids.end(), more.begin(), more.end());
+            tokenizer_->encode_piece({.text = piece, .what = "text", .position = std::ssize(ids)},
+                                     ids);
         }
         if (at == text.npos) break;
         ids.push_back(mask_id());
