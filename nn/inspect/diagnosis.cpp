@@ -152,7 +152,7 @@ bool memorises(const RunFacts& f) {
     const double gap = f.val.value - f.recent;
     const double risen = f.val.value - f.lowest_val.value;
     const bool past = risen > std::max(kNoise, 0.05 * f.lowest_val.value);
-    const bool never = f.val.value > f.guessing && f.recent < f.guessing - 0.5;
+    const bool never = f.val.value > f.guessing - kNoise && f.recent < f.guessing - 0.5;
     return gap > std::max(0.5, 0.2 * f.val.value) && (past || never);
 }
 
@@ -261,7 +261,7 @@ const std::array kRules{
         }},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) {
-                      return f.last.step >= kEarly && rate_hurts(f) &&
+                      return f.last.step >= kEarly && rate_hurts(f) && !memorises(f) &&
                              (loss_of(f) > f.guessing - kNoise || uses_nothing(f));
                   },
                   high_text, high_advice, high_command},
