@@ -17,7 +17,6 @@ namespace {
 template <class Measured>
 struct Bench {
     Measured measured;
-    std::int64_t batch = 12;  ///< for the benchmarks that need one
     std::string directory = {};
     int threads = num_threads();
     bool json = false;
@@ -78,7 +77,7 @@ void add_busy(Options& parent) {
 void add_sampling(Options& parent) {
     auto s = std::make_shared<Bench<bench::SamplingOptions>>();
     Options& o = parent.subcommand("sample", "Writing tokens one at a time");
-    add_model_options(o, s->measured.model, s->batch);
+    add_model_options(o, s->measured.model);
     o.count("--tokens", s->measured.tokens, "Tokens to generate");
     add_choice(o, "--weights", s->measured.weights, "Type of the weights");
     o.threads(s->threads);

@@ -21,8 +21,12 @@ Option add_model_directory(Options& options, std::string& model) {
         .required();
 }
 
-void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch) {
+void add_model_options(Options& options, GPTConfig& config) {
     add_fields(options, config, {"context", "layers", "heads", "dim", "compute"});
+}
+
+void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch) {
+    add_model_options(options, config);
     options.count("--batch", batch, "Sequences per batch");
 }
 
@@ -34,10 +38,11 @@ void add_sampling_options(Options& o, SampleOptions& to) {
              "Sample only from the most likely tokens that together reach probability p");
     o.number("--min-p", to.min_p, 0, 1,
              "Sample only tokens that have this fraction of the most likely one's probability");
-    o.number("--repeat-penalty", to.repeat_penalty, 1e-9, 1000,
-             "Above 1: repeated tokens become less likely; 1: off");
+    const Option penalty = o.number("--repeat-penalty", to.repeat_penalty, 1e-9, 1000,
+                                    "Above 1: repeated tokens become less likely; 1: off");
     o.count("--repeat-last", to.repeat_last,
-            "Latest tokens that --repeat-penalty considers; 0: all", {0});
+            "Latest tokens that --repeat-penalty considers; 0: all", {0})
+        .needs(penalty);
 }
 
 void add_json(Options& options, bool& json) {

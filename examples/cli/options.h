@@ -23,7 +23,10 @@ namespace tapestry::cli {
 /// --model, the directory of a trained model.
 Option add_model_directory(Options& options, std::string& model);
 
-/// The model's shape, for `train` and `bench step`.
+/// A GPT's shape, for `bench` and `profile`.
+void add_model_options(Options& options, GPTConfig& config);
+
+/// The same, and the size of a batch.
 void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch);
 
 /// Puts the options of `train` below headings.

@@ -88,9 +88,11 @@ void add_translate(Options& app) {
         .required();
     Option given = o.text("TEXT", s->given, "Text to translate; without it those of --text");
     given.excludes(o.text("--text", s->text, "UTF-8 file with a text per line; -: standard input"));
-    o.count("--beam", s->options.beams, "Beams of the search; 1: greedy", {1, 1000});
+    const Option beam =
+        o.count("--beam", s->options.beams, "Beams of the search; 1: greedy", {1, 1000});
     o.number("--length-penalty", s->options.length_penalty, 0, 100,
-             "With --beam: higher values favour longer translations");
+             "With --beam: higher values favour longer translations")
+        .needs(beam);
     o.flag("--alignment", s->alignment,
            "Show where the model looks as it writes: the cross-attention of its last layer, the "
            "mean of the heads, a row per character written");

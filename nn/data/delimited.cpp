@@ -59,6 +59,14 @@ bool begins_with_names(const std::filesystem::path& file,
     }
 }
 
+DelimitedText::DelimitedText(std::string name, std::string_view text, std::int64_t line)
+    : place_{std::move(name)}, text_(text), next_(line) {
+    const bool has_lines = text.find('\n') != text.npos;
+    require<IoError>(
+        has_lines || text.find('\r') >= text.size() - std::min<std::size_t>(1, text.size()),
+        "{}: its lines end with CR only; tr '\\r' '\\n' <FILE >NEW converts them", place_.name);
+}
+
 std::string_view DelimitedText::next_line() {
     place_.line = next_++;
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -88,13 +96,19 @@ std::vector<std::string> DelimitedText::next_record(char separator, bool has_quo
     std::vector<std::string> fields;
     for (;;) {
         std::string field;
-        if (has_quotes && !is_done() && text_[at_] == '"') {
+        const bool is_quoted = has_quotes && !is_done() && text_[at_] == '"';
+        if (is_quoted) {
             ++at_;
             field = quoted_field();
         }
         const std::size_t end =
             std::min({text_.find(separator, at_), text_.find('\n', at_), text_.size()});
-        field += text_.substr(at_, end - at_);
+        const std::string_view rest = text_.substr(at_, end - at_);
+        if (is_quoted && !without_blanks(rest).empty()) {
+            place_.wrong("{} is behind a closing quote; a quote within a field is written twice",
+                         utf8::quoted(without_blanks(rest), 20));
+        }
+        field += rest;
         const bool ends = end == text_.size() || text_[end] == '\n';
         at_ = end + 1;
         if (ends && field.ends_with('\r')) field.pop_back();

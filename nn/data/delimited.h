@@ -50,8 +50,8 @@ class DelimitedText {
 public:
     /// `text` must outlive this object; `name` is for messages, as is `line`, that of its
     /// beginning.
-    DelimitedText(std::string name, std::string_view text, std::int64_t line = 1)
-        : place_{std::move(name)}, text_(text), next_(line) {}
+    /// Throws IoError for a text whose lines end with CR only.
+    DelimitedText(std::string name, std::string_view text, std::int64_t line = 1);
 
     bool is_done() const { return at_ >= text_.size(); }  ///< whether nothing is left
     PlaceInFile& place() { return place_; }               ///< of the latest line or record
@@ -59,7 +59,8 @@ public:
     /// The next line, without its end.
     std::string_view next_line();
     /// The fields of the next record; with `has_quotes`, those that begin with a double quote end
-    /// at the next one that is not doubled (RFC 4180). Throws IoError if there is none.
+    /// at the next one that is not doubled (RFC 4180). Throws IoError if there is none, or if
+    /// anything but blanks is between it and the next separator.
     std::vector<std::string> next_record(char separator, bool has_quotes);
 
 private:

@@ -48,7 +48,7 @@ std::string field_of(std::string_view line, const std::string& field, const std:
 
 // Follows links to files, but not to directories; an entry that cannot be examined is an error.
 void add_files_in(const fs::path& directory, std::vector<fs::path>& files,
-                  const std::function<void(const fs::path&)>& dangles) {
+                  const SkippedLink& skipped) {
     std::error_code error;
     const std::vector<std::string> names = names_in(directory, error);
     require<IoError>(!error, "cannot read {}: {}", shown(directory), error.message());
@@ -61,17 +61,18 @@ void add_files_in(const fs::path& directory, std::vector<fs::path>& files,
         if (fs::is_regular_file(status)) {
             files.push_back(path);
         } else if (fs::is_directory(status) && !fs::is_symlink(path)) {
-            add_files_in(path, files, dangles);
-        } else if (dangles && status.type() == fs::file_type::not_found) {
-            dangles(path);
+            add_files_in(path, files, skipped);
+        } else if (skipped && status.type() == fs::file_type::not_found) {
+            skipped(path, "a link to a file that does not exist");
+        } else if (skipped && fs::is_directory(status)) {
+            skipped(path, "a link to a directory, which is not followed; name it itself");
         }
     }
 }
 
-std::vector<fs::path> files_in(const fs::path& directory,
-                               const std::function<void(const fs::path&)>& dangles) {
+std::vector<fs::path> files_in(const fs::path& directory, const SkippedLink& skipped) {
     std::vector<fs::path> files;
-    add_files_in(directory, files, dangles);
+    add_files_in(directory, files, skipped);
     require<IoError>(!files.empty(), "{}: contains no files", shown(directory));
     std::sort(files.begin(), files.end());
     return files;
@@ -80,7 +81,7 @@ std::vector<fs::path> files_in(const fs::path& directory,
 }  // namespace
 
 std::vector<fs::path> files_below(const std::vector<std::string>& paths,
-                                  const std::function<void(const fs::path&)>& dangles) {
+                                  const SkippedLink& skipped) {
     std::vector<fs::path> files;
     for (const fs::path path : paths) {
         std::error_code ignored;  // opening a missing file reports it
@@ -88,7 +89,7 @@ std::vector<fs::path> files_below(const std::vector<std::string>& paths,
             files.push_back(path);
             continue;
         }
-        const std::vector<fs::path> more = files_in(path, dangles);
+        const std::vector<fs::path> more = files_in(path, skipped);
         files.insert(files.end(), more.begin(), more.end());
     }
     return files;

@@ -22,12 +22,14 @@
 
 namespace tapestry {
 
+/// Called for a link in a directory that is skipped, with the reason.
+using SkippedLink = std::function<void(const std::filesystem::path& link, const char* why)>;
+
 /// Expands paths: files are kept, and directories replaced by all files below them, sorted by name;
-/// names that begin with a dot are skipped. Calls `dangles` for a link to nothing. Throws IoError
-/// for a directory that cannot be read or contains no files.
-std::vector<std::filesystem::path> files_below(
-    const std::vector<std::string>& paths,
-    const std::function<void(const std::filesystem::path& link)>& dangles = {});
+/// names that begin with a dot are skipped. Calls `skipped` for a link to nothing or to a
+/// directory. Throws IoError for a directory that cannot be read or contains no files.
+std::vector<std::filesystem::path> files_below(const std::vector<std::string>& paths,
+                                               const SkippedLink& skipped = {});
 
 /// Thrown for a file that is not UTF-8 text.
 class NotTextError : public IoError {
@@ -136,7 +138,7 @@ struct Corpus {
     std::unique_ptr<Tokenizer> tokenizer;  ///< that made the ids
     TokenIds ids;                          ///< of the whole text, in memory or in a file
     std::string hash;                      ///< data_hash() of both
-    std::int64_t skipped = 0;              ///< files of a directory that are not text
+    std::int64_t skipped = 0;              ///< files and links of a directory
 };
 
 /// XXH3 of ids and tokenizer: identifies a corpus independently of where it is stored.

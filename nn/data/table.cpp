@@ -36,13 +36,45 @@ std::optional<double> number_in(std::string_view field) {
     return is_tiny ? 0 : std::numeric_limits<double>::infinity();
 }
 
+// "0,25" or "1,234,567": of which kind the commas are cannot be known.
+bool is_number_with_commas(std::string_view field) {
+    if (field.starts_with('-') || field.starts_with('+')) field.remove_prefix(1);
+    bool has_comma = false, follows_digit = false;
+    for (const char c : field) {
+        const bool is_digit = c >= '0' && c <= '9';
+        if (!is_digit && !(c == ',' && follows_digit)) return false;
+        has_comma |= !is_digit;
+        follows_digit = is_digit;
+    }
+    return has_comma && follows_digit;
+}
+
 // A column while it is read.
 struct ColumnReading {
     std::string name;
     bool is_read = true;
     std::optional<bool> is_number = {};  // no value: the values decide
     bool is_date = false;
-    std::int64_t numbers = 0, dates = 0, present = 0;
+    std::int64_t numbers = 0, dates = 0, present = 0, with_commas = 0;
+    PlaceInFile place = {};       // of the first number with commas
+    std::string comma_text = {};  // which it is
+
+    void count(const std::string& field, const PlaceInFile& at) {
+        ++present;
+        numbers += number_in(field).has_value();
+        dates += days_of_date(field).has_value();
+        if (!is_number_with_commas(field) || with_commas++ > 0) return;
+        place = at;
+        comma_text = field;
+    }
+
+    void check_commas() const {
+        if (with_commas == 0 || 2 * (numbers + with_commas) <= present) return;
+        place.wrong(
+            "column {} has {}; a number has a decimal point and no commas (--categories {} reads "
+            "these as names)",
+            utf8::quoted(name, 40), utf8::quoted(comma_text, 40), utf8::printable(name));
+    }
 
     // What most of its values are; numbers if there are none.
     void decide() {
@@ -56,8 +88,8 @@ class TableReading {
 public:
     TableReading(std::string name, std::string_view text, bool has_quotes)
         : text_(text), name_(std::move(name)), has_quotes_(has_quotes) {
-        const std::string_view first = text.substr(0, text.find('\n'));
-        const auto has = [first](char c) { return first.find(c) != first.npos; };
+        const std::string first = has_quotes ? outside_quotes(text) : std::string();
+        const auto has = [&first](char c) { return first.find(c) != first.npos; };
         separator_ = !has_quotes ? '\t' : has(',') ? ',' : has(';') ? ';' : has('\t') ? '\t' : ',';
     }
 
@@ -86,6 +118,21 @@ public:
     }
 
 private:
+    // The first record without what is in quotes: "a, b";c has no comma.
+    static std::string outside_quotes(std::string_view text) {
+        std::string outside;
+        for (std::size_t at = 0; at < text.size() && text[at] != '\n'; ++at) {
+            const bool begins = at == 0 || std::string_view(",;\t").find(text[at - 1]) != text.npos;
+            if (begins && text[at] == '"') {
+                do {
+                    at = std::min(text.find('"', at + 1), text.size() - 1);
+                } while (text.substr(at, 2) == "\"\"" && ++at > 0);  // two of them are one
+            }
+            outside += text[at];
+        }
+        return outside;
+    }
+
     static void check_names(const std::vector<std::string>& names, const PlaceInFile& place) {
         const bool has_names = std::any_of(names.begin(), names.end(), [](const auto& name) {
             return !is_missing_value(name) && !number_in(name);
@@ -215,9 +262,7 @@ Table read_table(const std::filesystem::path& file, const TableOptions& options)
         table.lines.push_back(place.line);
         for (std::size_t i = 0; i < fields.size(); ++i) {
             if (columns[i].is_number || is_missing_value(fields[i])) continue;
-            ++columns[i].present;
-            columns[i].numbers += number_in(fields[i]).has_value();
-            columns[i].dates += days_of_date(fields[i]).has_value();
+            columns[i].count(fields[i], place);
         }
     });
     require<IoError>(!table.lines.empty(), "{}: has no rows below the names of its columns",
@@ -225,8 +270,9 @@ Table read_table(const std::filesystem::path& file, const TableOptions& options)
     std::vector<std::size_t> places;  // of the columns that are read
     for (std::size_t i = 0; i < columns.size(); ++i) {
         ColumnReading& column = columns[i];
-        column.decide();
         if (!column.is_read) continue;
+        column.check_commas();
+        column.decide();
         places.push_back(i);
         table.columns.push_back(
             {.name = column.name, .is_number = *column.is_number, .is_date = column.is_date});

@@ -17,8 +17,9 @@ struct TextFileOptions {
     /// below the directory. Empty: all files.
     std::vector<std::string> include = {};
     std::vector<std::string> exclude = {};  ///< the same; wins over include
-    bool strict = false;                    ///< a file that is not text is an error
-    /// Called with the reason for every file that is left out because it is not text. May be empty.
+    bool strict = false;                    ///< what is left out for another reason is an error
+    /// Called with the reason for every file that is left out because it is not text, and for every
+    /// link to a directory or to nothing. May be empty.
     std::function<void(const std::string& why)> skipped = {};
 };
 

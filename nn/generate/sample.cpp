@@ -108,7 +108,7 @@ std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator&
     const std::vector<double> of_all = logits.to_vector<double>();
     for (const double logit : of_all) {
         require(std::isfinite(logit), "sample: the model's logits contain {}: it has diverged",
-                logit);
+                std::isnan(logit) ? std::abs(logit) : logit);  // avoids "-nan"
     }
     const std::int64_t vocab = logits.size(1);
     const std::int64_t asked = options.temperature == 0 ? 1 : options.top_k;

@@ -152,7 +152,7 @@ bool memorises(const RunFacts& f) {
     const double gap = f.val.value - f.recent;
     const double risen = f.val.value - f.lowest_val.value;
     const bool past = risen > std::max(kNoise, 0.05 * f.lowest_val.value);
-    const bool never = f.val.value > f.guessing && f.recent < f.guessing - 0.5;
+    const bool never = f.val.value > f.guessing - kNoise && f.recent < f.guessing - 0.5;
     return gap > std::max(0.5, 0.2 * f.val.value) && (past || never);
 }
 
@@ -261,7 +261,7 @@ const std::array kRules{
         }},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) {
-                      return f.last.step >= kEarly && rate_hurts(f) &&
+                      return f.last.step >= kEarly && rate_hurts(f) && !memorises(f) &&
                              (loss_of(f) > f.guessing - kNoise || uses_nothing(f));
                   },
                   high_text, high_advice, high_command},
@@ -334,7 +334,7 @@ const std::array kRules{
             return fmt::format(
                 "the learning rate of {} is too low: {}, and the loss "
                 "went from {:.4f} to {:.4f} only",
-                rate_text(f.lr), sign, f.first.value, f.recent);
+                rate_text(chosen_rate(f)), sign, f.first.value, f.recent);
         },
         [](const RunFacts& f) { return fmt::format("try {}", rate_text(higher_rate(f))); },
         [](const RunFacts& f) { return at_rate(f, higher_rate(f)); }},

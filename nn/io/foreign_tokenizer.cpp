@@ -39,11 +39,28 @@ void check_no_prefix_space(const ConfigFile& file, const Tokenizer& tokenizer) {
                      file.path(), kSetting);
 }
 
-// Classes of transformers that replace the post-processor of tokenizer.json by add_bos_token.
-bool decides_beginning(const ConfigFile& settings) {
+// The class of transformers, of two forms the slow one: "LlamaTokenizer"; empty if none is named.
+std::string tokenizer_class(const ConfigFile& settings) {
     auto name = settings.get<std::string>("tokenizer_class", "");
     constexpr std::string_view kFast = "Fast";
     if (name.ends_with(kFast)) name.resize(name.size() - kFast.size());
+    return name;
+}
+
+// vocab.json and merges.txt do not say how a text is split into words; GPT-2's rule is taken.
+// Qwen's slow tokenizer writes the same files, and splits and normalizes otherwise.
+void check_splits_as_gpt2(const ConfigFile& settings, const Tokenizer& tokenizer) {
+    const std::string name = tokenizer_class(settings);
+    require<IoError>(tokenizer.kind() != "bpe" || name != "Qwen2Tokenizer",
+                     "{}: \"tokenizer_class\" is {}, which splits words otherwise than GPT-2's; "
+                     "vocab.json and merges.txt do not say how, so tokenizer.json is needed "
+                     "(transformers writes it: AutoTokenizer.from_pretrained and save_pretrained)",
+                     settings.path(), name);
+}
+
+// Classes of transformers that replace the post-processor of tokenizer.json by add_bos_token.
+bool decides_beginning(const ConfigFile& settings) {
+    const std::string name = tokenizer_class(settings);
     constexpr std::array<std::string_view, 5> kClasses{"LlamaTokenizer", "CodeLlamaTokenizer",
                                                        "GemmaTokenizer", "CohereTokenizer",
                                                        "GPTNeoXTokenizer"};
@@ -99,6 +116,7 @@ std::unique_ptr<Tokenizer> read_foreign_tokenizer(const ConfigFile& file, const 
     if (tokenizer == nullptr || tokenizer->kind() == "char" || !is_there(path)) return tokenizer;
     const ConfigFile settings(path);
     check_no_prefix_space(settings, *tokenizer);
+    check_splits_as_gpt2(settings, *tokenizer);
     return with_beginning(std::move(tokenizer), settings, files);
 }
 

@@ -37,6 +37,11 @@ constexpr std::string_view kHeadWeight = "lm_head.weight";
 // them off. reorder_and_upcast_attn may be anything: it computes scores in f32, as we always do.
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
+    const auto classes = file.get<std::vector<std::string>>("architectures", {});
+    const auto is_gpt2 = [](const std::string& name) { return name.starts_with("GPT2"); };
+    require<IoError>(file.has("model_type") || std::all_of(classes.begin(), classes.end(), is_gpt2),
+                     "{}: \"model_type\" is missing; of a {} it cannot be guessed", file.path(),
+                     classes.empty() ? "" : utf8::printable(classes.front()));
     if (type != "gpt2") {
         std::string known = "\"gpt2\"";
         for (const DecoderFormat& one : decoder_formats()) {

@@ -72,6 +72,11 @@ std::pair<std::string, std::string> read_pair(const JsonNode& node, const std::s
             BytePairTokenizer::bytes_of(text.substr(space + 1), name)};
 }
 
+// Whether a text is written as it is among tokens of bytes: printable ASCII without a space.
+bool represents_itself(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 // By id; "" for ids without a token.
 class TokensById {
 public:
@@ -191,13 +196,16 @@ void JsonTokenizer::read_model(const JsonNode& model, const std::string& name) {
         const auto id = node.get<std::int64_t>();
         const auto mark = added.find(text);
         if (mark != added.end()) {
-            if (mark->second == id) continue;
+            if (mark->second == id) {
+                if (represents_itself(text)) added.erase(mark);
+                continue;
+            }
             fail("{}: the added token {} has the id {}, and {} in the vocabulary", name,
                  utf8::quoted(text), mark->second, id);
         }
         tokens.add(id, BytePairTokenizer::bytes_of(text, name));
     }
-    for (const auto& [text, id] : marks_.list()) tokens.remove(id);  // no merges lead to them
+    for (const auto& [text, id] : added) tokens.remove(id);  // no merges lead to them
 
     BytePairTokenizer::Merges merges;
     for (const JsonNode& node : model.at("merges").elements()) {

@@ -89,7 +89,7 @@ Evaluation evaluate_on_text(const TrainingConfig& config, Split split = Split::a
 /// read_token_file and evaluate_windows do; DivergedError for a loss that is not finite.
 Evaluation evaluate_on_tokens(const std::string& model, const std::string& file);
 
-/// "loss 1.4632 nats per character (perplexity 4.320) over 153600 characters of input.txt"
+/// "loss 1.4632 nats per character (perplexity 4.320) over 153600 characters drawn from input.txt"
 std::string to_text(const Evaluation& evaluation);
 
 /// One JSON object.

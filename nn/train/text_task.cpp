@@ -303,17 +303,21 @@ std::string TextTask::name_of(std::int64_t id) const {
     return token_texts(tokenizer(), {&id, 1}).front();
 }
 
+std::string skipped_text(const Corpus& corpus) {
+    if (corpus.skipped == 0) return {};
+    return fmt::format("; {} skipped: not text, or a link", pluralize(corpus.skipped, "file"));
+}
+
 std::string TextTask::data_text() const {
     const TrainingConfig& config = examples().config;
     const bool is_own = config.start.empty() && config.data.empty();
-    const std::int64_t test = data().size(Split::test), skipped = corpus().skipped;
+    const std::int64_t test = data().size(Split::test);
     return fmt::format(
         "{}: {} {}s, {}{}; training on {}, validating on {}{}{}",
         utf8::printable(data_name(config)), data().size(Split::all), tokenizer().unit(),
         tokenizer().vocab_size(), is_own ? " different" : " in the vocabulary",
         data().size(Split::train), data().size(Split::validation),
-        test == 0 ? "" : fmt::format(", {} for testing", test),
-        skipped == 0 ? "" : fmt::format("; {} skipped: not text", pluralize(skipped, "file")));
+        test == 0 ? "" : fmt::format(", {} for testing", test), skipped_text(corpus()));
 }
 
 std::string TextTask::amounts() const {

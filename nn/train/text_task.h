@@ -131,6 +131,9 @@ private:
     TextConventions conventions_;
 };
 
+/// "; 2 files skipped: ..." for a directory with such; otherwise "".
+std::string skipped_text(const Corpus& corpus);
+
 /// Throws ValueError for ids i64 [B, T] that a model of this configuration cannot read.
 void check_ids_of_batch(const Batch& batch, const ModelConfig& config);
 

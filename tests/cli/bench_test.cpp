@@ -192,6 +192,8 @@ TEST_CASE("cli bench sample: every weight once per token") {
              doctest::Approx(json.at("gb_per_s").get<double>()));
     CHECK_GT(json.at("tokens_per_s_without_cache").get<double>(), 0);
     CHECK_LE(json.at("min_ms").get<double>(), json.at("median_ms").get<double>());
+    const Place place;  // one sequence is written
+    check_refused(place.run({"bench", "sample", "--batch=2"}), "not expected: --batch");
 }
 
 TEST_CASE("cli bench data: speeds of what a text goes through") {

@@ -96,6 +96,8 @@ TEST_CASE("cli sample: it ends at a stop text, and penalties change it") {
     CHECK(place.sample({"--prompt", "The", "--repeat-penalty", "1.8"}) != whole);
     CHECK(place.sample({"--prompt", "The", "--repeat-penalty", "1.8", "--repeat-last", "1"}) !=
           place.sample({"--prompt", "The", "--repeat-penalty", "1.8"}));
+    check_refused(place.run({"sample", "--model", "m", "--repeat-last", "1"}),
+                  "--repeat-last requires --repeat-penalty");
     CHECK_EQ(place.sample({"--prompt", "The", "--min-p", "1"}),
              place.sample({"--prompt", "The", "--temperature", "0"}));
     check_refused(place.run({"sample", "--model", "m", "--min-p", "1.5"}), "--min-p");

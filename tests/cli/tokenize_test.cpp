@@ -251,7 +251,8 @@ TEST_CASE("cli: a part for testing, and the order of an epoch") {
     const Outcome test =
         t.place.run(eval + Arguments{"--split", "test", "--test-fraction", "0.05"});
     check_done(test);
-    CHECK(test.out.find(" over 384 characters of the test part of d\n") != std::string::npos);
+    CHECK(test.out.find(" over 384 characters drawn from the test part of d\n") !=
+          std::string::npos);
     check_done(t.place.run(eval + Arguments{"--split", "validation"}));
     check_refused(t.place.run(eval + Arguments{"--split", "test"}),
                   "eval: --split test needs --test-fraction, as given in training");

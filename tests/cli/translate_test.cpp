@@ -53,6 +53,8 @@ TEST_CASE("cli translate: trained on pairs, translated, measured, inspected") {
         {"translate", "--model", "m", "123", "--beam", "3", "--alignment", "--width", "60"});
     check_done(map);
     CHECK(map.out.find("[end] |") != std::string::npos);
+    check_refused(place.run({"translate", "--model", "m", "123", "--length-penalty", "1"}),
+                  "--length-penalty requires --beam");
 
     const Outcome measured = place.run({"eval", "--model", "m", "--pairs", "p.tsv", "--json"});
     check_done(measured);

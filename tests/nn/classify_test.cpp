@@ -142,6 +142,7 @@ TEST_CASE("labelled texts: what is wrong, with file and line") {
     refused("a.tsv", "a\tx\nb y\n", ":2: has 1 field, expected 2");
     refused("a.csv", "a,x\nb,\"two\nlines\",more\n", ":2: has 3 fields, expected 2");
     refused("a.csv", "a,x\nb,\"y\nc,z\n", ":2: a quote is not closed");
+    refused("a.csv", "a,x\nb,\"y\" or z\n", ":2: 'or z' is behind a closing quote");
     refused("a.csv", "label,text\n,x\n", ":2: the label is empty");
     refused("a.csv", "id, Label ,TEXT\n1,,x\n", ":2: the label is empty");
 }

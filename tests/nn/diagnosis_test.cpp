@@ -120,6 +120,11 @@ TEST_CASE("diagnosis: a learning rate that is too high") {
     flat.ratio = 0.4;
     CHECK_EQ(rule_of(flat), "rate_too_high");
     CHECK_EQ(diagnose(flat).advice, "try 0.0001");
+    // What was learned by heart was learned.
+    RunFacts heart = facts(
+        400, [](double t) { return std::max(0.05, 4.2 - 10 * t); }, 4.15);
+    heart.lr = 0.3;
+    CHECK_EQ(rule_of(heart), "memorises");
     // A high rate with which the model learns is fine.
     RunFacts fine = facts(400, falling, 1.9);
     fine.lr = 0.3;
@@ -168,6 +173,8 @@ TEST_CASE("diagnosis: other ruins") {
     CHECK_NE(rule_of(low), "rate_too_low");
     low.command = "tapestry train --text a --lr 1e-07 --out m/ --overwrite";
     CHECK_EQ(diagnose(low).advice, "try 0.001");
+    low.lr = 6e-8;  // the run ended within its warm-up
+    CHECK_NE(diagnose(low).text.find("the learning rate of 1e-07 is too low: "), std::string::npos);
     CHECK_EQ(diagnose(low).command, "tapestry train --text a --lr 0.001 --out m-2");
     const RunFacts risen = facts(1000, [](double t) { return t < 0.6 ? falling(t) : 3.0; });
     CHECK_EQ(rule_of(risen), "unstable");

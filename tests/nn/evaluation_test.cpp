@@ -55,7 +55,7 @@ TEST_CASE("evaluation: of random pieces of a text, or of a part of it") {
         const std::string part = split == Split::all ? "" : "the validation part of ";
         CHECK_EQ(to_text(one),
                  fmt::format("loss {:.4f} nats per character (perplexity {:.3f}) over 96 "
-                             "characters of {}{}",
+                             "characters drawn from {}{}",
                              loss, std::exp(loss), part, place.text.string()));
         const Json json = Json::parse(to_json(one));
         CHECK_EQ(json, Json({{"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", 96}}));
@@ -74,6 +74,7 @@ TEST_CASE("evaluation: of a whole part, where random pieces are as long") {
     Evaluation one = evaluate_on_text(place.config(), Split::validation, options, 7);
     CHECK_EQ(one.loss, all.loss);
     CHECK_EQ(one.tokens, count);
+    CHECK(to_text(one).find(" characters of the validation part of ") != std::string::npos);
     options.batches = count / 8 - 1;
     one = evaluate_on_text(place.config(), Split::validation, options, 7);
     CHECK(one.drawn);

@@ -320,6 +320,41 @@ TEST_CASE("hugging face: a tokenizer that puts a space before every text is refu
     }
 }
 
+TEST_CASE("hugging face: byte pairs that are not split as GPT-2's need their tokenizer.json") {
+    Copy copy;
+    for (const char* name : {"vocab.json", "merges.txt"}) {
+        fs::copy_file(kFixture / name, copy.directory / name);
+    }
+    const fs::path settings = copy.directory / "tokenizer_config.json";
+    for (const char* name : {"Qwen2Tokenizer", "Qwen2TokenizerFast"}) {
+        spill(settings, fmt::format(R"({{"tokenizer_class": "{}"}})", name));
+        copy.refused(
+            settings.string() +
+            ": \"tokenizer_class\" is Qwen2Tokenizer, which splits words otherwise than "
+            "GPT-2's; vocab.json and merges.txt do not say how, so tokenizer.json is needed");
+    }
+    for (const char* name : {"GPT2TokenizerFast", "GPTNeoXTokenizer", "CodeGenTokenizer"}) {
+        spill(settings, fmt::format(R"({{"tokenizer_class": "{}"}})", name));
+        CHECK_EQ(load_model(copy.directory).tokenizer->encode("the cat").size(),
+                 load_model(kFixture).tokenizer->encode("the cat").size());
+    }
+}
+
+TEST_CASE("hugging face: a config.json without model_type is a GPT-2's, unless it says otherwise") {
+    const Copy copy;
+    const double loss = copy.loss();
+    const auto with = [&](const char* architecture) {
+        copy.config([&](Json& json) {
+            json.erase("model_type");
+            json["architectures"] = Json::array({architecture});
+        });
+    };
+    with("GPT2LMHeadModel");
+    CHECK_EQ(copy.loss(), loss);
+    with("LlamaForCausalLM");
+    copy.refused("\"model_type\" is missing; of a LlamaForCausalLM it cannot be guessed");
+}
+
 TEST_CASE("hugging face: settings that are refused") {
     const Copy copy;
     copy.refused_setting("model_type", "bert",

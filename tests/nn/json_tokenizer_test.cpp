@@ -155,6 +155,22 @@ TEST_CASE("tokenizer.json: NFC as Hugging Face's engine has it, whole and in pie
     CHECK(tokenizer.decode(tokenizer.encode("aa\u0308")) == "a\u00e4");
 }
 
+// add_tokens() of transformers marks a token of the vocabulary, too, and its merges stay.
+TEST_CASE("tokenizer.json: an added token of the vocabulary may have merges") {
+    Json rules = Json::parse(fixture("tokenizer.json"));
+    const JsonTokenizer before = JsonTokenizer::from_json(rules.dump());
+    const Ids the = before.encode("the"), he = before.encode("he");
+    REQUIRE_EQ(the.size(), 1);
+    REQUIRE_EQ(he.size(), 1);
+    rules["added_tokens"].push_back(rules["added_tokens"][0]);
+    rules["added_tokens"].back()["content"] = "he";
+    rules["added_tokens"].back()["id"] = he[0];
+    const JsonTokenizer tokenizer = JsonTokenizer::from_json(rules.dump());
+    const Ids t = tokenizer.encode("t");
+    CHECK(tokenizer.encode("the") == Ids{t[0], he[0]});
+    CHECK(tokenizer.decode(tokenizer.encode("on the path")) == "on the path");
+}
+
 TEST_CASE("tokenizer.json: pieces by other rules") {
     const auto split = [](const char* pattern) {
         return Json{{"type", "Split"},

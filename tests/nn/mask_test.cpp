@@ -85,6 +85,7 @@ TEST_CASE("mask: texts that do not fit the model or each other") {
     check_message<ValueError>([&] { task->fill("abcdefghabcdefgh[MASK]", 1); },
                               "the text has 17 characters; the model reads 16");
     check_message<ValueError>([&] { task->fill("x[MASK]", 1); }, "not in the model's vocabulary");
+    check_message<ValueError>([&] { task->fill("ab[MASK]x", 1); }, "'x' (U+0078) at position 3");
     check_message<ValueError>([&] { task->batch_of("a[MASK]", "abc"); },
                               "the target has 3 characters, the text with masks 2");
     check_message<ValueError>([&] { task->batch_of("a[MASK]c", "bbc"); },

@@ -231,10 +231,12 @@ TEST_CASE("sample: what is refused") {
     CHECK_THROWS_AS(with({0}, {.top_p = NAN})(), ValueError);
     CHECK_THROWS_AS(with({4}, {})(), IndexError);
     CHECK_THROWS_AS(with({0, -1}, {})(), IndexError);
-    fixed.model.head.weight.fill_(NAN);
-    for (const double temperature : {0.0, 1.0}) {
-        check_throws<ValueError>(with({0}, {.temperature = temperature}),
-                                 "sample: the model's logits contain nan: it has diverged");
+    for (const double weight : {NAN, -NAN}) {
+        fixed.model.head.weight.fill_(weight);
+        for (const double temperature : {0.0, 1.0}) {
+            check_throws<ValueError>(with({0}, {.temperature = temperature}),
+                                     "sample: the model's logits contain nan: it has diverged");
+        }
     }
 }
 

@@ -215,8 +215,15 @@ TEST_CASE("tables: what is refused, with file and line") {
     refused("a\n1\n2\n-1e151\n", "has '-1e151'; a number must be finite and at most 1e150");
     refused("a\n1\n2\n1e999\n",
             "t.csv:4: column 'a' has '1e999'; a number must be finite and at most 1e150");
+    refused("a;b\nx;1\ny;-0,5\nz;2,25\n",
+            "t.csv:3: column 'b' has '-0,5'; a number has a decimal point and no commas "
+            "(--categories b reads these as names)");
+    refused("a,b\nx,\"1,234\"\n", "t.csv:2: column 'b' has '1,234'; a number has");
+    refused("a,b\r1,2\r", "t.csv: its lines end with CR only; tr '\\r' '\\n' <FILE >NEW");
     refused("a,b\n", "t.csv: has no rows below the names of its columns");
     refused("a,b\n\"1,2\n", "t.csv:2: a quote is not closed");
+    refused("a,b\n3,4\n\"1\"2 ,5\n",
+            "t.csv:3: '2' is behind a closing quote; a quote within a field is written twice");
     refused("a,b\n1,2\n", "t.csv: has no column 'c' (--categories); its columns are a, b",
             {.categories = {"c"}});
     refused("a,b\n1,2\n", "has no column 'c' (--ignore)", {.ignore = {"c"}});
@@ -228,6 +235,25 @@ TEST_CASE("tables: what is refused, with file and line") {
     CHECK_EQ(read_table(place.scratch / "t.tsv").find("a")->texts, Strings{"\"1"});
     test::spill(place.scratch / "t.txt", "a\tb\n1\t2\n");
     CHECK_EQ(read_table(place.scratch / "t.txt").columns.size(), 2);
+}
+
+TEST_CASE("tables: commas in names of categories are no numbers") {
+    const TablePlace place;
+    const std::string text = "a;b\n1,2;1\n1,5;2\n";
+    CHECK_EQ(place.read(text, {.categories = {"a"}}).find("a")->texts, Strings{"1,2", "1,5"});
+    CHECK_EQ(place.read(text, {.ignore = {"a"}}).columns.size(), 1);
+    const Table table = place.read("a;b\n1,2 m;1\n,5;2\n1,;3\n1,,2;4\n");
+    CHECK_EQ(table.find("a")->texts, Strings{"1,2 m", ",5", "1,", "1,,2"});
+}
+
+TEST_CASE("tables: blanks behind a closing quote, and separators within quoted names") {
+    const TablePlace place;
+    CHECK_EQ(place.read("a,b\n\"x, y\" ,\"1\"\t\r\nz,2\r\n").find("a")->texts,
+             Strings{"x, y", "z"});
+    const Table table = place.read("\"length, cm\";\"a,\"\"\nb\";c\n1;x;2\n3;x;4\n");
+    REQUIRE_EQ(table.columns.size(), 3);
+    CHECK_EQ(table.columns[0].name, "length, cm");
+    CHECK_EQ(table.find("c")->numbers, std::vector<double>{2, 4});
 }
 
 TEST_CASE("table: a number is learned from numbers, categories and what is missing") {

@@ -5,6 +5,7 @@
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/tests/core/scratch.h>
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace tapestry;
@@ -107,19 +108,25 @@ TEST_CASE("text files: of a directory, what is no text is left out with a line")
     spill(scratch / "sub" / "marked.txt", "\xEF\xBB\xBF");  // empty, too
     spill(scratch / "sub" / "late.txt", std::string(3 << 20, 'x') + "\xFF");
     fs::create_symlink(scratch / "nowhere", scratch / "z");
+    fs::create_directory_symlink("sub", scratch / "sub.link");
     Names why;
     TextFileOptions options;
     options.skipped = [&](const std::string& one) { why.push_back(one); };
     CHECK(names_of(scratch, options) ==
           Names{"a.txt", "sub/c.txt", "sub/empty.txt", "sub/marked.txt"});
-    REQUIRE_EQ(why.size(), 3);
-    CHECK(why[0].find("z': a link to a file that does not exist") != std::string::npos);
-    CHECK(why[1].find("b.pyc': not UTF-8 at byte 0") != std::string::npos);
-    CHECK(why[2].find("late.txt': not UTF-8 at byte 3145728") != std::string::npos);
+    REQUIRE_EQ(why.size(), 4);
+    std::sort(why.begin(), why.begin() + 2);  // links, in the directory's order
+    CHECK(why[0].find("sub.link': a link to a directory, which is not followed") !=
+          std::string::npos);
+    CHECK(why[1].find("z': a link to a file that does not exist") != std::string::npos);
+    CHECK(why[2].find("b.pyc': not UTF-8 at byte 0") != std::string::npos);
+    CHECK(why[3].find("late.txt': not UTF-8 at byte 3145728") != std::string::npos);
 
     options.strict = true;
-    check_message<IoError>([&] { names_of(scratch, options); }, "a link to a file that does not");
+    check_message<IoError>([&] { names_of(scratch, options); }, ": a link to a ");
     fs::remove(scratch / "z");
+    check_message<IoError>([&] { names_of(scratch, options); }, "a link to a directory");
+    fs::remove(scratch / "sub.link");
     check_message<NotTextError>([&] { names_of(scratch, options); }, "b.pyc': not UTF-8");
 }
 

@@ -98,5 +98,8 @@ TEST_CASE("session: says what of a directory it skipped") {
                            .batch = 2});
     const std::string text = session.task().data_text();
     CHECK(text.find("d: 805 characters, 4 different; training on ") != std::string::npos);
-    CHECK(text.ends_with("; 1 file skipped: not text"));
+    CHECK(text.ends_with("; 1 file skipped: not text, or a link"));
+    TrainingConfig masked{.task = "mask", .text = (scratch / "d").string()};
+    masked.set_model(MaskedLanguageModelConfig{.max_length = 8, .dim = 8, .heads = 1, .layers = 1});
+    CHECK(Session(masked).task().data_text().ends_with("; 1 file skipped: not text, or a link"));
 }

@@ -147,8 +147,8 @@ Ids MaskTask::ids_of(std::string_view text) const {
         const std::size_t at = text.find(kMaskText);
         const std::string_view piece = text.substr(0, at);
         if (!piece.empty()) {
-            const Ids more = tokenizer_->encode(piece);
-            ids.insert(ids.end(), more.begin(), more.end());
+            tokenizer_->encode_piece({.text = piece, .what = "text", .position = std::ssize(ids)},
+                                     ids);
         }
         if (at == text.npos) break;
         ids.push_back(mask_id());
@@ -283,10 +283,10 @@ std::string MaskTask::name_of(std::int64_t id) const {
 
 std::string MaskTask::data_text() const {
     const TextData& data = examples().data;
-    return fmt::format("{}: {} {}s, {} in the vocabulary; training on {}, validating on {}",
+    return fmt::format("{}: {} {}s, {} in the vocabulary; training on {}, validating on {}{}",
                        utf8::printable(data_name(examples().config)), data.size(Split::all),
                        tokenizer_->unit(), tokenizer_->vocab_size(), data.size(Split::train),
-                       data.size(Split::validation));
+                       data.size(Split::validation), skipped_text(examples().corpus));
 }
 
 std::string MaskTask::amounts() const {
