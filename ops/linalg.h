@@ -24,10 +24,10 @@ Tensor inverse(const Tensor& a);
 Tensor det(const Tensor& a);
 
 /// The lower triangular L with L L^T = a for symmetric, positive definite matrices; of another
-/// matrix the symmetric part (a + a^T) / 2 counts. Gradient: L^-T P(L^T g) L^-1, symmetric, where P
-/// takes the lower triangle and halves the diagonal. Throws ValueError for a matrix that is not
-/// positive definite, with its position in the batch. Source: Murray 2016, "Differentiation of the
-/// Cholesky decomposition".
+/// matrix the symmetric part (a + a^T) / 2 counts. Gradient: the symmetric part of L^-T P(L^T g)
+/// L^-1, where P takes the lower triangle and halves the diagonal. Throws ValueError for a matrix
+/// that is not positive definite, with its position in the batch. Source: Murray 2016,
+/// "Differentiation of the Cholesky decomposition".
 Tensor cholesky(const Tensor& a);
 
 // ---- orthogonal factors -------------------------------------------------------------------------

@@ -61,7 +61,7 @@ questions() {
     local heading headings
     if [[ $1 == *.zh.md ]]; then
         headings=('## 小结' '## 常见的误解' '## 问题' '### 想一想' '### 推一推' '### 跑一跑，改一改')
-        grep -qF '*需要：*' "$1" || echo "no line of what it needs"
+        grep -qF '*需要*：' "$1" || echo "no line of what it needs"
     else
         headings=('## In short' '## Often misunderstood' '## Questions' '### Think' '### Derive' '### Run and change')
         tr "\n" " " <"$1" | grep -qF "*You need:*" || echo "no line of what it needs"

@@ -113,4 +113,14 @@ assert.equal(beginningOf('ab', 3), 'ab');
 const { nameOfRun } = exportsOf(['other_runs'], 'nameOfRun', {});
 assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: { options: [{ name: '--out', value: 'm-3' }] } }), 'm-3');
 assert.equal(nameOfRun({ title: 'Training on s.txt', recipe: {} }), 'Training on s.txt');
-console.log('numbers, ticks, overflowing heads, infinite losses, files and names of runs: done');
+
+// What a norm does to a token: of RMS norms no mean is subtracted.
+const joined = (each) => (Array.isArray(each) ? each.map(joined).join(' ') : String(each ?? ''));
+const { stageDetail } = exportsOf(['token_stage'], 'stageDetail', { h: (tag, attributes, ...children) => joined(children),
+  saveable: (name, kind, ...children) => joined(children), scrolling: () => '', barCell: () => '', fixed: dom.fixed });
+const normOf = (op) => joined(stageDetail({ exact: true, vector: () => [3, 5] },
+  { kind: 'norm', op, entry: 0, module: '', from: [{}], width: 2 }, 0, {}, null));
+assert.match(normOf('layer_norm'), /Subtract the mean .* mean before 4\.0000 standard deviation before 1\.0000/);
+assert.match(normOf('rms_norm'), /Divide by the root .* root of the mean square before 4\.1231/);
+assert.doesNotMatch(normOf('rms_norm'), /Subtract|standard deviation/);
+console.log('numbers, ticks, overflowing heads, infinite losses, norms, files and names of runs: done');

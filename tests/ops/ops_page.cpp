@@ -46,11 +46,21 @@ Lines without_read_next(const Lines& lines) {
     return kept;
 }
 
-/// Markdown paragraphs: with empty lines before and after code.
+/// A header's line "---- by name ------" as a title in bold; of other lines an empty one.
+std::string section_title(const std::string& line) {
+    if (!line.starts_with("---- ")) return "";
+    return "**" + line.substr(5, line.find_last_not_of("- ") - 4) + "**";
+}
+
+/// Markdown paragraphs: with empty lines before and after code, and after a section's title.
 std::string paragraphs(const Lines& lines) {
     std::string text;
     bool in_code = false;
     for (const std::string& line : without_read_next(lines)) {
+        if (const std::string title = section_title(line); !title.empty()) {
+            text += title + "\n\n";
+            continue;
+        }
         const bool code = line.starts_with("    ");
         if (code != in_code && !line.empty() && !text.ends_with("\n\n")) text += "\n";
         text += escaped(line) + "\n";

@@ -42,7 +42,7 @@ const HELP = {
       'takes the gradient of its output and produces those of its inputs.',
     good: 'gradients whose deviation stays within a few powers of ten from layer to layer.',
     bad: '\u201cnone\u201d where a gradient was expected, and NaN or infinities, which are marked.' },
-  memory: { chapter: 16,
+  memory: { chapter: 1,
     shows: 'The bytes in live tensors, operation by operation. The forward pass keeps what the backward ' +
       'pass needs; the backward pass releases it and adds the gradients of the parameters.',
     good: 'with many tokens, a peak between the passes and a steady fall after it; with few tokens, a rise ' +
@@ -53,8 +53,8 @@ const HELP = {
     good: 'gradients of similar size in all layers. Zeros are normal in embeddings, for tokens that the ' +
       'batch does not have.',
     bad: 'dead units, matrices whose gradient is 0, sizes that shrink from layer to layer. (The middle ' +
-      'third of qkv.bias, that of the keys, always has a zero gradient: softmax ignores what is added to ' +
-      'all scores.)' },
+      'third of qkv.bias, that of the keys, has a zero gradient, because softmax ignores what is added to ' +
+      'all scores, unless keys are rotated or normalised after it.)' },
   curves: { chapter: 16,
     shows: 'The loss on the training batches and on text that is never trained on; learning rate, gradient ' +
       'norm and speed.',
@@ -74,8 +74,8 @@ const HELP = {
     shows: 'How much one update changed every parameter, at each evaluation.',
     good: 'an update of about a thousandth of the value, at the full learning rate. Near the end of a ' +
       'schedule that falls to 0, updates are small in a healthy run as well.',
-    bad: 'at the full rate: a millionth (nothing is learned), or near 1 (what was learned is lost).' },
-  parts: { chapter: 13,
+    bad: 'at the full rate: a millionth (nothing is learned), or a tenth (what was learned is lost).' },
+  parts: { chapter: 11,
     shows: 'What each head attends to while the model learns, and the loss without a head, a layer, or another part.',
     good: 'heads that take different roles; a loss that rises a little when a part is removed.',
     bad: 'a part whose removal changes nothing: the model does not use it.' },

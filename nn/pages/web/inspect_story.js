@@ -9,8 +9,8 @@ const WORDS = [
     'weights: where the chosen token looks, softly. They sum to 1.', 9],
   ['attention', {}, 'Heads', 'Several attentions run side by side, each on a slice of the vector. One may look at the previous ' +
     'token, another at the first, another at what followed the same token before.', 10],
-  ['attention', {}, 'A weight, by hand', 'At the bottom: a query times a key, number by number, divided by the root of their ' +
-    'length; then softmax over the row. Choose another pair, and compare.', 9],
+  ['attention', {}, 'A weight, by hand', 'At the bottom: a query times a key, number by number, divided by the root of how ' +
+    'many numbers each has; then softmax over the row. Choose another pair, and compare.', 9],
   ['token', {}, 'One token on its way', 'The same vector, stage by stage: norm, query, key and value, the heads, W_O, the sum. ' +
     'Play it; every number is the model\u2019s own.', 13],
   ['predictions', {}, 'From scores to a loss', 'The last vector becomes a score for every token, softmax makes probabilities ' +

@@ -17,12 +17,12 @@ const RUN_WORDS = [
     'the one before. Below the last line, the model looks further back.', 7],
   ['curves', () => ({}), 'Two curves that part', 'If the training loss falls and the validation loss rises, the model is memorising: ' +
     'stop there, or use more text.', 16],
-  ['curves', () => ({}), 'The rate', 'It warms up, because the first gradients are large and say little; then it falls, so that the end is exact.', 4],
+  ['curves', () => ({}), 'The rate', 'It rises at first, because the optimiser\u2019s means know only few gradients yet; then it falls, so that the last steps settle.', 16],
   ['curves', () => ({}), 'The norm, and clipping', 'One bad batch can throw a model far off. A gradient that is longer than the ' +
-    'limit is shortened to it. If that happens at most steps, the rate is too high.', 16],
+    'limit is shortened to it. That many are shortened is no bad sign by itself.', 16],
   ['samples', () => ({}), 'What it writes', 'Letters, then words, then sentences: always from the same random numbers, so only the model differs.', 14],
   ['flow', () => ({}), 'How far each step goes', 'At the full rate a healthy update is about a thousandth of the value. A millionth: ' +
-    'nothing is learned. Near 1: what was learned is lost.', 16],
+    'nothing is learned. A tenth: what was learned is lost.', 16],
   ['recipe', () => ({}), 'Again', 'Every setting, and a command that gives the same bits on this machine.', 17],
 ];
 

@@ -32,8 +32,9 @@ export function stageName({ kind, op, module, from, width, layer }) {
 const SAYS = {
   embedding: () => 'The token\u2019s row of the embedding table. From here on the token has a vector, ' +
     'the residual stream, to which every layer adds.',
-  norm: () => 'Subtract the mean and divide by the standard deviation; then scale by a learned weight ' +
-    'and add a learned bias.',
+  norm: ({ op }) => (op === 'rms_norm' ? 'Divide by the root of the mean square; then scale by a learned weight.'
+    : 'Subtract the mean and divide by the standard deviation; then scale by a learned weight and add a learned bias, ' +
+      'if the model has biases.'),
   projection: () => 'Three matrix products: what the token looks for (q), what it is found by (k), and ' +
     'what it passes on if it is found (v). Each head has its own part.',
   attention: () => 'Every head takes the weighted sum of the values v of the tokens that it attends to. ' +
@@ -54,7 +55,7 @@ export function stageDetail(path, stage, place, view, predictions) {
   const says = SAYS[stage.kind];
   return [h('h3', {}, stageName(stage)),
     h('p', { class: 'quiet' }, `#${stage.entry} ${stage.op}${stage.module ? ` in ${stage.module}` : ''}`),
-    says ? h('p', { class: 'legend' }, says()) : '',
+    says ? h('p', { class: 'legend' }, says(stage)) : '',
     stage.whole ? h('p', { class: 'legend' }, 'From here on there is one vector for the whole sequence.') : '',
     ...(stage.kind === 'logits' && predictions
       ? [detail.logits(predictions, stage.whole ? 0 : place)] : detail[kinds[stage.kind] ?? 'plain']())];
@@ -119,10 +120,11 @@ class StageDetail {
     const x = this.before();
     if (!x) return this.plain();
     const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
-    const deviation = Math.sqrt(x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length);
+    const rootOfMean = (from) => Math.sqrt(x.reduce((sum, value) => sum + (value - from) ** 2, 0) / x.length);
+    const facts = this.stage.op === 'rms_norm' ? [['root of the mean square', rootOfMean(0)]]
+      : [['mean', mean], ['standard deviation', rootOfMean(mean)]];
     return [h('div', { class: 'columns' }, this.numbers([['before', x], ['after', this.own]]),
-      this.facts(['mean', 'of the residual stream', this.about(mean)],
-        ['standard deviation', 'of the residual stream', this.about(deviation)]))];
+      this.facts(...facts.map(([name, value]) => [name, 'before', this.about(value)])))];
   }
 
   activation() {
