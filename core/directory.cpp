@@ -74,6 +74,18 @@ fs::path absolute_path(const fs::path& path) {
     return whole;
 }
 
+bool is_read_below(const fs::path& directory, const fs::path& path) {
+    std::error_code error;
+    const fs::path from = fs::weakly_canonical(absolute_path(directory), error);
+    if (error) return false;
+    const fs::path to = fs::weakly_canonical(absolute_path(path), error);
+    if (error) return false;
+    const auto [rest, inside] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
+    return rest == from.end() && std::none_of(inside, to.end(), [](const fs::path& part) {
+               return part.native().starts_with('.');
+           });
+}
+
 void remove_tree(const fs::path& path) {
     std::error_code ignored;
     if (fs::is_directory(fs::symlink_status(path, ignored))) {

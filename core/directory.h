@@ -32,6 +32,11 @@ bool is_there(const std::filesystem::path& path);
 /// removed.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
+/// Whether a reader of all files below `directory`, but for names that begin with a dot, would find
+/// `path`, which need not exist. False if that cannot be determined: opening either gives the
+/// reason.
+bool is_read_below(const std::filesystem::path& directory, const std::filesystem::path& path);
+
 /// Removes a file, a link, or a directory with all its contents. Entries that cannot be removed
 /// stay.
 void remove_tree(const std::filesystem::path& path);

@@ -157,7 +157,11 @@ void read_models(const Options& o, TrainSettings& s) {
     if (o.given("--weights")) run.given.emplace_back("frozen_weights");
     if (o.given("--dropout")) run.config.start_dropout = std::get<0>(s.models.front()).dropout;
     if (o.given("--model") && o.given("--context")) {  // the model keeps its own
-        run.config.sequence = std::get<0>(s.models.front()).context;
+        const std::int64_t context = std::get<0>(s.models.front()).context;
+        require(!o.given("--sequence") || run.config.sequence == context,
+                "train: with --model, --context {} means --sequence {}, and --sequence is {}",
+                context, context, run.config.sequence);
+        run.config.sequence = context;
         run.given.emplace_back("sequence");
         std::erase(of_models, "context");
     }

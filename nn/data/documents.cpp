@@ -48,7 +48,7 @@ std::string field_of(std::string_view line, const std::string& field, const std:
 
 // Follows links to files, but not to directories; an entry that cannot be examined is an error.
 void add_files_in(const fs::path& directory, std::vector<fs::path>& files,
-                  const SkippedLink& skipped) {
+                  const SkippedEntry& skipped) {
     std::error_code error;
     const std::vector<std::string> names = names_in(directory, error);
     require<IoError>(!error, "cannot read {}: {}", shown(directory), error.message());
@@ -66,11 +66,13 @@ void add_files_in(const fs::path& directory, std::vector<fs::path>& files,
             skipped(path, "a link to a file that does not exist");
         } else if (skipped && fs::is_directory(status)) {
             skipped(path, "a link to a directory, which is not followed; name it itself");
+        } else if (skipped) {
+            skipped(path, "neither a file nor a directory");
         }
     }
 }
 
-std::vector<fs::path> files_in(const fs::path& directory, const SkippedLink& skipped) {
+std::vector<fs::path> files_in(const fs::path& directory, const SkippedEntry& skipped) {
     std::vector<fs::path> files;
     add_files_in(directory, files, skipped);
     require<IoError>(!files.empty(), "{}: contains no files", shown(directory));
@@ -81,7 +83,7 @@ std::vector<fs::path> files_in(const fs::path& directory, const SkippedLink& ski
 }  // namespace
 
 std::vector<fs::path> files_below(const std::vector<std::string>& paths,
-                                  const SkippedLink& skipped) {
+                                  const SkippedEntry& skipped) {
     std::vector<fs::path> files;
     for (const fs::path path : paths) {
         std::error_code ignored;  // opening a missing file reports it

@@ -22,14 +22,15 @@
 
 namespace tapestry {
 
-/// Called for a link in a directory that is skipped, with the reason.
-using SkippedLink = std::function<void(const std::filesystem::path& link, const char* why)>;
+/// Called for an entry of a directory that is skipped, with the reason.
+using SkippedEntry = std::function<void(const std::filesystem::path& entry, const char* why)>;
 
 /// Expands paths: files are kept, and directories replaced by all files below them, sorted by name;
 /// names that begin with a dot are skipped. Calls `skipped` for a link to nothing or to a
-/// directory. Throws IoError for a directory that cannot be read or contains no files.
+/// directory, a pipe, a socket or a device. Throws IoError for a directory that cannot be read or
+/// contains no files.
 std::vector<std::filesystem::path> files_below(const std::vector<std::string>& paths,
-                                               const SkippedLink& skipped = {});
+                                               const SkippedEntry& skipped = {});
 
 /// Thrown for a file that is not UTF-8 text.
 class NotTextError : public IoError {

@@ -39,14 +39,14 @@ std::vector<fs::path> texts_in(const std::string& directory, const TextFileOptio
     const auto skip = [&](const std::string& why) {
         if (options.skipped) options.skipped(why);
     };
-    const auto skip_link = [&](const fs::path& link, const char* why) {
-        if (!is_wanted(link.lexically_relative(directory), options)) return;
-        require<IoError>(!options.strict, "{}: {}", shown(link), why);
-        skip(fmt::format("{}: {}", shown(link), why));
+    const auto skip_entry = [&](const fs::path& entry, const char* why) {
+        if (!is_wanted(entry.lexically_relative(directory), options)) return;
+        require<IoError>(!options.strict, "{}: {}", shown(entry), why);
+        skip(fmt::format("{}: {}", shown(entry), why));
     };
     std::vector<fs::path> texts;
     std::size_t wanted = 0;
-    for (const fs::path& file : files_below({directory}, skip_link)) {
+    for (const fs::path& file : files_below({directory}, skip_entry)) {
         if (!is_wanted(file.lexically_relative(directory), options)) continue;
         ++wanted;
         try {

@@ -19,7 +19,7 @@ struct TextFileOptions {
     std::vector<std::string> exclude = {};  ///< the same; wins over include
     bool strict = false;                    ///< what is left out for another reason is an error
     /// Called with the reason for every file that is left out because it is not text, and for every
-    /// link to a directory or to nothing. May be empty.
+    /// link to a directory or to nothing, pipe and device. May be empty.
     std::function<void(const std::string& why)> skipped = {};
 };
 

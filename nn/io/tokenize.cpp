@@ -194,6 +194,16 @@ void check_is_free(const std::string& out) {
     }
 }
 
+// Data below a directory of texts would be texts the next time, unless patterns leave them out.
+void check_outside_texts(const std::string& out, const TokenizeOptions& options) {
+    if (!options.files.include.empty() || !options.files.exclude.empty()) return;
+    for (const std::string& text : options.texts) {
+        std::error_code ignored;  // reading it gives the reason
+        require(!fs::is_directory(text, ignored) || !is_read_below(text, out),
+                "tokenize: --out {} is in the directory of texts {}", shown(out), shown(text));
+    }
+}
+
 // The directory for the data, locked before the texts are read: two tokenizations into one, or one
 // and a training run, would mix their files. Removed if nothing was written.
 class OutDirectory {
@@ -250,6 +260,7 @@ std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const T
 
 TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options) {
     check_is_free(out);
+    check_outside_texts(out, options);
     const Texts texts(options);
     const OutDirectory directory(out);
     TokenizedFiles summary;

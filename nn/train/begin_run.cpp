@@ -55,12 +55,7 @@ void check_outside_data(const RunRequest& r) {
     std::error_code unknown;  // reading the data says why
     const bool reads_directory = task == "image" || task == "text" || task == "mask";
     if (!reads_directory || !fs::is_directory(r.config.text, unknown)) return;
-    const fs::path data = fs::weakly_canonical(absolute_path(r.config.text));
-    const fs::path out = fs::weakly_canonical(absolute_path(r.out));
-    const auto [rest, inside] = std::mismatch(data.begin(), data.end(), out.begin(), out.end());
-    const bool is_hidden = std::any_of(
-        inside, out.end(), [](const fs::path& part) { return part.native().starts_with('.'); });
-    require(rest != data.end() || is_hidden, "train: --out {} is in the directory of {}s {}",
+    require(!is_read_below(r.config.text, r.out), "train: --out {} is in the directory of {}s {}",
             shown(r.out), task == "image" ? task : "text", shown(r.config.text));
 }
 

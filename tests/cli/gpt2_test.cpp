@@ -239,6 +239,8 @@ TEST_CASE("cli gpt2: trained with a shorter context than its own, which it keeps
     const Json first = Json::parse(lines_of(slurp(place / "m/metrics.jsonl")).at(0)).at("config");
     CHECK_EQ(first.at("sequence"), 5);
     CHECK_EQ(first.at("model").at("context"), context_of("g"));
+    check_refused(place.run(train + Arguments{"--overwrite", "--context", "5", "--sequence", "4"}),
+                  "--context 5 means --sequence 5, and --sequence is 4");
     check_refused(place.run(train + Arguments{"--overwrite", "--context", "100000"}),
                   "--sequence 100000 is more than the model's context of ");
     check_refused(place.run(train + Arguments{"--overwrite", "--layers", "2"}),

@@ -5,6 +5,8 @@
 #include <tapestry/nn/io/tokenize.h>
 #include <tapestry/tests/core/scratch.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -109,13 +111,16 @@ TEST_CASE("text files: of a directory, what is no text is left out with a line")
     spill(scratch / "sub" / "late.txt", std::string(3 << 20, 'x') + "\xFF");
     fs::create_symlink(scratch / "nowhere", scratch / "z");
     fs::create_directory_symlink("sub", scratch / "sub.link");
+    REQUIRE_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
     Names why;
     TextFileOptions options;
     options.skipped = [&](const std::string& one) { why.push_back(one); };
     CHECK(names_of(scratch, options) ==
           Names{"a.txt", "sub/c.txt", "sub/empty.txt", "sub/marked.txt"});
-    REQUIRE_EQ(why.size(), 4);
-    std::sort(why.begin(), why.begin() + 2);  // links, in the directory's order
+    REQUIRE_EQ(why.size(), 5);
+    std::sort(why.begin(), why.begin() + 3);  // no files, in the directory's order
+    CHECK(why[0].find("pipe': neither a file nor a directory") != std::string::npos);
+    why.erase(why.begin());
     CHECK(why[0].find("sub.link': a link to a directory, which is not followed") !=
           std::string::npos);
     CHECK(why[1].find("z': a link to a file that does not exist") != std::string::npos);
@@ -123,6 +128,7 @@ TEST_CASE("text files: of a directory, what is no text is left out with a line")
     CHECK(why[3].find("late.txt': not UTF-8 at byte 3145728") != std::string::npos);
 
     options.strict = true;
+    fs::remove(scratch / "pipe");
     check_message<IoError>([&] { names_of(scratch, options); }, ": a link to a ");
     fs::remove(scratch / "z");
     check_message<IoError>([&] { names_of(scratch, options); }, "a link to a directory");

@@ -116,6 +116,21 @@ TEST_CASE("tokenize files: a tokenizer is not written over, the rest of a killed
     CHECK_EQ(load_data(pairs).tokenizer->kind(), "bpe");
 }
 
+TEST_CASE("tokenize files: data is not written among the texts, which would be others then") {
+    const Texts texts;
+    const std::filesystem::path place = texts.scratch / "texts";
+    TokenizeOptions options = texts.options();
+    for (const char* name : {"", "data", "../texts/a/b"}) {
+        check_message<ValueError>([&] { tokenize_files((place / name).string(), options); },
+                                  " is in the directory of texts ");
+    }
+    CHECK_FALSE(std::filesystem::exists(place / "data"));
+    tokenize_files((place / ".data").string(), options);  // where no text is read
+    options.files.include = {"*.txt", "*.jsonl"};
+    tokenize_files((place / "data").string(), options);
+    CHECK_EQ(load_data(place / "data").hash, load_data(place / ".data").hash);
+}
+
 TEST_CASE("tokenize files: a second tokenization, or a run, in the same directory is refused") {
     const Texts texts;
     TokenizeOptions options = texts.options();
