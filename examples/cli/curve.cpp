@@ -4,6 +4,8 @@
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/terminal/run_text.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace tapestry::cli {
@@ -30,6 +32,15 @@ std::vector<std::string> drawable(const std::vector<std::string>& directories) {
     return drawn;
 }
 
+// A run that has diverged, or one without an error, may have none.
+bool has_point(const std::vector<TextCurve>& curves, bool log_y) {
+    return std::any_of(curves.begin(), curves.end(), [log_y](const TextCurve& curve) {
+        return std::any_of(curve.y.begin(), curve.y.end(), [log_y](double loss) {
+            return std::isfinite(loss) && (loss > 0 || !log_y);
+        });
+    });
+}
+
 int run_curve(const CurveSettings& s) {
     const bool several = s.directories.size() > 1;
     const std::vector<std::string> drawn = drawable(s.directories);
@@ -43,6 +54,8 @@ int run_curve(const CurveSettings& s) {
         print("drawn: the {} of {} runs with the lowest validation losses\n", drawn.size(),
               s.directories.size());
     }
+    require(has_point(curves, s.plot.log_y), "no point can be drawn: no loss is a {}number",
+            s.plot.log_y ? "positive " : "");
     print("\n{}", text_plot(curves, s.plot));
     if (several) print("\n{}", sweep_text(s.directories));
     return kSuccess;
