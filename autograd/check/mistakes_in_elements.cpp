@@ -131,8 +131,8 @@ Match partly_right(const Wrong& w, bool clearly) {
     return Cause{
         Mistake::partial,
         fmt::format("{} of {} elements are wrong{}, the first is number {}{}", found.wrong, n,
-                    which.empty() ? "" : ": " + which, w.symptoms.places[found.first],
-                    factor_there(w, found)),
+                    which.empty() || found.wrong < 2 ? "" : ": " + which,
+                    w.symptoms.places[found.first], factor_there(w, found)),
         "a border: the last elements of a vectorised loop, a mask, a branch, an index that "
         "occurs twice"};
 }

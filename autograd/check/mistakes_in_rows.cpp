@@ -94,11 +94,14 @@ Match rows_off(const Wrong& w, int axis) {
     if (w.is_narrow() && (alike ? wrong.size() == rows.size() : !telling)) return {};
     const bool nothing = alike && std::abs(factor) < w.same;
     if (nothing && wrong.size() + 1 == rows.size()) {
+        const bool pairs = rows.size() == 2 && axis + 1 == w.symptoms.shape.rank();
         return Cause{Mistake::samples,
                      fmt::format("claimed = numeric at one of {} places along axis {}, 0 elsewhere",
                                  rows.size(), axis),
-                     "an assignment in a loop instead of a sum, or only one sample's result "
-                     "is written"};
+                     pairs ? "of complex numbers, which are pairs: only the real parts (or the "
+                             "imaginary ones) have a gradient; or an assignment instead of a sum"
+                           : "an assignment in a loop instead of a sum, or only one sample's "
+                             "result is written"};
     }
     if (nothing && 3 * wrong.size() <= rows.size()) return {};  // some elements are missing
     return Cause{

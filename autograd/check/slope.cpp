@@ -119,10 +119,12 @@ public:
     // Where f is constant, its slope is 0; but so it looks where f cancels or underflows, and
     // rounds more coarsely than x moves. They differ if f moves at all, with steps (of size
     // `grain`) so fine that the claimed slope would show. `grain` is negative if f moves nowhere:
-    // that proves nothing for a plain function, but an op of a tape is exact.
+    // that proves nothing for a plain function, but an op of a tape is exact. However f rounds, a
+    // claim of infinity or NaN is wrong where f is a number.
     Judgement doubted_where_constant(Judgement j, double grain) {
         constexpr double kClearly = 32;
         if (j.verdict == Verdict::pass || claim_.slope == 0) return j;
+        if (!std::isfinite(claim_.slope) && all_finite_here()) return j;
         const double step = quotients_.constant_step();
         if (step == 0) return j;
         const double finest = std::max(grain, noise_here());
@@ -138,6 +140,11 @@ public:
 
 private:
     double largest_step() const { return std::ldexp(scale_, -1); }
+
+    bool all_finite_here() const {
+        const auto& base = quotients_.around().base.values;
+        return std::all_of(base.begin(), base.end(), [](double y) { return std::isfinite(y); });
+    }
 
     // Where rounding is the only error: the largest step, or a fit to values up to it. Sums of very
     // many terms round more coarsely than their last bit shows: quotients may not settle.

@@ -326,11 +326,25 @@ def check_torch(
         options.setdefault("format", subject.format)
         report = _check(subject, options)
     wrong = report.verdict == "FAIL" or found.wrong
+    if order == 2 and report.verdict == "FAIL":
+        report = with_lines(report, _without_a_second_order(judged, report))
     if wrong and callable_of(function) is function:  # not a single Function
         if order == 2:  # the graph of the function, not that of its gradient
             judged = TorchFunction(flat.call, flat.arguments, reset)
         report = _with_culprit(report, judged, flat.module, order)
     return with_findings(with_names(report, names), found.wrong, [*(flat.notes or ()), *found.notes])
+
+
+def _without_a_second_order(gradient, report):
+    """A line for the report if PyTorch takes the gradient for a constant of inputs that are wrong."""
+    from ._culprit import not_reached
+
+    inputs = report.to_dict()["inputs"]
+    cut = [f"input {i}" for i in not_reached(gradient) if inputs[i]["verdict"] == "FAIL"]
+    if not cut:
+        return []
+    how = "it is marked once_differentiable, or computes with NumPy, .data or detach()"
+    return [f"to PyTorch backward does not depend on {', '.join(cut)}: {how}"]
 
 
 def _with_culprit(report, subject, module, order):

@@ -98,6 +98,13 @@ class Culprit:
         self.name, self.report, self.others = name, report, []
 
 
+def not_reached(subject):
+    """The indices of the inputs that the graph of the results does not lead to."""
+    leaves, results = subject.run(subject.x.copy())
+    reached = Graph(results).leaves
+    return [i for i, leaf in enumerate(leaves) if id(leaf) not in reached]
+
+
 def find(subject, check, module=None):
     """(the culprit or None, lines for the report). `check(function, arguments)` judges one Function."""
     leaves, results = subject.run(subject.x.copy())

@@ -345,3 +345,31 @@ TEST_CASE("causes: a factor of 1 explains nothing; small wrong elements count by
     CHECK_NE(to_string(hidden.mistake), to_string(Mistake::factor));
     CHECK_NE(to_string(hidden.mistake), to_string(Mistake::missing_term));
 }
+
+TEST_CASE("causes: a single wrong element is no half and no second one") {
+    const auto each = [](double x) { return 2 * x; };
+    const auto slope = [](double) { return 2.0; };
+    const Cause cause = cause_of(each, slope, {1, 0.5, 2, 0.25, 3}, {1, 1, 0, 1, 1});
+    CHECK_EQ(to_string(cause.mistake), to_string(Mistake::partial));
+    CHECK_EQ(cause.evidence, "1 of 5 elements are wrong, the first is number 2");
+    const Cause of_two = cause_of(each, slope, {1, 0.5}, {1, 0.75});
+    CHECK_EQ(of_two.evidence, "1 of 2 elements are wrong, the first is number 1");
+}
+
+TEST_CASE("causes: of complex numbers only the real parts have a gradient") {
+    const auto f = [](const ComplexValues& z) {
+        double sum = 0;
+        for (const auto& one : z) sum += std::norm(one);
+        return sum;
+    };
+    const auto real = [](ComplexValues z) {
+        for (auto& one : z) one = 2 * one.real();
+        return z;
+    };
+    const ComplexValues z{{1, 2}, {-0.5, 0.7}, {0.3, -1.1}};
+    const auto report = check_gradient(f, real, z);
+    REQUIRE(report.first_wrong.has_value());
+    const Cause& cause = report.first_wrong->cause;
+    CHECK_EQ(to_string(cause.mistake), to_string(Mistake::samples));
+    CHECK_MESSAGE(test::contains(cause.hint, "only the real parts"), cause.hint);
+}

@@ -183,3 +183,36 @@ TEST_CASE("check_pullback: a backward that keeps something between calls") {
     CHECK(
         test::contains(test::complaints_of(report), "the same incoming gradient gave two results"));
 }
+
+TEST_CASE("check_pullback: NaN or infinity where f does not move is wrong") {
+    // where(x > 0, sqrt x, 0), whose rule gives 0 * NaN where x is negative
+    const auto f = [](Plain x) {
+        for (double& a : x) a = a > 0 ? std::sqrt(a) : 0;
+        return x;
+    };
+    for (const double bad : {std::nan(""), HUGE_VAL}) {
+        const auto rule = [bad](const Plain& x, Plain g) {
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                g[i] = x[i] > 0 ? g[i] / (2 * std::sqrt(x[i])) : bad;
+            }
+            return g;
+        };
+        const GradcheckReport report = check_pullback(f, rule, {-1, 1, 2});
+        CHECK_EQ(verdict_of(report), "FAIL");
+        REQUIRE(report.first_wrong.has_value());
+        CHECK_EQ(report.first_wrong->cause.mistake, Mistake::not_finite);
+        const auto nowhere = [](const Plain&) { return Plain{3}; };
+        const auto bad_rule = [bad](const Plain& x, const Plain&) { return Plain(x.size(), bad); };
+        CHECK_EQ(verdict_of(check_pullback(nowhere, bad_rule, {-1, 1, 2})), "FAIL");
+    }
+    // At the end of f's domain, where f is not finite either, nothing can be said.
+    const auto log = [](Plain x) {
+        for (double& a : x) a = std::log(a);
+        return x;
+    };
+    const auto slope = [](const Plain& x, Plain g) {
+        for (std::size_t i = 0; i < x.size(); ++i) g[i] /= x[i];
+        return g;
+    };
+    CHECK_EQ(verdict_of(check_pullback(log, slope, {0, 1, 2})), "INCONCLUSIVE (not finite)");
+}

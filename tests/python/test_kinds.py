@@ -210,7 +210,25 @@ class SecondOrder(unittest.TestCase):
                 return g * torch.cos(ctx.saved_tensors[0].detach())
 
         self.assertTrue(tapestry.check_torch(Detached, self.x))
-        self.assertEqual(tapestry.check_torch(Detached, self.x, order=2).verdict, "FAIL")
+        report = tapestry.check_torch(Detached, self.x, order=2)
+        self.assertEqual(report.verdict, "FAIL")
+        self.assertIn("to PyTorch backward does not depend on input 0: it is marked once_diff", str(report))
+
+    def test_a_backward_of_which_a_term_is_not_followed(self):
+        class HalfDetached(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x**3
+
+            @staticmethod
+            def backward(ctx, g):
+                x, = ctx.saved_tensors  # fmt: skip
+                return 3 * x * x.detach() * g
+
+        report = tapestry.check_torch(HalfDetached, self.x, order=2)
+        self.assertEqual(report.verdict, "FAIL")
+        self.assertNotIn("does not depend", str(report))
 
     def test_a_backward_that_cannot_be_differentiated(self):
         class Once(torch.autograd.Function):
@@ -227,7 +245,9 @@ class SecondOrder(unittest.TestCase):
         self.assertTrue(tapestry.check_torch(Once, self.x))
         # PyTorch 1.13 calls such a gradient a constant; others may raise.
         try:
-            self.assertEqual(tapestry.check_torch(Once, self.x, order=2).verdict, "FAIL")
+            report = tapestry.check_torch(Once, self.x, order=2)
+            self.assertEqual(report.verdict, "FAIL")
+            self.assertIn("does not depend on input 0, input 1: it is marked once_differentiable", str(report))
         except RuntimeError as error:
             self.assertIn("once_differentiable", str(error))
 
