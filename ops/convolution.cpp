@@ -11,6 +11,8 @@
 #include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 
+#include <algorithm>
+
 namespace tapestry {
 namespace {
 
@@ -95,11 +97,20 @@ void check_types(std::string_view op, const Tensor& x, const Tensor& weight, con
     if (bias.defined()) check_same_dtype(op, x, bias);
 }
 
+// Of the weight's first axis, `what`. Without channels there is one group: a huge number of them
+// times the second axis would overflow.
+void check_groups(std::string_view op, const Tensor& weight, std::int64_t groups,
+                  const char* what) {
+    const std::int64_t channels = weight.size(0);
+    require(groups >= 1, "{}: groups must be positive, got {}", op, groups);
+    require(channels % groups == 0 && groups <= std::max<std::int64_t>(channels, 1),
+            "{}: {} groups do not divide the {} {} of weight {}", op, groups, channels, what,
+            weight.shape());
+}
+
 void check_channels(std::string_view op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                     std::int64_t groups) {
-    require(groups >= 1, "{}: groups must be positive, got {}", op, groups);
-    require(weight.size(0) % groups == 0, "{}: {} groups do not divide the {} outputs of weight {}",
-            op, groups, weight.size(0), weight.shape());
+    check_groups(op, weight, groups, "outputs");
     require<ShapeError>(x.size(1) % groups == 0 && x.size(1) / groups == weight.size(1),
                         "{}: input {} has {} channels; the weight {} in {} {} takes {}", op,
                         x.shape(), x.size(1), weight.shape(), groups,
@@ -188,12 +199,10 @@ WindowAxis enlarged(std::string_view op, std::int64_t size, std::int64_t kernel,
 
 void check_transposed(std::string_view op, const Tensor& x, const Tensor& weight,
                       const Tensor& bias, std::int64_t groups) {
-    require(groups >= 1, "{}: groups must be positive, got {}", op, groups);
     require<ShapeError>(x.size(1) == weight.size(0),
                         "{}: input {} has {} channels; the weight {} takes {}", op, x.shape(),
                         x.size(1), weight.shape(), weight.size(0));
-    require(weight.size(0) % groups == 0, "{}: {} groups do not divide the {} inputs of weight {}",
-            op, groups, weight.size(0), weight.shape());
+    check_groups(op, weight, groups, "inputs");
     const std::int64_t outputs = weight.size(1) * groups;
     require<ShapeError>(!bias.defined() || bias.shape() == Shape{outputs},
                         "{}: the bias is {}, the weight {} needs [{}]", op, bias.shape(),

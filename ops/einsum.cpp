@@ -153,9 +153,10 @@ struct Contraction {
 int ellipsis_of(std::string_view text, const std::string& term, const Tensor& x) {
     const bool open = term.find('.') != std::string::npos;
     const int named = static_cast<int>(term.size()) - (open ? 1 : 0);
-    require<ShapeError>(open ? x.rank() >= named : x.rank() == named,
-                        "einsum: \"{}\": a term of {}{} for an operand {}", text,
-                        open ? "at least " : "", pluralize(named, "letter"), x.shape());
+    if (open ? x.rank() < named : x.rank() != named) {
+        fail<ShapeError>("einsum: \"{}\": a term of {}{} for an operand {}", text,
+                         open ? "at least " : "", pluralize(named, "letter"), x.shape());
+    }
     return x.rank() - named;
 }
 
@@ -192,8 +193,10 @@ void merge_sizes(Contraction& contraction, std::size_t number) {
 
 Contraction labelled(std::string_view text, const Tensors& operands) {
     const EinsumEquation equation = parse_einsum(text);
-    require<ShapeError>(operands.size() == equation.terms.size(), "einsum: \"{}\" needs {}, got {}",
-                        text, pluralize(std::ssize(equation.terms), "operand"), operands.size());
+    if (operands.size() != equation.terms.size()) {
+        fail<ShapeError>("einsum: \"{}\" needs {}, got {}", text,
+                         pluralize(std::ssize(equation.terms), "operand"), operands.size());
+    }
     Contraction contraction{text, {}, {}, {}};
     contraction.sizes.fill(1);
     int widest = 0;

@@ -50,6 +50,8 @@ std::vector<ErrorCase> conv2d_errors() {
                 "input [1, 6, 8, 8] has 6 channels; the weight [4, 2, 3, 3] in 2 groups takes 4"),
         refused(x, half, {.groups = 3},
                 "3 groups do not divide the 4 outputs of weight [4, 2, 3, 3]"),
+        refused(x, {0, 4, 3, 3}, {.groups = std::int64_t{1} << 62},
+                "4611686018427387904 groups do not divide the 0 outputs of weight [0, 4, 3, 3]"),
         refused(x, half, {.groups = 0}, "groups must be positive, got 0"),
         refused(x, {4, 6, 0, 3}, {}, "kernel must be positive, got 0 x 3"),
         refused(x, w, {.stride = {1, 0}}, "stride must be positive, got 1 x 0"),
@@ -227,6 +229,9 @@ std::vector<ErrorCase> transposed_errors() {
                               "input [1, 3, 8, 8] has 3 channels; the weight [6, 2, 3, 3] takes 6"),
             transpose_refused(x, w, {.groups = 4},
                               "4 groups do not divide the 6 inputs of weight [6, 2, 3, 3]"),
+            transpose_refused(
+                {1, 0, 8, 8}, {0, 4, 3, 3}, {.groups = std::int64_t{1} << 62},
+                "4611686018427387904 groups do not divide the 0 inputs of weight [0, 4, 3, 3]"),
             transpose_refused(x, w, {.groups = 0}, "groups must be positive, got 0"),
             transpose_refused(
                 x, w, {.stride = 0},
