@@ -90,22 +90,25 @@ void ShownEntries::note(std::size_t entry, const SlopeReport& slope) {
     const Judgement& judgement = slope.judgement;
     one.size = std::max(one.size, std::abs(slope.claimed));
     one.is_lost = one.is_lost || judgement.below_rounding;
+    one.is_open = one.is_open || judgement.verdict == Verdict::inconclusive;
     if (judgement.verdict == Verdict::pass) {
         one.resolution = std::max(one.resolution, judgement.resolution);
     }
 }
 
 void ShownEntries::state(InputReport& report) const {
-    ClassReport shown, lost;
+    const bool any_lost =
+        std::any_of(entries_.begin(), entries_.end(), [](const Entry& one) { return one.is_lost; });
+    if (!any_lost || report.verdict == Verdict::fail) return;
+    ClassReport shown, open;
     for (const Entry& one : entries_) {
-        ClassReport& all = one.is_lost ? lost : shown;
+        ClassReport& all = one.is_open ? open : shown;
         all.least = all.entries++ > 0 ? std::min(all.least, one.size) : one.size;
         all.most = std::max(all.most, one.size);
-        if (!one.is_lost) all.resolution = std::max(all.resolution, one.resolution);
+        if (!one.is_open) all.resolution = std::max(all.resolution, one.resolution);
     }
-    if (lost.entries == 0 || report.verdict == Verdict::fail) return;
     if (shown.entries > 0) report.classes.push_back(shown);
-    report.classes.push_back(lost);
+    report.classes.push_back(open);
 }
 
 }  // namespace tapestry::checker

@@ -27,20 +27,21 @@ void leave_open_if_below_rounding(Line& line, const std::vector<double>& weights
                                   const Neighbourhood& around, const Claim& claim,
                                   const Examination& examination, Judgement& judgement);
 
-/// Entries that were checked one by one, in order: those that f shows, and those below its
-/// rounding.
+/// Entries that were checked one by one, in order: those that f shows, and those that are
+/// undecided, because they are below its rounding or for another reason.
 class ShownEntries {
 public:
     /// A claim about this entry, and what came of it.
     void note(std::size_t entry, const SlopeReport& slope);
-    /// Reports both as classes, if there are any below its rounding.
+    /// Reports both as classes, if there are any below f's rounding.
     void state(InputReport& report) const;
 
 private:
     struct Entry {
         std::size_t number = 0;
         double size = 0, resolution = 0;
-        bool is_lost = false;
+        bool is_lost = false;  // below f's rounding
+        bool is_open = false;  // INCONCLUSIVE
     };
     std::vector<Entry> entries_;
 };

@@ -271,3 +271,20 @@ TEST_CASE("below rounding: an output that moves by jumps next to a smooth one do
         CHECK_EQ(check_pullback(softmax_by_logarithms, halved, x, options).verdict, Verdict::fail);
     }
 }
+
+TEST_CASE("below rounding: no class agrees that has an undecided entry") {
+    // The last bit of 1e16 is 2: it hides the 2e-8 of the first entry, and the 2e-4 and 2 of the
+    // next ones in other ways.
+    const auto squares = [](const Plain& x) { return sum_over(x, [](double a) { return a * a; }); };
+    const auto slopes = [](Plain x) {
+        for (double& a : x) a *= 2;
+        return x;
+    };
+    const auto report = check_gradient(squares, slopes, {1e-8, 1e-4, 1, 1e4, 1e8});
+    CHECK_EQ(verdict_of(report), "INCONCLUSIVE (roundoff)");
+    const InputReport& input = report.inputs.at(0);
+    REQUIRE_EQ(input.classes.size(), 2U);
+    CHECK_EQ(input.classes[1].entries, input.inconclusive);
+    CHECK_EQ(input.classes[0].entries + input.classes[1].entries, 5);
+    CHECK_GT(input.classes[0].least, 2e3);
+}
