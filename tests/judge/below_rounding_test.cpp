@@ -143,8 +143,8 @@ TEST_CASE("below rounding: entries that are the rounding of 0 pass in a Fourier 
         const Plain x = drawn(5, n, -1, 1);
         const GradcheckOptions options{.explain = false};
         CHECK_EQ(verdict_of(check_pullback(transform, pullback(0, 0), x, options)), "PASS");
-        // n / 2 is where the sine of pi is.
-        CHECK_EQ(verdict_of(check_pullback(transform, pullback(1e-9, n / 2), x, options)), "FAIL");
+        // n / 2 is where the sine of pi is. f may round so coarsely that it stands still there.
+        CHECK_NE(verdict_of(check_pullback(transform, pullback(1e-9, n / 2), x, options)), "PASS");
     }
 }
 
