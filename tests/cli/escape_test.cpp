@@ -188,16 +188,17 @@ struct HostilePlace : Place {
         bool seen = false;  // was the escaped attack printed?
         fs::remove_all(before);
         fs::copy(directory, before, fs::copy_options::recursive);
-        // Every value is attacked by several letters: in short, one of four is tried, and the last
-        // two, which are not JSON.
+        // Every value is attacked by several letters: in short, one of four is tried by one of the
+        // commands, and the last two, which are not JSON, by all: some of these print the attack.
         for (std::size_t i = 0; i < files.size(); ++i) {
-            if (!is_long() && i % 4 != 0 && i + 2 < files.size()) continue;
+            const bool by_all = is_long() || i + 2 >= files.size();
+            if (!by_all && i % 4 != 0) continue;
             const std::string& content = files[i];
             spill(path() / file, content);
             list_in_manifest(directory, path() / file);
             bool writes = false;  // into the directory
             const auto one = commands.begin() + static_cast<std::ptrdiff_t>(i % commands.size());
-            for (const Arguments& command : is_long() ? commands : std::vector<Arguments>{*one}) {
+            for (const Arguments& command : by_all ? commands : std::vector<Arguments>{*one}) {
                 INFO(file.native(), ", ", command[0], ": ", utf8::quoted(content, 4000));
                 writes = writes || command[0] == "train";
                 const Outcome outcome = run(command);
