@@ -143,6 +143,7 @@ bool Quotients::follows_neighbours(double claimed, double seen) {
 }
 
 bool Quotients::follows_far_below(double claimed, double seen) {
+    if (!std::isfinite(claimed)) return false;
     constexpr double kAlike = 0.02, kTimesNoise = 16;
     constexpr int kBelow = -48, kTimes = -16, kLast = -976;  // powers of 2, times the scale
     for (int power = kBelow; power >= kLast; power += kTimes) {

@@ -184,6 +184,14 @@ TEST_CASE("check_pullback: a backward that keeps something between calls") {
         test::contains(test::complaints_of(report), "the same incoming gradient gave two results"));
 }
 
+TEST_CASE("check_gradient: NaN or infinity where f is smooth is wrong") {
+    const auto f = [](const Plain& x) { return x[0] * x[0] + std::sin(x[1]); };
+    for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+        const auto rule = [bad](const Plain& x) { return Plain{bad, std::cos(x[1])}; };
+        CHECK_EQ(verdict_of(check_gradient(f, rule, {0.7, -1.2})), "FAIL");
+    }
+}
+
 TEST_CASE("check_pullback: NaN or infinity where f does not move is wrong") {
     // where(x > 0, sqrt x, 0), whose rule gives 0 * NaN where x is negative
     const auto f = [](Plain x) {
