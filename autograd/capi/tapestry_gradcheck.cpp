@@ -27,8 +27,17 @@ namespace {
 
 using Values = std::vector<double>;
 
-// A callback that writes a little beyond its result is named, and does no harm.
+// A callback that writes a little beyond its result, on either side, is named, and does no harm.
 constexpr std::size_t kSlack = 8;
+
+// The n numbers that `write` writes.
+template <class F>
+Values written(std::size_t n, F write) {
+    Values room(n + 2 * kSlack);
+    write(room.data() + kSlack);
+    const auto begin = room.begin() + kSlack;
+    return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+}
 
 thread_local std::string error_message;
 thread_local std::string why_not_defined;
@@ -91,7 +100,7 @@ int guarded(tapestry_report** report, const Check& check) noexcept {
 Request request_of(const void* f, const void* rule, const double* x, std::size_t n, std::size_t m,
                    const char* options, capi::Purpose purpose = capi::Purpose::check) {
     for (const std::size_t numbers : {n, m}) {
-        require<MemoryError>(numbers <= Values().max_size() - kSlack,
+        require<MemoryError>(numbers <= Values().max_size() - 2 * kSlack,
                              "check_gradient: {} numbers are too many", numbers);
     }
     require(f != nullptr && rule != nullptr, "check_gradient: a callback is NULL");
@@ -157,19 +166,14 @@ RawRule raw(tapestry_vjp vjp, void* user) {
 
 PlainVectorFunction on_vectors(RawFunction f, std::size_t m) {
     return [f = std::move(f), m](const Values& at) {
-        Values y(m + kSlack);
-        f(at.data(), y.data());
-        y.resize(m);
-        return y;
+        return written(m, [&](double* y) { f(at.data(), y); });
     };
 }
 
 PlainPullback on_vectors(RawRule rule) {
     return [rule = std::move(rule)](const Values& at, const Values& cotangent) {
-        Values gradient(at.size() + kSlack);
-        rule(at.data(), cotangent.data(), gradient.data());
-        gradient.resize(at.size());
-        return gradient;
+        return written(at.size(),
+                       [&](double* gradient) { rule(at.data(), cotangent.data(), gradient); });
     };
 }
 

@@ -56,6 +56,11 @@ static int beyond(const double* x, const double* v, double* g, void* user) {
     return right(x, v, g, user);
 }
 
+static int in_front(const double* x, const double* v, double* g, void* user) {
+    g[-1] = 0;
+    return right(x, v, g, user);
+}
+
 static int in_place(const double* x, const double* v, double* g, void* user) {
     double* mine = (double*)v;
     right(x, v, g, user);
@@ -135,6 +140,7 @@ int main(void) {
     check(f, adds, "the vjp adds to its result");
     check(sparse_f, sparse_right, "f does not write element 1");
     check(f, beyond, "the vjp writes beyond the 2 numbers of its result");
+    check(f, in_front, "the vjp writes beyond the 2 numbers of its result");
     check(f, in_place, "the vjp overwrites its cotangent, at element 1");
     check(f, moves_x, "the vjp overwrites its x, at element 0");
     check(moving_f, right, "f overwrites its x, at element 1");
