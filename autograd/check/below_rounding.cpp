@@ -23,12 +23,6 @@ bool is_rounding(const Claim& claim) {
     return std::abs(claim.slope) <= kRounding * claim.uncertainty;
 }
 
-// Whether it is within the rounding of the largest entry of its gradient: the sine of 2 pi in a
-// Fourier transform, which is -2e-16. Only what f does further away tells it from 0.
-bool is_zero_next_to_others(const Claim& claim) {
-    return std::abs(claim.slope) <= kRounding * kEps * claim.scale;
-}
-
 void leave_open(Judgement& judgement) {
     judgement.verdict = Verdict::inconclusive;
     judgement.reason = Reason::roundoff;
@@ -77,11 +71,12 @@ void leave_open_if_below_rounding(Line& line, const std::vector<double>& weights
     const GradcheckLimits& limits = examination.limits;
     const bool opaque = !limits.lost_may_pass && !examination.fixed;
     if (!opaque || judgement.verdict != Verdict::pass) return;
-    const bool lost = is_below_rounding(claim, judgement, limits);
-    const bool zero = is_zero_next_to_others(claim);
-    if (lost && !zero) return leave_open(judgement);
-    const bool rounded = claim.share == 0 && is_rounding(claim) && !judgement.subgradient;
-    if ((lost || rounded) && grows_out_of_rounding(line, weights, around)) leave_open(judgement);
+    if (is_below_rounding(claim, judgement, limits)) {
+        leave_open(judgement);
+    } else if (claim.share == 0 && is_rounding(claim) && !judgement.subgradient &&
+               grows_out_of_rounding(line, weights, around)) {
+        leave_open(judgement);
+    }
 }
 
 void ShownEntries::note(std::size_t entry, const SlopeReport& slope) {

@@ -21,8 +21,8 @@ bool is_below_rounding(const Claim& claim, const Judgement& judgement,
 bool grows_out_of_rounding(Line& line, const std::vector<double>& weights,
                            const Neighbourhood& around);
 
-/// A claim that passed becomes INCONCLUSIVE if it is below f's rounding; one of 0, of rounding left
-/// over, or within the rounding of its gradient's largest entry, only if f grows out of its own.
+/// A claim of 0, or of rounding left over, that passed where f grows out of its rounding becomes
+/// INCONCLUSIVE.
 void leave_open_if_below_rounding(Line& line, const std::vector<double>& weights,
                                   const Neighbourhood& around, const Claim& claim,
                                   const Examination& examination, Judgement& judgement);
