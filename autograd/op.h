@@ -96,7 +96,8 @@ private:
     struct Saved {
         Tensor tensor;
         std::uint64_t version;
-        std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // of an undefined tensor
+        std::shared_ptr<const RecomputedOutput> recomputed =
+            nullptr;  // computes the tensor if it is undefined
     };
     void release();
 

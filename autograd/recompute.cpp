@@ -206,6 +206,13 @@ bool Tape::expand(Op& entry, Walk& walk) {
     return true;
 }
 
+void Tape::Walk::cover(std::size_t slots) {
+    grads.resize(slots);
+    wanted.resize(slots, false);
+    on_path.resize(slots, false);
+    read_first.resize(slots, -1);
+}
+
 Tensors recompute(const RecomputedFunction& f, const Tensors& inputs) {
     Tape* tape = Tape::current();
     if (tape == nullptr) return f(inputs);

@@ -1,16 +1,15 @@
 #include <tapestry/autograd/tape.h>
 
+#include <tapestry/autograd/leaf_lock.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/op.h>
-#include <tapestry/core/at_fork.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/floating_point.h>
 #include <tapestry/core/thread_exit.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 namespace tapestry {
@@ -132,13 +131,6 @@ std::size_t Tape::saved_bytes() const {
 
 // ---- walking back -------------------------------------------------------------------------------
 
-void Tape::Walk::cover(std::size_t slots) {
-    grads.resize(slots);
-    wanted.resize(slots, false);
-    on_path.resize(slots, false);
-    read_first.resize(slots, -1);
-}
-
 // Finds the slots of entries from `first` on that depend on a wanted one: gradients only flow
 // through these. And the first reader of each slot, which the walk reaches last.
 void Tape::find_paths(Walk& walk, std::size_t first) const {
@@ -171,23 +163,6 @@ void add_to(Tensor& sum, Tensor grad) {
     } else {
         sum = accumulate_gradients(sum, grad);
     }
-}
-
-// Several threads may train on one parameter, each with its own tape: their gradients add up, in
-// the order in which they arrive. Some locks serve all leaves, because a leaf is plain data.
-std::array<std::mutex, 16>& leaf_locks() {
-    static auto& all = []() -> std::array<std::mutex, 16>& {
-        auto* const made = new std::array<std::mutex, 16>;  // never destroyed
-        for (std::mutex& one : *made) detail::hold_across_fork(one);
-        return *made;
-    }();
-    return all;
-}
-
-// Held while a gradient is added to the leaf's. Throws std::bad_alloc.
-std::unique_lock<std::mutex> lock_of(const Leaf& leaf) {
-    const std::size_t hash = std::hash<const Leaf*>()(&leaf) / sizeof(Leaf);
-    return std::unique_lock(leaf_locks()[hash % leaf_locks().size()]);
 }
 
 }  // namespace
