@@ -96,8 +96,7 @@ private:
     struct Saved {
         Tensor tensor;
         std::uint64_t version;
-        std::shared_ptr<const RecomputedOutput> recomputed =
-            nullptr;  // computes the tensor if it is undefined
+        std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // of an undefined tensor
     };
     void release();
 

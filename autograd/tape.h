@@ -98,7 +98,7 @@ private:
         bool create_graph;
         bool into_leaves;                            // complete ones are added to grad()
         std::shared_ptr<const Leaf> untrained = {};  // of those, one that no optimiser holds
-        void cover(std::size_t slots);
+        void cover(std::size_t slots);               // makes room for slots up to this one
     };
     struct Mark {  // an earlier end of the tape
         std::size_t entries;

@@ -77,8 +77,7 @@ struct FieldsOf<GPTConfig> {
               "Key and value heads, shared by groups of heads; 0: one per head", {.low = 0});
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
               {.low = 1, .required = true, .gpt2 = "n_embd"});
-        field("hidden", &C::hidden,
-              "Width of the feed-forward networks; 0: 4 dim, or 8/3 dim with Llama's swiglu",
+        field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim, swiglu 8/3 dim",
               {.low = 0, .gpt2 = "n_inner"});
         field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
