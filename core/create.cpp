@@ -171,7 +171,7 @@ Tensor from_blob(void* data, const Shape& shape, const Strides& strides, DType d
         delete last;
         if (released) released();
     };
-    // Of an empty tensor nothing bounded the strides, and views multiply them.
+    // Nothing bounded an empty tensor's strides, and views multiply them.
     const Strides kept = bytes == 0 ? contiguous_strides(shape) : strides;
     return Tensor(StoragePtr(new Storage(static_cast<std::byte*>(data), bytes), release), shape,
                   kept, 0, dtype);

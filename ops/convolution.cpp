@@ -97,7 +97,7 @@ void check_types(std::string_view op, const Tensor& x, const Tensor& weight, con
     if (bias.defined()) check_same_dtype(op, x, bias);
 }
 
-// Of the weight's first axis, `what`. Without channels there is one group: a huge number of them
+// `what` names the weight's first axis. Without channels there is one group: a huge number of them
 // times the second axis would overflow.
 void check_groups(std::string_view op, const Tensor& weight, std::int64_t groups,
                   const char* what) {

@@ -219,8 +219,8 @@ Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // ---- any, all -----------------------------------------------------------------------------------
 
 namespace {
-// `decisive`, the value of which one decides the result, for groups that contain it; else the other
-// value. bool is a byte, 0 or 1, and memchr is vectorised.
+// `decisive`, one of which is enough to decide, for groups that contain it; the other value for the
+// rest. bool is a byte, 0 or 1, and memchr is vectorised.
 Tensor decided(std::string_view op, const Tensor& x, const std::vector<int>& axes, bool keepdim,
                bool decisive) {
     check_defined(op, x);

@@ -81,7 +81,7 @@ private:
 class JsonTree {
 public:
     /// Throws JsonError: "not JSON: error at byte 7"; also for a name that occurs twice in the
-    /// outermost object, of which a tree would keep the last, and for a text nested deeper than 100
+    /// outermost object, where a tree would keep the last, and for a text nested deeper than 100
     /// levels, because copying or printing such a tree would overflow the stack.
     explicit JsonTree(std::string_view text);
     /// Copies `node` and everything below it.

@@ -237,7 +237,7 @@ TEST_CASE("json: a 0 byte does not end the text") {
 TEST_CASE("json tree: what is said twice") {
     CHECK_EQ(test::message_of<JsonError>([] { JsonTree{R"({"a": 1, "b": {}, "a": 2})"}; }),
              "duplicate key 'a'");
-    // Objects inside it may hold fields that nobody asks for.
+    // Objects inside it may hold fields that are never read.
     JsonTree{R"({"a": {"b": 1}, "c": {"b": 2, "b": 3}})"};
     JsonTree{R"([{"a": 1, "a": 2}])"};
 }

@@ -120,7 +120,7 @@ TEST_CASE("diagnosis: a learning rate that is too high") {
     flat.ratio = 0.4;
     CHECK_EQ(rule_of(flat), "rate_too_high");
     CHECK_EQ(diagnose(flat).advice, "try 0.0001");
-    // What was learned by heart was learned.
+    // A run that learned its data by heart has learned.
     RunFacts heart = facts(
         400, [](double t) { return std::max(0.05, 4.2 - 10 * t); }, 4.15);
     heart.lr = 0.3;

@@ -155,7 +155,7 @@ TEST_CASE("tokenizer.json: NFC as Hugging Face's engine has it, whole and in pie
     CHECK(tokenizer.decode(tokenizer.encode("aa\u0308")) == "a\u00e4");
 }
 
-// add_tokens() of transformers marks a token of the vocabulary, too, and its merges stay.
+// add_tokens() of transformers also marks tokens of the vocabulary, whose merges stay.
 TEST_CASE("tokenizer.json: an added token of the vocabulary may have merges") {
     Json rules = Json::parse(fixture("tokenizer.json"));
     const JsonTokenizer before = JsonTokenizer::from_json(rules.dump());
