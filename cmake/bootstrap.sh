@@ -113,6 +113,7 @@ build_preset() {
         quietly "$dir/configure.log" cmake --preset "${preset%_short}" "$@"
     fi
     export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that is precompiled
+    export CCACHE_BASEDIR=$PWD  # g++'s results serve another checkout, too
     # CMake's default starts more compilers than there are cores, and memory may be short.
     NINJA_STATUS='[%f/%t] ' with_progress ninja_steps "$dir/build.log" \
         cmake --build --preset "$preset" "${targets[@]}" --parallel "$(cores)"
