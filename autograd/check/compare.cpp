@@ -37,10 +37,8 @@ std::string noise_note(const SlopeReport& slope) {
     constexpr double kCoarse = 1e-13;
     if (j.below_rounding) {
         return "f depends on some entries by less than it rounds, so no step near x can tell a "
-               "right "
-               "claim about them from a wrong one: check them by themselves, or where their part "
-               "of "
-               "f is larger";
+               "right claim about them from a wrong one: check them by themselves, or where their "
+               "part of f is larger";
     }
     const double size = std::max(std::abs(j.above), std::abs(j.below));
     const double larger = std::max(std::abs(slope.claimed), std::abs(j.numeric));
