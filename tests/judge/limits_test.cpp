@@ -93,6 +93,24 @@ TEST_CASE("limits: of several leaves the later ones are not looked at, and all a
              "INCONCLUSIVE (limit reached)");
 }
 
+TEST_CASE("limits: those of gradgradcheck are of the whole check") {
+    int calls = 0;
+    const TensorFunction f = [&calls](const Tensors& x) {
+        ++calls;
+        return sum(sin(x[0]));
+    };
+    const Tensors x{test::random({3})};
+    const int all = gradgradcheck(f, x).runs;
+    CHECK_LE(calls - all, 2);  // calls that determine sizes are not counted
+    const auto with = [&](int evaluations) {
+        return gradgradcheck(f, x, {.limits = {.evaluations = evaluations}});
+    };
+    CHECK_EQ(verdict_of(with(all)), "PASS");
+    const GradcheckReport less = with(all - 1);
+    CHECK_EQ(verdict_of(less), "INCONCLUSIVE (limit reached)");
+    CHECK_EQ(less.runs, all - 1);
+}
+
 TEST_CASE("limits: seconds") {
     const auto slow = [](const Plain& x) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
