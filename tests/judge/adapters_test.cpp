@@ -65,9 +65,9 @@ Matrix times(const Matrix& a, const Matrix& b, bool a_transposed = false,
 // The unit circle: x = (cos a, sin a), moved by an angle.
 struct Circle {
     double sign = 1, factor = 1;
-    int ambient = 2;
+    int ambient = 2, tangent = 1;
     int AmbientSize() const { return ambient; }
-    int TangentSize() const { return 1; }
+    int TangentSize() const { return tangent; }
     bool Plus(const double* x, const double* delta, double* moved) const {
         const double c = std::cos(*delta), s = std::sin(*delta);
         moved[0] = c * x[0] - s * x[1], moved[1] = s * x[0] + c * x[1];
@@ -251,6 +251,16 @@ TEST_CASE("Ceres: sizes that do not fit") {
     const std::vector<const Circle*> two{&sphere, nullptr};
     CHECK_THROWS_WITH_AS(check_cost_function(Cost(), kBlocks, two),
                          "check_cost_function: block 0 has 2 numbers, its manifold 3", ShapeError);
+    Circle constant;  // as a SubsetManifold of all coordinates
+    constant.tangent = 0;
+    const std::vector<const Circle*> all{nullptr, &constant};
+    CHECK_THROWS_WITH_AS(check_cost_function(Cost(), kBlocks, all),
+                         "check_cost_function: all of block 1 is constant (TangentSize 0), so none "
+                         "of its Jacobian is used: pass null to check it in all 2 numbers",
+                         ValueError);
+    CHECK_THROWS_WITH_AS(check_manifold(constant, {0.6, 0.8}),
+                         "check_manifold: TangentSize is 0, so there is nothing to check",
+                         ValueError);
 }
 
 TEST_CASE("Ceres: a manifold's own Jacobians") {
