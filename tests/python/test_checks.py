@@ -216,6 +216,24 @@ class Exceptions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"f\(x\) 1 must be an array of numbers, got object"):
             tapestry.check_vjp(f, lambda x, g: 3 * x**2 * g[0] + g[1], X)
 
+    def test_a_gradient_that_refuses_a_cotangent_of_0(self):
+        def vjp_with(error):
+            def vjp(x, g):
+                if not g.any():
+                    raise error
+                return np.cos(x) * g + 5e-5
+
+            return vjp
+
+        x = np.linspace(0.1, 1.2, 6)
+        report = tapestry.check_vjp(np.sin, vjp_with(RuntimeError("nothing arrives")), x)
+        self.assertEqual(report.verdict, "INCONCLUSIVE")
+        with self.assertRaises(KeyboardInterrupt):
+            tapestry.check_vjp(np.sin, vjp_with(KeyboardInterrupt()), x)
+        report = tapestry.check_vjp(np.sin, lambda x, g: np.cos(x) * g + 5e-5, x)
+        self.assertEqual(report.verdict, "FAIL")
+        self.assertIn("an incoming gradient of 0", str(report))
+
     def test_exceptions_without_a_text(self):
         class Silent(ValueError):
             def __str__(self):
