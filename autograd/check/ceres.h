@@ -152,13 +152,17 @@ inline bool differ(const std::vector<double>& a, const std::vector<double>& b) {
     return apart > 1e-9 * largest;
 }
 
-// What Ceres expects of Evaluate in addition to right numbers.
+// What Ceres expects of Evaluate in addition to right numbers. `reset`: as in GradcheckOptions.
 template <CostFunctionLike C>
-std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const PlainInputs& blocks) {
+std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const PlainInputs& blocks,
+                                     const std::function<void()>& reset) {
     std::vector<std::string> wrong;
     std::vector<double> residuals, alone;
-    const PlainInputs all =
-        calls.jacobians(blocks, std::vector<bool>(blocks.size(), true), residuals);
+    const auto jacobians = [&](const std::vector<bool>& wanted, std::vector<double>& values) {
+        if (reset) reset();
+        return calls.jacobians(blocks, wanted, values);
+    };
+    const PlainInputs all = jacobians(std::vector<bool>(blocks.size(), true), residuals);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         std::size_t unwritten = 0;
         for (const double entry : all[i]) unwritten += std::isnan(entry) ? 1U : 0U;
@@ -171,7 +175,7 @@ std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const Pl
         }
         std::vector<bool> wanted(blocks.size(), false);
         wanted[i] = true;
-        const PlainInputs one = calls.jacobians(blocks, wanted, alone);
+        const PlainInputs one = jacobians(wanted, alone);
         if (differ(all[i], one[i])) {
             wrong.push_back(
                 fmt::format("the Jacobian of block {} is another one if those of "
@@ -183,6 +187,7 @@ std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const Pl
                 "the residuals are other ones if only the Jacobian of block {} is wanted", i));
         }
     }
+    if (reset) reset();
     if (differ(residuals, calls.evaluate(blocks))) {
         wrong.emplace_back("the residuals are other ones if no Jacobian is wanted");
     }
@@ -250,7 +255,7 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
             return detail::pulled_back(jacobians, g);
         },
         x, options);
-    for (std::string& wrong : detail::wrong_calls(calls, blocks)) {
+    for (std::string& wrong : detail::wrong_calls(calls, blocks, options.reset)) {
         report.verdict = Verdict::fail;
         report.reason = Reason::none;
         report.complaints.push_back(std::move(wrong));

@@ -120,6 +120,17 @@ struct Cost {
     }
 };
 
+// Its second residual grows from call to call.
+struct CostWithState : Cost {
+    int* calls = nullptr;
+
+    bool Evaluate(double const* const* blocks, double* residuals, double** jacobians) const {
+        if (!Cost::Evaluate(blocks, residuals, jacobians)) return false;
+        residuals[1] += (*calls)++;
+        return true;
+    }
+};
+
 const std::vector<std::vector<double>> kBlocks{{0.6, 0.8}, {1.5, -2}};
 
 bool complains(const GradcheckReport& report, std::string_view words) {
@@ -233,6 +244,17 @@ TEST_CASE("Ceres: Evaluate with null Jacobians, and entries that it leaves out")
     INFO(to_string(infinite));
     CHECK(infinite.verdict == Verdict::inconclusive);
     CHECK(infinite.complaints.empty());
+}
+
+TEST_CASE("Ceres: state is reset before every call of Evaluate") {
+    int calls = 0;
+    CostWithState cost;
+    cost.calls = &calls;
+    const GradcheckReport report =
+        check_cost_function(cost, kBlocks, {.reset = [&calls] { calls = 0; }});
+    INFO(to_string(report));
+    CHECK(report.verdict == Verdict::pass);
+    CHECK(check_cost_function(cost, kBlocks).verdict != Verdict::pass);
 }
 
 TEST_CASE("Ceres: sizes that do not fit") {
