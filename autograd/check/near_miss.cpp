@@ -17,7 +17,7 @@ constexpr double kTiny = 2e-7;
 
 bool is_within(double share, double claimed, double numeric) {
     const double larger = std::max(std::abs(claimed), std::abs(numeric));
-    return std::abs(claimed - numeric) <= share * larger;
+    return std::isfinite(larger) && std::abs(claimed - numeric) <= share * larger;
 }
 
 void leave_open(InputReport& report, const std::vector<NearMiss>& claims, const char* where) {
