@@ -241,11 +241,15 @@ def _check_matrix(f, product, x, dtype, options, name):
 def check_jacobian(f, jacobian, x, *, dtype=None, **options):
     """Check that jacobian(x) is the matrix df_i / dx_j. x and f(x) are arrays, the matrix is an array of
     shape [*f(x).shape, *x.shape] or [f(x).size, x.size], or a SciPy sparse matrix, which claims 0 where
-    it has no entry. Otherwise like check_vjp().
+    it has no entry. If f(x) is complex, it is df_i / dx_j of real x, and of complex x of an analytic f.
+    Otherwise like check_vjp().
     """
 
     def product(x, g, bits):
-        return _product(jacobian(x), g.size, x.size, g, bits)
+        if g.dtype.kind != "c":
+            return _product(jacobian(x), g.size, x.size, g, bits)
+        slopes = np.conj(_product(jacobian(x), g.size, x.size, np.conj(g), bits))  # conj(J)^T g
+        return slopes if x.dtype.kind == "c" else slopes.real
 
     return _check_matrix(f, product, x, dtype, options, "Jacobian")
 
