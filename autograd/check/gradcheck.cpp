@@ -345,6 +345,7 @@ GradcheckReport checker::check_function(const Subject::Function& f, const NamedT
     require(options.format == Format::f64,
             "gradcheck: format = {} is an option of plain functions (check_gradient)",
             to_string(options.format));
+    require(!leaves.empty(), "gradcheck: there are no inputs");
     if (!budget) budget = std::make_shared<Budget>(options.limits);
     const auto run = [&] {
         if (options.reset) options.reset();

@@ -21,6 +21,7 @@ std::vector<Bounds> with_free_cotangent(const std::vector<Bounds>& bounds, const
 // (leaves, v) -> v^T df/d(leaves)
 GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leaves,
                              const GradcheckOptions& options) {
+    require(!leaves.empty(), "gradcheck: there are no inputs");
     GradcheckOptions first = options;
     first.transpose = true;
     first.method = GradcheckMethod::directions;
