@@ -24,6 +24,7 @@ struct Callbacks {
     py::ssize_t inputs, outputs;
     py::object narrow_f = {}, narrow_vjp = {};  // in another type, if two are compared
     std::exception_ptr raised = {};
+    bool interrupted = false;  // by KeyboardInterrupt or SystemExit: nothing else is called
     py::array_t<double> own_x = {}, own_cotangent = {};  // of the last call
 };
 
@@ -53,6 +54,7 @@ std::string words_of(const py::error_already_set& error) {
 
 template <class Call>
 int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& call) {
+    if (callbacks.interrupted) return TAPESTRY_CALLBACK_FAILED;
     try {
         const auto result = call().template cast<Array>();
         if (result.size() != count) {
@@ -63,6 +65,7 @@ int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& ca
         return TAPESTRY_OK;
     } catch (const py::error_already_set& error) {
         callbacks.raised = std::current_exception();
+        callbacks.interrupted = !error.matches(PyExc_Exception);
         if (!error.matches(callbacks.not_defined)) return TAPESTRY_CALLBACK_FAILED;
         return tapestry_not_defined(words_of(error).c_str());
     } catch (...) {

@@ -50,7 +50,10 @@ typedef int (*tapestry_function)(const double* x, double* y, void* user);
 /** Writes df/dx of a function with one result: as many numbers as x has. */
 typedef int (*tapestry_gradient)(const double* x, double* gradient, void* user);
 
-/** Writes cotangent^T df/dx, the backward of reverse mode: as many numbers as x has. */
+/**
+ * Writes cotangent^T df/dx, the backward of reverse mode: as many numbers as x has. If it seems not
+ * to be linear it is also asked for a cotangent of 0, which it may refuse with any return value.
+ */
 typedef int (*tapestry_vjp)(const double* x, const double* cotangent, double* gradient, void* user);
 
 typedef struct tapestry_report tapestry_report;

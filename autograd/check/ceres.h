@@ -76,6 +76,24 @@ std::vector<double> plus_jacobian(const M& manifold, const std::vector<double>& 
     return jacobian;
 }
 
+// The numbers that are moved: those of the block, or the 0 of the tangent at it.
+template <ManifoldLike M>
+std::vector<double> start_of(const std::vector<double>& block, std::size_t i, std::size_t size,
+                             const M* manifold) {
+    require<ShapeError>(size == block.size(),
+                        "check_cost_function: block {} has {} numbers, got {}", i, size,
+                        block.size());
+    if (manifold == nullptr) return block;
+    require<ShapeError>(static_cast<std::size_t>(manifold->AmbientSize()) == size,
+                        "check_cost_function: block {} has {} numbers, its manifold {}", i, size,
+                        manifold->AmbientSize());
+    require(manifold->TangentSize() > 0,
+            "check_cost_function: all of block {} is constant (TangentSize 0), so none of its "
+            "Jacobian is used: pass null to check it in all {} numbers",
+            i, size);
+    return std::vector<double>(static_cast<std::size_t>(manifold->TangentSize()));
+}
+
 // A cost function's residuals and Jacobians at one place.
 template <CostFunctionLike C>
 class CostFunctionCalls {
@@ -134,13 +152,17 @@ inline bool differ(const std::vector<double>& a, const std::vector<double>& b) {
     return apart > 1e-9 * largest;
 }
 
-// What Ceres expects of Evaluate in addition to right numbers.
+// What Ceres expects of Evaluate in addition to right numbers. `reset`: as in GradcheckOptions.
 template <CostFunctionLike C>
-std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const PlainInputs& blocks) {
+std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const PlainInputs& blocks,
+                                     const std::function<void()>& reset) {
     std::vector<std::string> wrong;
     std::vector<double> residuals, alone;
-    const PlainInputs all =
-        calls.jacobians(blocks, std::vector<bool>(blocks.size(), true), residuals);
+    const auto jacobians = [&](const std::vector<bool>& wanted, std::vector<double>& values) {
+        if (reset) reset();
+        return calls.jacobians(blocks, wanted, values);
+    };
+    const PlainInputs all = jacobians(std::vector<bool>(blocks.size(), true), residuals);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         std::size_t unwritten = 0;
         for (const double entry : all[i]) unwritten += std::isnan(entry) ? 1U : 0U;
@@ -153,7 +175,7 @@ std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const Pl
         }
         std::vector<bool> wanted(blocks.size(), false);
         wanted[i] = true;
-        const PlainInputs one = calls.jacobians(blocks, wanted, alone);
+        const PlainInputs one = jacobians(wanted, alone);
         if (differ(all[i], one[i])) {
             wrong.push_back(
                 fmt::format("the Jacobian of block {} is another one if those of "
@@ -165,6 +187,7 @@ std::vector<std::string> wrong_calls(const CostFunctionCalls<C>& calls, const Pl
                 "the residuals are other ones if only the Jacobian of block {} is wanted", i));
         }
     }
+    if (reset) reset();
     if (differ(residuals, calls.evaluate(blocks))) {
         wrong.emplace_back("the residuals are other ones if no Jacobian is wanted");
     }
@@ -188,7 +211,7 @@ inline PlainInputs pulled_back(const PlainInputs& jacobians, const std::vector<d
 /// "input 0" and so on, and entries of a tangent by their index. Null pointers in place of
 /// Jacobians must change nothing. Evaluate and Plus returning false mean that the function is not
 /// defined there. Throws ShapeError if sizes do not match, ValueError for `points` other than 1
-/// with manifolds.
+/// with manifolds, and for a manifold without a tangent.
 template <CostFunctionLike C, ManifoldLike M>
 GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector<double>>& blocks,
                                     const std::vector<const M*>& manifolds,
@@ -203,20 +226,10 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
     require(manifolds.empty() || options.points == 1,
             "check_cost_function: points must be 1 with manifolds, got {}", options.points);
     const auto manifold = [&](std::size_t i) { return manifolds.empty() ? nullptr : manifolds[i]; };
-    PlainInputs x;  // blocks, or tangents at them
+    PlainInputs x;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const auto size = static_cast<std::size_t>(sizes[i]);
-        require<ShapeError>(size == blocks[i].size(),
-                            "check_cost_function: block {} has {} numbers, got {}", i, size,
-                            blocks[i].size());
-        if (const M* const on = manifold(i)) {
-            require<ShapeError>(static_cast<std::size_t>(on->AmbientSize()) == size,
-                                "check_cost_function: block {} has {} numbers, its manifold {}", i,
-                                size, on->AmbientSize());
-        }
-        x.push_back(manifold(i) == nullptr ? blocks[i]
-                                           : std::vector<double>(static_cast<std::size_t>(
-                                                 manifold(i)->TangentSize())));
+        x.push_back(
+            detail::start_of(blocks[i], i, static_cast<std::size_t>(sizes[i]), manifold(i)));
     }
     const auto moved = [&](const PlainInputs& at) {
         PlainInputs there = at;
@@ -242,7 +255,7 @@ GradcheckReport check_cost_function(const C& cost, const std::vector<std::vector
             return detail::pulled_back(jacobians, g);
         },
         x, options);
-    for (std::string& wrong : detail::wrong_calls(calls, blocks)) {
+    for (std::string& wrong : detail::wrong_calls(calls, blocks, options.reset)) {
         report.verdict = Verdict::fail;
         report.reason = Reason::none;
         report.complaints.push_back(std::move(wrong));
@@ -275,6 +288,7 @@ GradcheckReport check_manifold(const M& manifold, const std::vector<double>& x,
     const auto tangent = static_cast<std::size_t>(manifold.TangentSize());
     require<ShapeError>(x.size() == ambient, "check_manifold: x must have {} numbers, got {}",
                         ambient, x.size());
+    require(tangent > 0, "check_manifold: TangentSize is 0, so there is nothing to check");
     require(options.points == 1, "check_manifold: points must be 1, got {}", options.points);
     const std::vector<double> zero(tangent);
     GradcheckReport report = check_pullback(

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/check/below_rounding.h>
 #include <tapestry/autograd/check/entry_claims.h>
+#include <tapestry/autograd/check/limits.h>
 #include <tapestry/autograd/check/near_miss.h>
 #include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/noise_of_claims.h>
@@ -37,10 +38,8 @@ std::string noise_note(const SlopeReport& slope) {
     constexpr double kCoarse = 1e-13;
     if (j.below_rounding) {
         return "f depends on some entries by less than it rounds, so no step near x can tell a "
-               "right "
-               "claim about them from a wrong one: check them by themselves, or where their part "
-               "of "
-               "f is larger";
+               "right claim about them from a wrong one: check them by themselves, or where their "
+               "part of f is larger";
     }
     const double size = std::max(std::abs(j.above), std::abs(j.below));
     const double larger = std::max(std::abs(slope.claimed), std::abs(j.numeric));
@@ -320,6 +319,21 @@ std::string kink_note(Subject& subject, std::size_t which, const std::vector<dou
                : fmt::format("{} takes different branches however small the step", op);
 }
 
+namespace {
+
+// Entries from `first` on, which a limit leaves unexamined, count as right, and tell nothing.
+void note_unseen(std::span<const ClaimedGradient> claims, std::size_t first,
+                 std::vector<NearMiss>& misses) {
+    for (std::size_t k = 0; k < claims.size(); ++k) {
+        for (std::size_t i = first; i < claims[k].gradient.size(); ++i) {
+            const double slope = claims[k].gradient[i];
+            misses[k].note(slope, 0, {.numeric = slope, .error = HUGE_VAL});
+        }
+    }
+}
+
+}  // namespace
+
 void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,
                      std::span<const ClaimedGradient> claims, const Examination& examination,
                      InputReport& report) {
@@ -331,7 +345,7 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
     std::vector<NearMiss> misses(claims.size());
     ShownEntries shown;
     constexpr int kDoubted = 3;  // wrong entries, after which there is no doubt
-    for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto is_wrong_at = [&](std::size_t i) {
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
         Line line = subject.along(which, u, steps[i]);
@@ -359,7 +373,17 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
             shown.note(i, slope);
             add_slope(report, std::move(slope), claim.evened);
         }
-        if (is_wrong && report.wrong++ == 0) report.first_wrong = i;
+        return is_wrong;
+    };
+    std::size_t i = 0;
+    try {
+        for (; i < x.size(); ++i) {
+            if (is_wrong_at(i) && report.wrong++ == 0) report.first_wrong = i;
+        }
+    } catch (const Budget::Spent&) {
+        note_unseen(claims, i, misses);
+        leave_open_if_near(report, misses, examination);
+        throw;
     }
     leave_open_if_near(report, misses, examination);
     shown.state(report);

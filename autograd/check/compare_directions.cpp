@@ -320,6 +320,22 @@ private:
     std::shared_ptr<std::vector<double>> within_ = std::make_shared<std::vector<double>>();
 };
 
+// Numbers without room between their bounds move along no direction.
+void leave_open_without_room(Subject& subject, std::size_t which, std::uint64_t seed,
+                             const ClaimedGradient& claim, InputReport& report) {
+    if (!subject.is_bounded(which)) return;
+    const std::vector<double> u = subject.direction(which, seed);
+    const Shape& shape = subject.leaves()[which].second.shape();
+    for (std::size_t i = 0; i < u.size(); ++i) {
+        if (u[i] != 0) continue;
+        SlopeReport slope{.where = "at " + index_text(shape, static_cast<std::int64_t>(i)),
+                          .claimed = claim.gradient[i]};
+        slope.judgement.verdict = Verdict::inconclusive;
+        slope.judgement.reason = Reason::bounds;
+        add_slope(report, std::move(slope), false);
+    }
+}
+
 }  // namespace
 
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
@@ -339,6 +355,7 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
     }
     int k = 0;
     while (k < count && directions.compare(k)) ++k;
+    leave_open_without_room(subject, which, seed, claims[0], report);
     if (report.verdict != Verdict::fail) directions.state_classes();
 }
 

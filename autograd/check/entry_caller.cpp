@@ -15,10 +15,8 @@
 namespace tapestry::checker {
 
 bool all_finite(const Answers& answers) {
-    return std::all_of(answers.begin(), answers.end(), [](const auto& one) {
-        return std::all_of(one.second.begin(), one.second.end(),
-                           [](double x) { return std::isfinite(x); });
-    });
+    return std::all_of(answers.begin(), answers.end(),
+                       [](const auto& one) { return is_finite(one.second); });
 }
 
 std::optional<Gap> gap_between(const Answers& usual, const Answers& other) {

@@ -340,11 +340,13 @@ GradcheckReport checker::check_subject(Subject& subject, const GradcheckOptions&
 
 GradcheckReport checker::check_function(const Subject::Function& f, const NamedTensors& leaves,
                                         const char* name, const GradcheckOptions& options,
-                                        const Subject::OfNumbers& of_numbers) {
+                                        const Subject::OfNumbers& of_numbers,
+                                        std::shared_ptr<Budget> budget) {
     require(options.format == Format::f64,
             "gradcheck: format = {} is an option of plain functions (check_gradient)",
             to_string(options.format));
-    const auto budget = std::make_shared<Budget>(options.limits);
+    require(!leaves.empty(), "gradcheck: there are no inputs");
+    if (!budget) budget = std::make_shared<Budget>(options.limits);
     const auto run = [&] {
         if (options.reset) options.reset();
         return f();

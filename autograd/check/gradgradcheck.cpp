@@ -21,6 +21,7 @@ std::vector<Bounds> with_free_cotangent(const std::vector<Bounds>& bounds, const
 // (leaves, v) -> v^T df/d(leaves)
 GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leaves,
                              const GradcheckOptions& options) {
+    require(!leaves.empty(), "gradcheck: there are no inputs");
     GradcheckOptions first = options;
     first.transpose = true;
     first.method = GradcheckMethod::directions;
@@ -30,7 +31,8 @@ GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leav
         return Tensors{f()};
     };
     Subject once(run, leaves);
-    once.set_budget(std::make_shared<Budget>(options.limits));
+    const auto budget = std::make_shared<Budget>(options.limits);
+    once.set_budget(budget);
     if (!options.far_steps || !options.bounds.empty()) once.stay_near(options.bounds);
     GradcheckReport forms = check_subject(once, first);
     forms.subject = "order 1, as recorded for order 2";
@@ -53,7 +55,9 @@ GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leav
         if (!tape.follows(y)) return Tensors{};
         return tape.gradient(y, asked, {.cotangent = v, .create_graph = true});
     };
-    return check_function(gradient, leaves, "order 2", second);
+    GradcheckReport report = check_function(gradient, leaves, "order 2", second, {}, budget);
+    report.runs += forms.runs;
+    return report;
 }
 
 }  // namespace

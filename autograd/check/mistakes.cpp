@@ -282,14 +282,10 @@ Values fitted_along(Line& line, const Sample& base, Format format, Values& doubt
 
 // A place where f leaves its domain within every step shows nothing of the mistake.
 void keep_known_places(Symptoms& symptoms) {
-    const auto is_finite = [](double value) { return std::isfinite(value); };
     const bool has_each = !symptoms.slope_doubts.empty();
     std::size_t kept = 0;
     for (std::size_t p = 0; p < symptoms.places.size(); ++p) {
-        const Values& slopes = symptoms.slopes[p];
-        const bool is_known = std::isfinite(symptoms.doubts[p]) &&
-                              std::all_of(slopes.begin(), slopes.end(), is_finite);
-        if (!is_known) continue;
+        if (!std::isfinite(symptoms.doubts[p]) || !is_finite(symptoms.slopes[p])) continue;
         if (kept < p) {
             symptoms.places[kept] = symptoms.places[p];
             symptoms.slopes[kept] = std::move(symptoms.slopes[p]);

@@ -1,5 +1,7 @@
 #include <tapestry/autograd/check/near_miss.h>
 
+#include <tapestry/autograd/check/limits.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@ constexpr double kTiny = 2e-7;
 
 bool is_within(double share, double claimed, double numeric) {
     const double larger = std::max(std::abs(claimed), std::abs(numeric));
-    return std::abs(claimed - numeric) <= share * larger;
+    return std::isfinite(larger) && std::abs(claimed - numeric) <= share * larger;
 }
 
 void leave_open(InputReport& report, const std::vector<NearMiss>& claims, const char* where) {
@@ -112,12 +114,16 @@ std::vector<NearMiss> some_misses(Subject& subject, std::size_t which, const Nei
     if (examination.limits.approximation == 0) return misses;
     if (!is_within(kOfItself, found.claimed, found.judgement.numeric)) return misses;
     std::vector<double> u(claim.gradient.size(), 0.0);
-    for (std::size_t k = 0; k < kSome; ++k) {
-        const std::size_t entry = (2 * k + 1) * u.size() / (2 * kSome);
+    const auto note = [&](std::size_t entry) {
         const auto slope = examine_entry(subject, which, entry, around, claim, examination, hidden);
         u[entry] = 1;
         misses[0].note(slope.claimed, claim_along(claim, u).uncertainty, slope.judgement);
         u[entry] = 0;
+    };
+    try {
+        for (std::size_t k = 0; k < kSome; ++k) note((2 * k + 1) * u.size() / (2 * kSome));
+    } catch (const Budget::Spent&) {  // those until then count
+        misses[0].note(found.claimed, 0, found.judgement);
     }
     return misses;
 }

@@ -94,10 +94,6 @@ void put(const Values& values, Tensor leaf) {
     });
 }
 
-bool all_finite(const Values& x) {
-    return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
-}
-
 // Gradients in one type, with the leaves set to x.
 Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& weights, DType dtype,
            const std::vector<GeneratorLog::State>& generators) {
@@ -117,7 +113,7 @@ Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& w
     result.branch = trace.branches.decided;
     result.loudest = loudest.largest;
     result.plain = loudest.plain;
-    result.finite = all_finite(y.to_vector<double>());
+    result.finite = is_finite(y.to_vector<double>());
     const bool followed = tape.follows(y);
     const Tensors grads =
         followed ? tape.gradient(y, leaves, {.cotangent = as(weights, y.shape(), y.dtype())})
@@ -337,8 +333,8 @@ private:
         found.shape = leaves_[i].second.shape();
         if (!found.worst.empty()) found.worst = index_text(found.shape, std::stoll(found.worst));
         const bool overflow =
-            !narrow.finite || (narrow.plain && !all_finite(narrow.gradients[i])) ||
-            !all_finite(exact.gradients[i]) || largest(exact.gradients[i]) > type_.largest ||
+            !narrow.finite || (narrow.plain && !is_finite(narrow.gradients[i])) ||
+            !is_finite(exact.gradients[i]) || largest(exact.gradients[i]) > type_.largest ||
             (largest(exact.gradients[i]) < type_.smallest && largest(exact.gradients[i]) > 0);
         if (found.verdict != Verdict::pass && (overflow || narrow.branch != exact.branch)) {
             found.verdict = Verdict::inconclusive;

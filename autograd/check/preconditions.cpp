@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 
 namespace tapestry::checker {
 namespace {
@@ -207,10 +208,28 @@ double within_f16(const Values& weights, const std::vector<Values>& gradient) {
 }
 
 bool are_finite(const std::vector<Values>& gradient) {
-    return std::all_of(gradient.begin(), gradient.end(), [](const Values& of_leaf) {
-        return std::all_of(of_leaf.begin(), of_leaf.end(),
-                           [](double x) { return std::isfinite(x); });
-    });
+    return std::all_of(gradient.begin(), gradient.end(), is_finite);
+}
+
+// What a rule adds to J^T g, as a part of the gradient: its answer to an incoming gradient of 0, if
+// it is linear without that. (A solver that stops at an absolute tolerance is not.) `shrunk`: the
+// gradient for `by` times the incoming gradient.
+double constant_part(Subject& subject, const Apart& apart, const std::vector<Values>& gradient,
+                     std::vector<Values> shrunk, double by) {
+    std::vector<Values> constant, linear = gradient;
+    try {
+        constant = subject.gradient(Values(subject.outputs(), 0.0));
+    } catch (const std::exception&) {  // a rule may refuse 0
+        return 0;
+    }
+    if (!are_finite(constant)) return 0;
+    for (std::size_t leaf = 0; leaf < constant.size(); ++leaf) {
+        for (std::size_t i = 0; i < constant[leaf].size(); ++i) {
+            linear[leaf][i] -= constant[leaf][i];
+            shrunk[leaf][i] -= constant[leaf][i];
+        }
+    }
+    return apart.of(linear, 1, shrunk, by) > kFar ? 0 : apart.of(gradient, 1, linear, 1);
 }
 
 }  // namespace
@@ -272,8 +291,15 @@ Complaint find_nonlinearity(Subject& subject, const Values& weights, const Value
     const double large = apart.of(gradient, 1, found[2], grown);
     if (large > kOfSolvers) return complaint(Verdict::fail, grown, large);
     const double small = apart.of(gradient, 1, found[1], shrunk);
-    if (small > kFar) return complaint(Verdict::inconclusive, shrunk, small);
-    return {};
+    if (!(small > kFar)) return {};
+    constexpr double kLeast = 1e-5;  // as far as a plain function's gradient may be undecided
+    const double constant = constant_part(subject, apart, gradient, found[1], shrunk);
+    if (!(constant > kLeast)) return complaint(Verdict::inconclusive, shrunk, small);
+    return {Verdict::fail,
+            fmt::format("an incoming gradient of 0 does not give 0, but {:.1g} of the gradient: "
+                        "the backward rule is not linear, as it adds something that does not "
+                        "depend on the incoming gradient",
+                        constant)};
 }
 
 }  // namespace tapestry::checker

@@ -1,5 +1,7 @@
 #include <tapestry/autograd/check/rule_rounding.h>
 
+#include <tapestry/autograd/check/values.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,11 +24,7 @@ using Stretch = std::vector<RuleGradients>;
 
 bool all_finite(const RuleGradients& gradients) {
     for (const auto& gradient : gradients) {
-        for (const Values& values : gradient) {
-            if (!std::all_of(values.begin(), values.end(),
-                             [](double x) { return std::isfinite(x); }))
-                return false;
-        }
+        if (!std::all_of(gradient.begin(), gradient.end(), is_finite)) return false;
     }
     return true;
 }

@@ -12,6 +12,10 @@ bool same_bits(const Values& a, const Values& b) {
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
+bool is_finite(const Values& x) {
+    return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
+}
+
 double norm(const Values& a) {
     constexpr double kLeast = 1e-140,
                      kMost = 1e140;  // their squares neither overflow nor underflow

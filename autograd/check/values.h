@@ -13,6 +13,8 @@ using Values = std::vector<double>;
 
 /// -0 and 0 differ; a NaN equals itself.
 bool same_bits(const Values& a, const Values& b);
+/// Whether no number is NaN or infinite.
+bool is_finite(const Values& x);
 double norm(const Values& a);
 /// |a - b| / max(|a|, |b|); 0 if both are 0.
 double distance(const Values& a, const Values& b);

@@ -19,10 +19,12 @@ Tensors values_of(const NamedTensors& leaves);
 GradcheckReport check_subject(Subject& subject, const GradcheckOptions& options);
 
 /// The same with the limits, bounds and points of `options`; `name` is the subject in the report.
-/// `of_numbers`: f and its rule for plain numbers, if it is a plain function.
+/// `of_numbers`: f and its rule for plain numbers, if it is a plain function. `budget`: shared with
+/// other parts of the same check.
 GradcheckReport check_function(const Subject::Function& f, const NamedTensors& leaves,
                                const char* name, const GradcheckOptions& options,
-                               const Subject::OfNumbers& of_numbers = {});
+                               const Subject::OfNumbers& of_numbers = {},
+                               std::shared_ptr<Budget> budget = {});
 
 /// "gradcheck(f, inputs{})" with "{}" replaced by the options that differ from their defaults:
 /// "gradcheck(f, inputs, {.seed = 7})".

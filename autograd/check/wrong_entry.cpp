@@ -147,6 +147,15 @@ private:
     int levels_ = kLevels;  // number of steps per difference
 };
 
+// NaN and infinity need no measuring.
+std::optional<WrongEntry> first_not_finite(const std::vector<double>& gradient) {
+    const auto is_bad = [](double slope) { return !std::isfinite(slope); };
+    const auto first = std::find_if(gradient.begin(), gradient.end(), is_bad);
+    if (first == gradient.end()) return {};
+    return WrongEntry{static_cast<std::size_t>(first - gradient.begin()),
+                      static_cast<int>(std::count_if(first, gradient.end(), is_bad))};
+}
+
 }  // namespace
 
 std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradient& claim,
@@ -225,10 +234,13 @@ WrongEntrySearch::Part WrongEntrySearch::part_of(const Claim& along, const Attem
 
 std::optional<SlopeReport> WrongEntrySearch::locate(const ClaimedGradient& claim,
                                                     const HiddenNoise& hidden) {
-    if (examination_.fixed || sought_ == &claim) return {};
+    if (sought_ == &claim) return {};
     sought_ = &claim;
-    const auto found =
-        find_wrong_entry(subject_, which_, around_, claim, shares_, hidden(Jumps::none), kSeed);
+    auto found = first_not_finite(claim.gradient);
+    if (!found && !examination_.fixed) {
+        found =
+            find_wrong_entry(subject_, which_, around_, claim, shares_, hidden(Jumps::none), kSeed);
+    }
     if (!found) return {};
     SlopeReport slope =
         examine_entry(subject_, which_, found->index, around_, claim, examination_, hidden);

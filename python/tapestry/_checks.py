@@ -92,15 +92,31 @@ def _with_seed(options):
     return options if _default_seed.get() is None else {"seed": _default_seed.get(), **options}
 
 
+_MOST_AXES = 8  # of a shape in the report
+
+
+def _shapes(layout, names):
+    """The shapes as an option. Raises ValueError for an array of too many axes, by its name in the report."""
+    for name, (shape, dtype) in zip(names, layout.arrays):
+        most, numbers = (_MOST_AXES - 1, " of complex numbers") if dtype.kind == "c" else (_MOST_AXES, "")
+        if len(shape) > most:
+            message = f"{name} has {len(shape)} axes{numbers}; there can be at most {most}"
+            raise ValueError(f"{message}: reshape it, and reshape it back in the function")
+    return layout.shapes()
+
+
 def _json(subject, options):
     options = _with_seed(options)
     if options.get("seconds") == math.inf:
         options = {**options, "seconds": None}  # no limit
     options = {name: _plain(option) for name, option in options.items() if option is not None}
-    shapes = subject.inputs.shapes()
-    options.setdefault(*("shape", shapes[0]) if len(shapes) == 1 else ("inputs", shapes))
-    if len(subject.outputs.arrays) == 1:
-        options.setdefault("output", subject.outputs.shapes()[0])
+    count = len(subject.inputs.arrays)
+    if count == 1 and "shape" not in options:
+        options["shape"] = _shapes(subject.inputs, ["x"])[0]
+    elif count > 1 and "inputs" not in options:
+        options["inputs"] = _shapes(subject.inputs, [f"input {i}" for i in range(count)])
+    if len(subject.outputs.arrays) == 1 and "output" not in options:
+        options["output"] = _shapes(subject.outputs, ["f(x)"])[0]
     return json.dumps(options)
 
 
@@ -225,11 +241,15 @@ def _check_matrix(f, product, x, dtype, options, name):
 def check_jacobian(f, jacobian, x, *, dtype=None, **options):
     """Check that jacobian(x) is the matrix df_i / dx_j. x and f(x) are arrays, the matrix is an array of
     shape [*f(x).shape, *x.shape] or [f(x).size, x.size], or a SciPy sparse matrix, which claims 0 where
-    it has no entry. Otherwise like check_vjp().
+    it has no entry. If f(x) is complex, it is df_i / dx_j of real x, and of complex x of an analytic f.
+    Otherwise like check_vjp().
     """
 
     def product(x, g, bits):
-        return _product(jacobian(x), g.size, x.size, g, bits)
+        if g.dtype.kind != "c":
+            return _product(jacobian(x), g.size, x.size, g, bits)
+        slopes = np.conj(_product(jacobian(x), g.size, x.size, np.conj(g), bits))  # conj(J)^T g
+        return slopes if x.dtype.kind == "c" else slopes.real
 
     return _check_matrix(f, product, x, dtype, options, "Jacobian")
 

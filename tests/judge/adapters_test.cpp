@@ -65,9 +65,9 @@ Matrix times(const Matrix& a, const Matrix& b, bool a_transposed = false,
 // The unit circle: x = (cos a, sin a), moved by an angle.
 struct Circle {
     double sign = 1, factor = 1;
-    int ambient = 2;
+    int ambient = 2, tangent = 1;
     int AmbientSize() const { return ambient; }
-    int TangentSize() const { return 1; }
+    int TangentSize() const { return tangent; }
     bool Plus(const double* x, const double* delta, double* moved) const {
         const double c = std::cos(*delta), s = std::sin(*delta);
         moved[0] = c * x[0] - s * x[1], moved[1] = s * x[0] + c * x[1];
@@ -116,6 +116,17 @@ struct Cost {
                                      lost ? 0 : 2 * p[0], 0};
             std::copy_n(values, 4, jacobians[1]);
         }
+        return true;
+    }
+};
+
+// Its second residual grows from call to call.
+struct CostWithState : Cost {
+    int* calls = nullptr;
+
+    bool Evaluate(double const* const* blocks, double* residuals, double** jacobians) const {
+        if (!Cost::Evaluate(blocks, residuals, jacobians)) return false;
+        residuals[1] += (*calls)++;
         return true;
     }
 };
@@ -235,6 +246,17 @@ TEST_CASE("Ceres: Evaluate with null Jacobians, and entries that it leaves out")
     CHECK(infinite.complaints.empty());
 }
 
+TEST_CASE("Ceres: state is reset before every call of Evaluate") {
+    int calls = 0;
+    CostWithState cost;
+    cost.calls = &calls;
+    const GradcheckReport report =
+        check_cost_function(cost, kBlocks, {.reset = [&calls] { calls = 0; }});
+    INFO(to_string(report));
+    CHECK(report.verdict == Verdict::pass);
+    CHECK(check_cost_function(cost, kBlocks).verdict != Verdict::pass);
+}
+
 TEST_CASE("Ceres: sizes that do not fit") {
     CHECK_THROWS_WITH_AS(check_cost_function(Cost(), {{1, 2}}),
                          "check_cost_function: the cost function has 2 blocks, got 1", ShapeError);
@@ -251,6 +273,16 @@ TEST_CASE("Ceres: sizes that do not fit") {
     const std::vector<const Circle*> two{&sphere, nullptr};
     CHECK_THROWS_WITH_AS(check_cost_function(Cost(), kBlocks, two),
                          "check_cost_function: block 0 has 2 numbers, its manifold 3", ShapeError);
+    Circle constant;  // as a SubsetManifold of all coordinates
+    constant.tangent = 0;
+    const std::vector<const Circle*> all{nullptr, &constant};
+    CHECK_THROWS_WITH_AS(check_cost_function(Cost(), kBlocks, all),
+                         "check_cost_function: all of block 1 is constant (TangentSize 0), so none "
+                         "of its Jacobian is used: pass null to check it in all 2 numbers",
+                         ValueError);
+    CHECK_THROWS_WITH_AS(check_manifold(constant, {0.6, 0.8}),
+                         "check_manifold: TangentSize is 0, so there is nothing to check",
+                         ValueError);
 }
 
 TEST_CASE("Ceres: a manifold's own Jacobians") {

@@ -131,10 +131,16 @@ TEST_CASE("bounds: many numbers on them or near, of functions that are smooth an
 }
 
 TEST_CASE("bounds: a number that cannot move is not judged") {
-    Powers f;
-    const auto report = check_powers(f, {1, 2}, 1, {.bounds = {{1, 1}, {0, 5}}});
-    CHECK_EQ(verdict_of(report), "INCONCLUSIVE (no room between bounds)");
-    CHECK(report.inputs.at(0).worst.where.starts_with("at [0]"));
+    for (const std::size_t n : {std::size_t{2}, std::size_t{600}}) {
+        Powers f;
+        Plain x(n, 2.0);
+        x[0] = 1;
+        std::vector<Bounds> bounds(n, {0, 5});
+        bounds[0] = {1, 1};
+        const auto report = check_powers(f, x, 1, {.bounds = bounds});
+        CHECK_EQ(verdict_of(report), "INCONCLUSIVE (no room between bounds)");
+        CHECK(report.inputs.at(0).worst.where.starts_with("at [0]"));
+    }
 }
 
 TEST_CASE("bounds: hold for all leaves of a tape, and there is no -x then") {

@@ -216,6 +216,9 @@ TEST_CASE("gradcheck: what it refuses") {
             "gradcheck: the function gave an undefined tensor, not f64");
         check_throws<ValueError>([&] { check(sine, {random({2})}, {.certainty = 1}); },
                                  "gradcheck: certainty must be between 0 and 1, got 1");
+        check_throws<ValueError>(
+            [&] { check([](const Tensors&) { return random({2}); }, Tensors{}, {}); },
+            "gradcheck: there are no inputs");
     }
 }
 

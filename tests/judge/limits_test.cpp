@@ -1,6 +1,5 @@
 // Limits of a check: a number of evaluations, a number of seconds.
-#include <tapestry/autograd/check/plain.h>
-#include <tapestry/tests/judge/support.h>
+#include <tapestry/tests/judge/solver_cases.h>
 
 #include <chrono>
 #include <cmath>
@@ -74,6 +73,26 @@ TEST_CASE("limits: what was seen to be wrong before stays wrong") {
     CHECK_EQ(verdict_of(last), "INCONCLUSIVE (limit reached)");
 }
 
+TEST_CASE("limits: a claim that is off by as little as a solver does not fail before all is seen") {
+    const test::Case few = test::jacobi(6, 8, 1);
+    const Plain x = some(300), errors = test::drawn(7, x.size(), -1e-6, 1e-6);
+    const auto garbled = [&errors](const Plain& at) {
+        Plain g = slopes_wrong_at(kNone)(at);
+        for (std::size_t i = 0; i < g.size(); ++i) g[i] *= 1 + errors[i];
+        return g;
+    };
+    for (const test::Case& one : {few, test::Case{sum_of_sines, garbled, x}}) {
+        CAPTURE(one.x.size());
+        const GradcheckReport whole = check_gradient(one.f, one.gradient, one.x);
+        CHECK_EQ(whole.verdict, Verdict::inconclusive);
+        for (int tenths = 1; tenths < 10; ++tenths) {
+            const GradcheckOptions limited{.limits = {.evaluations = tenths * whole.runs / 10}};
+            CHECK_EQ(check_gradient(one.f, one.gradient, one.x, limited).verdict,
+                     Verdict::inconclusive);
+        }
+    }
+}
+
 TEST_CASE("limits: of several leaves the later ones are not looked at, and all are put back") {
     const Tensor a = test::random({40}, 3).set_requires_grad();
     const Tensor b = test::random({5}, 4).set_requires_grad();
@@ -91,6 +110,24 @@ TEST_CASE("limits: of several leaves the later ones are not looked at, and all a
     CHECK_EQ(verdict_of(gradgradcheck(f, NamedTensors{{"a", a}, {"b", b}},
                                       {.limits = {.evaluations = 20}})),
              "INCONCLUSIVE (limit reached)");
+}
+
+TEST_CASE("limits: those of gradgradcheck are of the whole check") {
+    int calls = 0;
+    const TensorFunction f = [&calls](const Tensors& x) {
+        ++calls;
+        return sum(sin(x[0]));
+    };
+    const Tensors x{test::random({3})};
+    const int all = gradgradcheck(f, x).runs;
+    CHECK_LE(calls - all, 2);  // calls that determine sizes are not counted
+    const auto with = [&](int evaluations) {
+        return gradgradcheck(f, x, {.limits = {.evaluations = evaluations}});
+    };
+    CHECK_EQ(verdict_of(with(all)), "PASS");
+    const GradcheckReport less = with(all - 1);
+    CHECK_EQ(verdict_of(less), "INCONCLUSIVE (limit reached)");
+    CHECK_EQ(less.runs, all - 1);
 }
 
 TEST_CASE("limits: seconds") {

@@ -4,7 +4,9 @@
 #include <tapestry/tests/judge/solver_cases.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <stdexcept>
 
 using namespace tapestry;
 using namespace tapestry::test;
@@ -160,6 +162,47 @@ TEST_CASE("outside: a backward that is not linear") {
     CHECK_EQ(verdict_of(check_pullback(f, clipped(1e30), x)), "PASS");
     CHECK_EQ(verdict_of(check_pullback(f, clipped(5), x)), "FAIL");
     CHECK_EQ(verdict_of(check_pullback(f, by_norm, x)), "FAIL");
+}
+
+TEST_CASE("outside: a backward that adds what does not depend on the incoming gradient") {
+    const auto f = [](const Plain& x) {
+        Plain y;
+        for (const double a : x) y.push_back(std::sin(a));
+        return y;
+    };
+    // `added`: to the sum of the incoming gradient's squares
+    const auto adds = [](const std::function<double(double)>& added) {
+        return [added](const Plain& x, const Plain& g) {
+            double squares = 0;
+            for (const double a : g) squares += a * a;
+            Plain slopes;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                slopes.push_back(std::cos(x[i]) * g[i] + added(squares));
+            }
+            return slopes;
+        };
+    };
+    const Plain x = drawn(5, 12);
+    for (const double constant : {5e-5, -1e-4}) {
+        const auto rule = adds([constant](double) { return constant; });
+        const GradcheckReport report = check_pullback(f, rule, x);
+        CHECK_EQ(verdict_of(report), "FAIL");
+        CHECK(test::contains(test::complaints_of(report), "an incoming gradient of 0"));
+        // Rounding may hide as much as this.
+        const auto little = adds([constant](double) { return 1e-3 * constant; });
+        CHECK_NE(check_pullback(f, little, x).verdict, Verdict::fail);
+    }
+    // Rules that cannot be asked, give NaN, or -0: only the multiples show that something is off.
+    const auto refuses = adds([](double squares) {
+        if (squares == 0) throw std::invalid_argument("no incoming gradient");
+        return 5e-5;
+    });
+    const auto divides = adds([](double squares) { return 5e-5 * squares / squares; });
+    const auto of_none = adds([](double squares) { return squares == 0 ? -0.0 : 5e-5; });
+    for (const auto& rule : {refuses, divides, of_none}) {
+        CHECK_EQ(check_pullback(f, rule, x).verdict, Verdict::inconclusive);
+    }
+    CHECK_EQ(verdict_of(check_pullback(f, adds([](double) { return -0.0; }), x)), "PASS");
 }
 
 TEST_CASE("outside: sqrt at 0 has no slope, on a tape and as a plain function") {

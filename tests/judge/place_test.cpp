@@ -79,6 +79,26 @@ TEST_CASE("place: the one wrong entry of many, in few evaluations") {
     CHECK_GE(found, cases - 1);
 }
 
+TEST_CASE("place: an entry that is NaN or infinite, and how many are") {
+    const Plain x = test::values(random({300}, 3));
+    for (const double bad : {std::nan(""), HUGE_VAL}) {
+        CAPTURE(bad);
+        const auto spoilt = [bad](const Plain& at) {
+            Plain g = slopes(at);
+            g[123] = g[299] = bad;
+            return g;
+        };
+        for (const GradcheckOptions& options : {GradcheckOptions{}, {.eps = 1e-6}}) {
+            const GradcheckReport report = check_gradient(value, spoilt, x, options);
+            CHECK_EQ(verdict_of(report), "FAIL");
+            CHECK_EQ(report.inputs[0].worst.where, "at [123]");
+            CHECK_EQ(report.inputs[0].wrong, 2);
+            CHECK_EQ(report.inputs[0].first_wrong, 123);
+            CHECK(contains(to_string(report), "at least 2 entries are wrong, the first at [123]"));
+        }
+    }
+}
+
 TEST_CASE("place: of several wrong entries the first, and how many were seen") {
     const Plain x = test::values(random({static_cast<std::int64_t>(kMany)}));
     int calls = 0;

@@ -199,10 +199,40 @@ class Exceptions(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "an input has masked entries"):
             tapestry.check_gradient(cubes, cubes_gradient, np.ma.masked_less(X, X.max()))
 
+    def test_arrays_of_many_axes(self):
+        x = np.ones((1,) * 7 + (2,))
+        self.assertEqual(tapestry.check_gradient(cubes, cubes_gradient, x).verdict, "PASS")
+        with self.assertRaisesRegex(ValueError, "^x has 20 axes; there can be at most 8: reshape it"):
+            tapestry.check_gradient(cubes, cubes_gradient, np.ones((1,) * 19 + (2,)))
+        with self.assertRaisesRegex(ValueError, "^input 1 has 9 axes; there can be at most 8"):
+            tapestry.check_vjp(lambda a, b: a, lambda a, b, g: [g, None], (X, np.ones((1,) * 9)))
+        with self.assertRaisesRegex(ValueError, r"^f\(x\) has 9 axes; there can be at most 8"):
+            tapestry.check_vjp(lambda x: x.reshape((1,) * 8 + (-1,)), lambda x, g: g.reshape(x.shape), X)
+        with self.assertRaisesRegex(ValueError, "^x has 8 axes of complex numbers; there can be at most 7"):
+            tapestry.check_vjp(lambda z: z, lambda z, g: g, x * 1j)
+
     def test_a_result_may_not_be_missing(self):
         f = lambda x: (x**3, None if x[0, 0] != X[0, 0] else x)  # noqa: E731
         with self.assertRaisesRegex(TypeError, r"f\(x\) 1 must be an array of numbers, got object"):
             tapestry.check_vjp(f, lambda x, g: 3 * x**2 * g[0] + g[1], X)
+
+    def test_a_gradient_that_refuses_a_cotangent_of_0(self):
+        def vjp_with(error):
+            def vjp(x, g):
+                if not g.any():
+                    raise error
+                return np.cos(x) * g + 5e-5
+
+            return vjp
+
+        x = np.linspace(0.1, 1.2, 6)
+        report = tapestry.check_vjp(np.sin, vjp_with(RuntimeError("nothing arrives")), x)
+        self.assertEqual(report.verdict, "INCONCLUSIVE")
+        with self.assertRaises(KeyboardInterrupt):
+            tapestry.check_vjp(np.sin, vjp_with(KeyboardInterrupt()), x)
+        report = tapestry.check_vjp(np.sin, lambda x, g: np.cos(x) * g + 5e-5, x)
+        self.assertEqual(report.verdict, "FAIL")
+        self.assertIn("an incoming gradient of 0", str(report))
 
     def test_exceptions_without_a_text(self):
         class Silent(ValueError):

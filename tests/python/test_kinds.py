@@ -49,6 +49,16 @@ class Matrices(unittest.TestCase):
         self.assertEqual(report.to_dict()["subject"], "Jacobian")
         self.assertIn("at [0, 2]", report.to_dict()["inputs"][0]["worst"]["where"])
 
+    def test_jacobian_of_complex_numbers(self):
+        a = np.array([[1 + 2j, 0.5 - 1j], [-0.3j, 2.0]])
+        z = np.array([0.7 - 0.2j, -1.1 + 0.4j])
+        f = lambda x: a @ x**2  # noqa: E731
+        right = lambda x: 2 * a * x  # noqa: E731
+        for x in (z, z.real):
+            self.assertTrue(tapestry.check_jacobian(f, right, x))
+            self.assertTrue(tapestry.check_jacobian(f, lambda x: Sparse(right(x)), x))
+            self.assertEqual(tapestry.check_jacobian(f, lambda x: right(x).conj(), x).verdict, "FAIL")
+
     def test_hessian(self):
         df = lambda x: np.array([2 * x[0] * x[1], x[0] ** 2 + 3 * x[1] ** 2])  # noqa: E731
         x = np.array([1.5, -2.0])
