@@ -1,6 +1,7 @@
 // Predictions of a text classifier: probabilities, with a temperature that is fitted on held-out
 // texts, and how well it predicts.
 #include <tapestry/core/text/message.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 
 #include <fmt/core.h>
@@ -27,7 +28,8 @@ LabelledLogits ClassifyTask::logits_of(const std::vector<Example>& examples) con
         for (std::size_t i = begin; i < std::min(begin + kTexts, examples.size()); ++i) {
             rows.push_back(&examples[i]);
         }
-        const std::vector<double> some = (*model_)(batch_from(rows).inputs).to_vector<double>();
+        const std::vector<double> some =
+            finite_outputs((*model_)(batch_from(rows).inputs).to_vector<double>());
         all.logits.insert(all.logits.end(), some.begin(), some.end());
     }
     all.is.resize(all.logits.size(), 0);

@@ -8,6 +8,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/ops/cast.h>
@@ -185,7 +186,8 @@ FilledText MaskTask::fill(std::string_view text, std::int64_t most) const {
 FilledText MaskTask::fill_ids(Ids ids, std::int64_t most) const {
     const NoGradGuard no_grad;
     const Tensor logits = (*model_)(tensor(ids, {1, std::ssize(ids)}));
-    const std::vector<double> p = softmax(tapestry::to(logits, DType::f32)).to_vector<double>();
+    const std::vector<double> p =
+        finite_outputs(softmax(tapestry::to(logits, DType::f32)).to_vector<double>());
     const auto vocab = static_cast<std::size_t>(mask_id());  // the mask itself fills nothing
     Ids order(vocab);
     FilledText filled;
@@ -233,7 +235,7 @@ MaskScores MaskTask::score(const TrainingConfig& config, Split split,
             ++scores.tokens;
         }
     }
-    scores.loss = mean.value();
+    scores.loss = finite_outputs({mean.value()})[0];
     return scores;
 }
 
