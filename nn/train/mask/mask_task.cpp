@@ -2,6 +2,7 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -241,8 +242,8 @@ MaskScores MaskTask::score(const TrainingConfig& config, Split split,
 
 std::string to_text(const MaskScores& scores, const std::string& of) {
     return fmt::format(
-        "loss {:.4f} nats per masked {} (perplexity {:.3f}), accuracy {:.4f} over {} of {}\n",
-        scores.loss, scores.unit, std::exp(scores.loss),
+        "loss {} nats per masked {} (perplexity {}), accuracy {:.4f} over {} of {}\n",
+        fixed_text(scores.loss), scores.unit, fixed_text(std::exp(scores.loss), 3),
         static_cast<double>(scores.right) / static_cast<double>(scores.tokens), scores.tokens,
         utf8::printable(of));
 }
