@@ -48,7 +48,7 @@ struct SampleOptions {
     /// An id that ends the sample and is not part of it. If this is empty, sample_text() sets the
     /// tokenizer's end of text, and ends at its declared_ends() as well.
     std::optional<std::int64_t> end = {};
-    /// sample_text() goes on after an end of text, which then is part of the text.
+    /// sample_text() continues after an end of text, which then is part of the text.
     bool past_end = false;
     /// sample_text() ends before the first of these that the model writes (stop_texts.h).
     std::vector<std::string> stop = {};
