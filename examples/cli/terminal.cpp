@@ -29,8 +29,9 @@ int terminal_columns() {
     return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 80;
 }
 
-void add_width(Options& options, int& width) {
-    options.count("--width", width, "Width in columns; default: the terminal's, or 80", {40, 1000})
+Option add_width(Options& options, int& width) {
+    return options
+        .count("--width", width, "Width in columns; default: the terminal's, or 80", {40, 1000})
         .without_default();
 }
 

@@ -23,7 +23,7 @@ ProgressOutput progress_output();
 int terminal_columns();
 
 /// Declares --width, the width of character graphics.
-void add_width(Options& options, int& width);
+Option add_width(Options& options, int& width);
 
 /// Writes the page and prints a line about it that includes `heads`.
 void write_page(const std::string& out, const Inspector& inspector, const PageOptions& page,

@@ -66,10 +66,11 @@ void add_translate(Options& app) {
     o.number("--length-penalty", s->options.length_penalty, 0, 100,
              "With --beam: higher values favour longer translations")
         .needs(beam);
-    o.flag("--alignment", s->alignment,
-           "Show where the model looks as it writes: the cross-attention of its last layer, the "
-           "mean of the heads, a row per character written");
-    add_width(o, s->width);
+    const Option alignment =
+        o.flag("--alignment", s->alignment,
+               "Show where the model looks as it writes: the cross-attention of its last layer, "
+               "the mean of the heads, a row per character written");
+    add_width(o, s->width).needs(alignment);
     o.threads(s->threads);
     o.run([s] { return run_translate(*s); });
 }
