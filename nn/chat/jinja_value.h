@@ -51,6 +51,7 @@ constexpr std::size_t kMostMemory = std::size_t{1} << 27;
 /// While it lives, the values that are made on this thread count as those of a running program.
 class CountedMemory {
 public:
+    /// Counts from 0.
     CountedMemory();
     ~CountedMemory();
     CountedMemory(const CountedMemory&) = delete;
