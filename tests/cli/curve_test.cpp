@@ -100,7 +100,7 @@ TEST_CASE("cli curve: what cannot be drawn") {
             "line 4: \"step\" must be a number, got \"4\"");
     refused(kThreeSteps + "{\"step\":null,\"loss\":1}\n", "line 4: \"step\" is null");
     refused("{\"step\":1,\"loss\":[]}\n", "line 1: \"loss\" must be a number, got array");
-    refused("{\"step\":1,\"loss\":null}\n", "no point can be drawn: no loss is a number");
+    refused("{\"step\":1,\"loss\":null}\n", "m: no point can be drawn: no loss is a number");
     put_metrics(place, "m", "{\"step\":1,\"loss\":0}\n");
     check_done(place.run({"curve", "m"}));
     check_refused(place.run({"curve", "m", "--log"}), "no loss is a positive number");
