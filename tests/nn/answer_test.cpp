@@ -174,7 +174,7 @@ TEST_CASE("answer: a run learns, its directory answers and is measured") {
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a model that points at answers, expected");
     for (Tensor p : task->model().parameters()) p.fill_(NAN);
-    check_message<DivergedError>([&] { task->answer(passage, "where?", 1); },
+    check_message<DivergedError>([&] { task->answer(passage, "where is the red ball ?", 1); },
                                  "the model's outputs contain nan: it has diverged");
 }
 
