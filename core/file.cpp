@@ -295,6 +295,14 @@ void make_directories(const fs::path& directory) {
     fs::create_directories(directory, error);
     // Throws if that is why.
     if (error && !directory.empty()) static_cast<void>(absolute_path(directory));
+    fs::path part;
+    for (const fs::path& name : error == std::errc::file_exists ? directory : fs::path()) {
+        std::error_code other;
+        const fs::path to = fs::read_symlink(part /= name, other);
+        require<IoError>(other || fs::exists(part, other),
+                         "cannot create directory {}: {} is a link to {}, which does not exist",
+                         shown(directory), shown(part), shown(to));
+    }
     require<IoError>(!error && fs::is_directory(directory), "cannot create directory {}: {}",
                      shown(directory), error ? error.message() : "a file with that name exists");
 }

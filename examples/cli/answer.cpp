@@ -12,8 +12,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,21 +53,9 @@ int answer_file(const AnswerTask& task, const AnswerSettings& s) {
 
 // Questions of standard input, a line each, about one passage.
 int answer_lines(const AnswerTask& task, const std::string& passage, const AnswerSettings& s) {
-    std::int64_t number = 0;
-    for (std::string line; !interrupted() && std::getline(std::cin, line);) {
-        if (++number == 1) line.erase(0, utf8::mark_bytes(line));
-        if (line.find_first_not_of(" \t\r") == line.npos) {  // stays an empty line
-            print("\n");
-            continue;
-        }
-        try {
-            print_answers(task.answer(passage, line, s.top_k), s);
-        } catch (const ValueError& error) {
-            fail<IoError>("stdin:{}: {}", number, error.what());
-        }
-    }
-    require<IoError>(std::ferror(stdin) == 0, "stdin: cannot be read");
-    return interrupted() ? kInterrupted : kSuccess;
+    return for_each_line("-", [&](const std::string& line) {
+        print_answers(task.answer(passage, line, s.top_k), s);
+    });
 }
 
 int run_answer(const AnswerSettings& s) {

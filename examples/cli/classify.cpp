@@ -12,9 +12,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -62,25 +59,10 @@ int run_classify(ClassifySettings s) {
     const bool all = task->has_several_labels() && !s.has_top_k;
     if (all) s.top_k = std::ssize(task->labels());
     const double threshold = s.has_threshold ? s.threshold : all ? task->threshold() : 0;
-    const std::string name = s.text == "-" ? "stdin" : s.text;
-    std::ifstream file;
-    if (s.text != "-") {
-        file.open(s.text, std::ios::binary);
-        require<IoError>(file.is_open(), "{}: cannot be opened", s.text);
-    }
-    std::istream& from = s.text == "-" ? std::cin : file;
     catch_interrupts();
-    std::int64_t number = 0;
-    for (std::string text; !interrupted() && std::getline(from, text);) {
-        if (++number == 1) text.erase(0, utf8::mark_bytes(text));
-        try {
-            print("{}\n", line_of(task->classify({text}, s.top_k, threshold)[0]));
-        } catch (const ValueError& error) {
-            fail<IoError>("{}:{}: {}", name, number, error.what());
-        }
-    }
-    require<IoError>(!from.bad() && std::ferror(stdin) == 0, "{}: cannot be read", name);
-    return interrupted() ? kInterrupted : kSuccess;
+    return for_each_line(s.text, [&](const std::string& text) {
+        print("{}\n", line_of(task->classify({text}, s.top_k, threshold)[0]));
+    });
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/terminal/run_text.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -54,8 +56,8 @@ int run_curve(const CurveSettings& s) {
         print("drawn: the {} of {} runs with the lowest validation losses\n", drawn.size(),
               s.directories.size());
     }
-    require(has_point(curves, s.plot.log_y), "no point can be drawn: no loss is a {}number",
-            s.plot.log_y ? "positive " : "");
+    require(has_point(curves, s.plot.log_y), "{}: no point can be drawn: no loss is a {}number",
+            fmt::join(s.directories, ", "), s.plot.log_y ? "positive " : "");
     print("\n{}", text_plot(curves, s.plot));
     if (several) print("\n{}", sweep_text(s.directories));
     return kSuccess;

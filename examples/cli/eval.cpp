@@ -171,6 +171,9 @@ int run_eval(EvalSettings& s, const Options& o) {
     require(
         std::any_of(one.options.begin(), files, [&](const char* file) { return o.given(file); }),
         "eval: {} is {}; it needs {}", utf8::printable(s.config.start), one.phrase, examples);
+    require(s.split != Split::all || !o.given("--test-fraction"),
+            "eval: --test-fraction {} is for the other parts of --split, got --split all",
+            s.config.test_fraction);
     return one.run(s);
 }
 
@@ -239,8 +242,8 @@ void add_eval(Options& app) {
     questions.excludes(text).excludes(pairs).excludes(images).excludes(data);
     table.excludes(text).excludes(pairs).excludes(images).excludes(questions).excludes(data);
     tokens.excludes(text).excludes(pairs).excludes(images).excludes(data);
-    tokens.excludes(batches).excludes(split);
-    o.seed(s->config.seed, "Seed for choosing the sequences");
+    const Option seed = o.seed(s->config.seed, "Seed for choosing the sequences");
+    tokens.excludes(batches).excludes(split).excludes(seed);
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s, &o] { return run_eval(*s, o); });

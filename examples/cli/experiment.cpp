@@ -98,7 +98,13 @@ void add_experiment(Options& app) {
                               "--seeds", "--model", "--text", "--threads"}) {
         compare.excludes(o.option(other));
     }
-    o.run([s] { return run_experiment(*s); });
+    o.run([s, &o] {
+        for (const OptionValue& one : o.values()) {  // without a name, they would have no effect
+            require(!s->names.empty() || !s->compare.empty() || !one.given,
+                    "experiment: {} is for an experiment; name one, or all", one.name);
+        }
+        return run_experiment(*s);
+    });
 }
 
 }  // namespace tapestry::cli

@@ -60,7 +60,7 @@ void add_inspect(Options& app) {
     Option head = o.count("--head", s->text.head, "Head index within the layer, from 0", {0});
     layer.needs(print).needs(head);
     head.needs(print).needs(layer);
-    add_width(o, s->text.width);
+    add_width(o, s->text.width).needs(print);
     o.threads(s->threads);
     o.run([s] { return run_inspect(*s); });
 }

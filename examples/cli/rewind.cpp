@@ -117,8 +117,8 @@ void add_rewind(Options& app) {
                          "Write a page with the step's tape, attention, memory and gradients");
     Option print =
         o.flag("--print", s->print, "Print the tape and all attention heads as small maps");
-    add_width(o, s->text.width);
-    all.excludes(step).excludes(page).excludes(print);
+    const Option width = add_width(o, s->text.width);
+    all.excludes(step).excludes(page).excludes(print).excludes(width);
     o.run([s] { return s->all ? run_all(*s) : run_rewind(*s); });
 }
 

@@ -3,12 +3,18 @@
 #include <tapestry/autograd/print.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/core/text/utf8.h>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <initializer_list>
+#include <iostream>
+#include <system_error>
 
 namespace tapestry::cli {
 
@@ -23,8 +29,9 @@ int terminal_columns() {
     return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 80;
 }
 
-void add_width(Options& options, int& width) {
-    options.count("--width", width, "Width in columns; default: the terminal's, or 80", {40, 1000})
+Option add_width(Options& options, int& width) {
+    return options
+        .count("--width", width, "Width in columns; default: the terminal's, or 80", {40, 1000})
         .without_default();
 }
 
@@ -59,5 +66,31 @@ void catch_interrupts() {
 void catch_lost_reader() { watch(SIGPIPE); }
 
 bool interrupted() { return flag != 0; }
+
+int for_each_line(const std::string& path, const std::function<void(const std::string&)>& f) {
+    const std::string name = path == "-" ? "stdin" : path;
+    std::ifstream file;
+    if (path != "-") {
+        file.open(path, std::ios::binary);
+        require<IoError>(file.is_open(), "cannot open {}: {}", utf8::printable(path),
+                         std::generic_category().message(errno));
+    }
+    std::istream& from = path == "-" ? std::cin : file;
+    std::int64_t number = 0;
+    for (std::string line; !interrupted() && std::getline(from, line);) {
+        if (++number == 1) line.erase(0, utf8::mark_bytes(line));
+        if (line.find_first_not_of(" \t\r") == line.npos) {
+            print("\n");
+            continue;
+        }
+        try {
+            f(line);
+        } catch (const ValueError& error) {
+            fail<IoError>("{}:{}: {}", name, number, error.what());
+        }
+    }
+    require<IoError>(!from.bad() && std::ferror(stdin) == 0, "{}: cannot be read", name);
+    return interrupted() ? kInterrupted : kSuccess;
+}
 
 }  // namespace tapestry::cli

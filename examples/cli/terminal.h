@@ -7,6 +7,7 @@
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/terminal/progress.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,11 +23,16 @@ ProgressOutput progress_output();
 int terminal_columns();
 
 /// Declares --width, the width of character graphics.
-void add_width(Options& options, int& width);
+Option add_width(Options& options, int& width);
 
 /// Writes the page and prints a line about it that includes `heads`.
 void write_page(const std::string& out, const Inspector& inspector, const PageOptions& page,
                 const std::string& heads = "");
+
+/// Calls f with each line of a file ("-": standard input) that is not empty; an empty one stays an
+/// empty line of the output. Returns the exit code. Throws IoError, with file and line for a
+/// ValueError of f.
+int for_each_line(const std::string& path, const std::function<void(const std::string&)>& f);
 
 /// Makes the first SIGINT, SIGTERM, SIGHUP or SIGQUIT only set a flag. Signals that are already
 /// ignored (SIGHUP under nohup) stay ignored.

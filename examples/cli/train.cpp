@@ -10,7 +10,6 @@
 #include <tapestry/nn/data/questions.h>
 #include <tapestry/nn/data/text_pairs.h>
 #include <tapestry/nn/distributed/mpi.h>
-#include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/task.h>
 #include <tapestry/nn/train/training_config.h>
 
@@ -20,7 +19,6 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tapestry::cli {
@@ -56,6 +54,17 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
              "Disk budget in MB for evenly spaced states, for `tapestry rewind`; default: ten "
              "checkpoints, at most 400 MB")
         .without_default();
+}
+
+void read_checkpoints(const Options& o, TrainSettings& s) {
+    CheckpointOptions& checkpoints = s.options.checkpoints;
+    require(!checkpoints.best || s.run.config.eval_every > 0,
+            "train: --best chooses by validation losses, and --eval-every 0 takes none");
+    for (const char* name : {"--keep", "--rewind-budget"}) {
+        require(checkpoints.written || !o.given(name),
+                "train: {} is about checkpoints, and --checkpoint-every 0 writes none", name);
+    }
+    if (o.given("--rewind-budget")) checkpoints.rewind_budget = 1e6 * s.rewind_megabytes;
 }
 
 // Options for the fields of all kinds of model, which share those of the same name.
@@ -245,12 +254,8 @@ void add_train(Options& app) {
         read_models(o, *s);
         if (s->exportable) make_exportable(run.config, run.given);
         fill_in_recipe(run.config, run.given);
-        require(!s->options.checkpoints.best || run.config.eval_every > 0,
-                "train: --best chooses by validation losses, and --eval-every 0 takes none");
+        read_checkpoints(o, *s);
         s->options.report = !s->no_report;
-        if (o.given("--rewind-budget")) {
-            s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
-        }
         s->options.recipe = recipe_of(o);
         if (s->options.checkpoints.written) {
             s->options.recipe.rewind = "tapestry rewind " + quoted_for_shell(run.out);

@@ -1,6 +1,7 @@
 #include <tapestry/examples/cli/train_run.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/distributed/communicator.h>
@@ -58,11 +59,11 @@ void announce(Session& session, bool show_samples) {
     if (!example.empty() && session.steps() == 0) {
         say(example);
         if (!show_samples) {
-            say(fmt::format("before training: validation loss {:.4f}\n", session.evaluate()));
+            say("before training: validation loss " + fixed_text(session.evaluate()) + "\n");
         }
     }
     if (!show_samples) return;
-    say(fmt::format("\nbefore training: validation loss {:.4f}; it writes\n", session.evaluate()));
+    say("\nbefore training: validation loss " + fixed_text(session.evaluate()) + "; it writes\n");
     say_sample(session.sample(300) + "\n\n");
 }
 

@@ -1,7 +1,6 @@
 // tapestry translate: translates texts, a line each, with an encoder-decoder that `tapestry train
 // --task translate` has trained.
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
@@ -9,12 +8,6 @@
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/train/translate/translate_task.h>
 
-#include <fmt/core.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,31 +34,11 @@ void translate_one(const TranslateTask& task, const std::string& source,
 }
 
 int translate_lines(const TranslateTask& task, const TranslatorSettings& s) {
-    const std::string name = s.text == "-" ? "stdin" : s.text;
-    std::ifstream file;
-    if (s.text != "-") {
-        file.open(s.text, std::ios::binary);
-        require<IoError>(file.is_open(), "cannot open {}: {}", utf8::printable(s.text),
-                         std::generic_category().message(errno));
-    }
-    std::istream& from = s.text == "-" ? std::cin : file;
-    std::int64_t number = 0;
-    for (std::string line; !interrupted() && std::getline(from, line);) {
-        if (++number == 1) line.erase(0, utf8::mark_bytes(line));
+    return for_each_line(s.text, [&](const std::string& line) {
         const std::size_t first = line.find_first_not_of(" \t\r");
-        if (first == line.npos) {  // stays an empty line
-            print("\n");
-            continue;
-        }
-        line = line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
-        try {
-            translate_one(task, line, s);
-        } catch (const ValueError& error) {
-            fail<IoError>("{}:{}: {}", name, number, error.what());
-        }
-    }
-    require<IoError>(!from.bad() && std::ferror(stdin) == 0, "{}: cannot be read", name);
-    return interrupted() ? kInterrupted : kSuccess;
+        const std::size_t end = line.find_last_not_of(" \t\r") + 1;
+        translate_one(task, line.substr(first, end - first), s);
+    });
 }
 
 int run_translate(const TranslatorSettings& s) {
@@ -93,10 +66,11 @@ void add_translate(Options& app) {
     o.number("--length-penalty", s->options.length_penalty, 0, 100,
              "With --beam: higher values favour longer translations")
         .needs(beam);
-    o.flag("--alignment", s->alignment,
-           "Show where the model looks as it writes: the cross-attention of its last layer, the "
-           "mean of the heads, a row per character written");
-    add_width(o, s->width);
+    const Option alignment =
+        o.flag("--alignment", s->alignment,
+               "Show where the model looks as it writes: the cross-attention of its last layer, "
+               "the mean of the heads, a row per character written");
+    add_width(o, s->width).needs(alignment);
     o.threads(s->threads);
     o.run([s] { return run_translate(*s); });
 }

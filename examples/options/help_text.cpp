@@ -6,9 +6,13 @@
 namespace tapestry::cli {
 namespace {
 
-// Where the text of a line begins: its description if it has one in its column.
+// Where the text of a line begins: its description if it has one in its column, or behind a name
+// and a gap.
 std::size_t indent_of(std::string_view line) {
     const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t gap = std::min(line.find("  ", first), line.size());
+    const std::size_t text = line.find_first_not_of(' ', gap);
+    if (first == 2 && text < kHelpNames) return text;
     const bool described = first > 0 && first < kHelpNames && line.size() > kHelpNames &&
                            line[kHelpNames - 1] == ' ' && line[kHelpNames] != ' ';
     return described ? kHelpNames : first;

@@ -28,12 +28,9 @@ BytePairTokenizer learned_from(const DataOptions& o) {
     return train_byte_pairs(words_of(reader, reader.bytes()), o.vocab);
 }
 
-Times batch_times(const DataOptions& o, const BytePairTokenizer& pairs) {
-    const TextData data(tokenize_text(o.text, std::make_unique<BytePairTokenizer>(pairs)).ids,
-                        {.name = o.text});
-    Generator generator(1);
-    return timed(o.seconds,
-                 [&] { data.random_batch(Split::train, o.batch, o.context, generator); });
+TextData data_of(const DataOptions& o, const BytePairTokenizer& pairs) {
+    return TextData(tokenize_text(o.text, std::make_unique<BytePairTokenizer>(pairs)).ids,
+                    {.name = o.text});
 }
 
 }  // namespace
@@ -41,12 +38,16 @@ Times batch_times(const DataOptions& o, const BytePairTokenizer& pairs) {
 DataRow measure_data(const DataOptions& o) {
     DataRow row;
     row.bytes = static_cast<double>(InputFile(o.text).size());
+    const BytePairTokenizer pairs = learned_from(o);
+    const TextData data = data_of(o, pairs);
+    Generator generator(1);
+    data.random_batch(Split::train, 1, o.context, generator);  // throws if the text is too short
+    row.vocab = pairs.vocab_size();
     row.characters = timed(o.seconds, [&] { encode_all(o.text, characters_in(o.text)); });
     row.learning = timed(o.seconds, [&] { learned_from(o); });
-    const BytePairTokenizer pairs = learned_from(o);
-    row.vocab = pairs.vocab_size();
     row.byte_pairs = timed(o.seconds, [&] { encode_all(o.text, pairs); });
-    row.batch = batch_times(o, pairs);
+    row.batch =
+        timed(o.seconds, [&] { data.random_batch(Split::train, o.batch, o.context, generator); });
     return row;
 }
 

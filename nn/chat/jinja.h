@@ -27,7 +27,8 @@ public:
     explicit Program(std::string_view text);
 
     /// The text that it writes, with these variables. Throws JinjaError, with the line, if it
-    /// fails, calls raise_exception, takes more than 200,000 turns or writes more than kMostText.
+    /// fails, calls raise_exception, takes more than 200,000 turns, writes more than kMostText or
+    /// takes more than kMostMemory.
     std::string run(Members variables, bool marks_generation = false) const;
 
     /// Whether it has a block {% generation %}, transformers' mark of learned text.

@@ -44,6 +44,7 @@ public:
     void count_step();
 
 private:
+    CountedMemory memory_;
     std::vector<Members> frames_;
     bool marks_generation_;
     std::size_t first_ = 1;  // of those that are seen in addition to frame 0

@@ -46,6 +46,7 @@ Flow run_all(const std::vector<Statement>& all, Context& context, std::string& t
 void append(std::string& to, const std::string& text) {
     require<JinjaError>(to.size() + text.size() <= kMostText, "more than {} bytes are written",
                         kMostText);
+    take_memory(text.size());
     to += text;
 }
 

@@ -47,7 +47,32 @@ std::string quoted_in_python(std::string_view text) {
     return all + quote;
 }
 
+// What the values of the running program take; nullptr if none runs.
+thread_local const std::shared_ptr<std::size_t>* running = nullptr;
+
+// `value`, shared; its bytes count until the last of its owners is gone.
+template <class T>
+std::shared_ptr<T> counted(T value, std::size_t bytes) {
+    if (running == nullptr) return std::make_shared<T>(std::move(value));
+    take_memory(bytes);
+    return {new T(std::move(value)), [taken = *running, bytes](T* old) {
+                *taken -= bytes;
+                delete old;
+            }};
+}
+
 }  // namespace
+
+CountedMemory::CountedMemory() : outer_(std::exchange(running, &taken_)) {}
+
+CountedMemory::~CountedMemory() { running = outer_; }
+
+void take_memory(std::size_t bytes) {
+    if (running == nullptr) return;
+    **running += bytes;
+    require<JinjaError>(**running <= kMostMemory,
+                        "values and texts of more than {} bytes at a time", kMostMemory);
+}
 
 std::string shown(const Value& value) {
     if (const auto* text = value.if_is<std::string>()) return quoted_in_python(*text);
@@ -79,11 +104,21 @@ void Value::contain(const Value& value) {
     require<JinjaError>(levels_ <= kMostLevels, "a value of more than {} levels", kMostLevels);
 }
 
-Value::Value(List list) : value_(std::make_shared<List>(std::move(list))) {
+Value::Value(std::string text) {
+    const std::size_t bytes = text.size();
+    value_ = std::shared_ptr<const std::string>(counted(std::move(text), bytes));
+}
+
+Value::Value(List list) {
+    const std::size_t bytes = list.size() * sizeof(Value);
+    value_ = counted(std::move(list), bytes);
     for (const Value& one : *if_list()) contain(one);
 }
 
-Value::Value(Members members) : value_(std::make_shared<Members>(std::move(members))) {
+Value::Value(Members members) {
+    std::size_t bytes = members.size() * sizeof(Members::value_type);
+    for (const auto& [name, one] : members) bytes += name.size();
+    value_ = counted(std::move(members), bytes);
     for (const auto& [name, one] : *if_members()) contain(one);
 }
 
@@ -143,6 +178,8 @@ List Value::elements() const {
     if (const List* list = if_list()) return *list;
     List all;
     if (const auto* text = if_is<std::string>()) {
+        const std::int64_t count = count_characters(*text);
+        require<JinjaError>(count <= std::int64_t{kMostElements}, "a list of {} elements", count);
         for (const std::string_view one : characters(*text)) all.emplace_back(one);
         return all;
     }
@@ -214,6 +251,7 @@ bool Value::equals(const Value& other, std::int64_t& left) const {
         return members->size() == other.if_members()->size() &&
                std::all_of(members->begin(), members->end(), same);
     }
+    if (const auto* text = if_is<std::string>()) return *text == other.string();
     return value_ == other.value_;
 }
 

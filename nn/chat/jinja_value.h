@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -44,12 +45,31 @@ struct Namespace;
 constexpr std::size_t kMostText = std::size_t{1} << 24;
 /// Elements of a list, at most.
 constexpr std::size_t kMostElements = 100'000;
+/// Bytes of a running program at most: all its values at a time, and the texts it has written.
+constexpr std::size_t kMostMemory = std::size_t{1} << 27;
+
+/// While it lives, the values that are made on this thread count as those of a running program.
+class CountedMemory {
+public:
+    /// Counts from 0.
+    CountedMemory();
+    ~CountedMemory();
+    CountedMemory(const CountedMemory&) = delete;
+    CountedMemory& operator=(const CountedMemory&) = delete;
+
+private:
+    std::shared_ptr<std::size_t> taken_ = std::make_shared<std::size_t>(0);  // outlived by values
+    const std::shared_ptr<std::size_t>* outer_;
+};
+
+/// Counts what a running program takes until its end. Throws JinjaError beyond kMostMemory.
+void take_memory(std::size_t bytes);
 
 /// Levels that a value may have.
 constexpr int kMostLevels = 100;
 
-/// A value. Lists and dictionaries are shared, as in Python, and never changed. They throw
-/// JinjaError if they have more than 100 levels.
+/// A value. Texts, lists and dictionaries are shared, as in Python, and never changed. They throw
+/// JinjaError if they have more than 100 levels, or take more than kMostMemory with all others.
 class Value {
 public:
     Value() = default;
@@ -58,9 +78,9 @@ public:
     Value(bool truth) : value_(truth) {}                          ///< a truth value
     Value(std::int64_t number) : value_(number) {}                ///< an integer
     Value(double number) : value_(number) {}                      ///< a real number
-    Value(std::string text) : value_(std::move(text)) {}          ///< a text
-    Value(std::string_view text) : value_(std::string(text)) {}   ///< a text
-    Value(const char* text) : value_(std::string(text)) {}        ///< a text
+    Value(std::string text);                                      ///< a text
+    Value(std::string_view text) : Value(std::string(text)) {}    ///< a text
+    Value(const char* text) : Value(std::string(text)) {}         ///< a text
     Value(List list);                                             ///< a list
     Value(Members members);                                       ///< a dictionary
     Value(Namespace members);                                     ///< a namespace
@@ -70,7 +90,11 @@ public:
     /// The value, if it is one of this type, which none of the functions below returns.
     template <class T>
     const T* if_is() const {
-        return std::get_if<T>(&value_);
+        if constexpr (std::is_same_v<T, std::string>) {
+            return target<const std::string>();
+        } else {
+            return std::get_if<T>(&value_);
+        }
     }
     const List* if_list() const { return target<List>(); }  ///< of a list
     const Members* if_members() const;                      ///< of a dictionary or a namespace
@@ -91,7 +115,7 @@ public:
     const std::string& string() const;  ///< Throws JinjaError for anything else
 
     /// Elements of a list, names of a dictionary, characters of a text; none of an undefined value.
-    /// Throws JinjaError for anything else.
+    /// Throws JinjaError for anything else, and a text of more than kMostElements characters.
     List elements() const;
     /// Number of elements().
     std::int64_t length() const;
@@ -114,8 +138,9 @@ private:
         return shared ? shared->get() : nullptr;
     }
 
-    std::variant<Undefined, None, bool, std::int64_t, double, std::string, std::shared_ptr<List>,
-                 std::shared_ptr<Members>, std::shared_ptr<Namespace>, std::shared_ptr<Function>>
+    std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
+                 std::shared_ptr<List>, std::shared_ptr<Members>, std::shared_ptr<Namespace>,
+                 std::shared_ptr<Function>>
         value_;
     int levels_ = 0;
 };

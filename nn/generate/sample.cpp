@@ -4,6 +4,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/floating_point.h>
 #include <tapestry/nn/generate/stop_texts.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/ops/order.h>
 
 #include <algorithm>
@@ -107,8 +108,9 @@ private:
 std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator& generator) {
     const std::vector<double> of_all = logits.to_vector<double>();
     for (const double logit : of_all) {
-        require(std::isfinite(logit), "sample: the model's logits contain {}: it has diverged",
-                std::isnan(logit) ? std::abs(logit) : logit);  // avoids "-nan"
+        require<DivergedError>(std::isfinite(logit),
+                               "sample: the model's logits contain {}: it has diverged",
+                               std::isnan(logit) ? std::abs(logit) : logit);  // avoids "-nan"
     }
     const std::int64_t vocab = logits.size(1);
     const std::int64_t asked = options.temperature == 0 ? 1 : options.top_k;

@@ -48,7 +48,7 @@ struct SampleOptions {
     /// An id that ends the sample and is not part of it. If this is empty, sample_text() sets the
     /// tokenizer's end of text, and ends at its declared_ends() as well.
     std::optional<std::int64_t> end = {};
-    /// sample_text() goes on after an end of text, which then is part of the text.
+    /// sample_text() continues after an end of text, which then is part of the text.
     bool past_end = false;
     /// sample_text() ends before the first of these that the model writes (stop_texts.h).
     std::vector<std::string> stop = {};
@@ -61,9 +61,9 @@ struct SampleOptions {
 /// sees at most the latest ids that fit its context: while all fit, each costs one row of work
 /// thanks to the cache; after that every position changes with every token, and everything is
 /// recomputed. `on_token` is called with each id as it is sampled; return false to stop. The model
-/// should be in evaluation mode. Throws ValueError for options out of range or logits that are not
-/// finite, IndexError for a prompt id outside the vocabulary. Source of top_p: Holtzman et al.
-/// 2020, "The Curious Case of Neural Text Degeneration".
+/// should be in evaluation mode. Throws ValueError for options out of range, DivergedError for
+/// logits that are not finite, IndexError for a prompt id outside the vocabulary. Source of top_p:
+/// Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration".
 std::vector<std::int64_t> sample(const LanguageModel& model,
                                  const std::vector<std::int64_t>& prompt,
                                  const SampleOptions& options, Generator& generator,

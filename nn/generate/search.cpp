@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/order.h>
 #include <tapestry/ops/softmax.h>
@@ -33,8 +34,9 @@ public:
         vocab_ = static_cast<std::size_t>(logits.size(1));
         values_ = log_softmax(to(logits, DType::f64), -1).to_vector<double>();
         for (const double value : values_) {
-            require(!std::isnan(value) && value < std::numeric_limits<double>::infinity(),
-                    "search: the model's logits contain NaN or infinity: it has diverged");
+            require<DivergedError>(
+                !std::isnan(value) && value < std::numeric_limits<double>::infinity(),
+                "search: the model's logits contain NaN or infinity: it has diverged");
         }
     }
     std::size_t vocab() const { return vocab_; }

@@ -13,8 +13,8 @@ struct SearchOptions {
 };
 
 /// Takes the likeliest next token each time, for `batch` sequences at once; for equal logits, the
-/// smaller id. A logit of -inf forbids its token. Throws ValueError for a batch below 1, a negative
-/// length, or logits with NaN or inf.
+/// smaller id. A logit of -inf forbids its token. Throws ValueError for a batch below 1 or a
+/// negative length, DivergedError for logits with NaN or inf.
 std::vector<std::vector<std::int64_t>> greedy(Decoding& decoding, std::int64_t batch,
                                               const SearchOptions& options);
 

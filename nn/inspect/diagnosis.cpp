@@ -1,5 +1,6 @@
 #include <tapestry/nn/inspect/diagnosis.h>
 
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/nn/inspect/diagnosis_parts.h>
 
 #include <fmt/format.h>
@@ -234,8 +235,7 @@ const std::array kRules{
     DiagnosisRule{"diverged", DiagnosisVerdict::bad, [](const RunFacts& f) { return f.diverged; },
                   [](const RunFacts& f) {
                       return fmt::format(
-                          "step {} was not finite, after a loss of {:.4g} that had "
-                          "not risen",
+                          "step {} was not finite, after a loss of {:.4g} that had not risen",
                           f.last.step + 1, f.last.value);
                   },
                   trap_advice, trap_command},
@@ -252,8 +252,8 @@ const std::array kRules{
         [](const RunFacts& f) {
             return fmt::format(
                 "clipping leaves almost nothing of the gradient: its norm is {:.3g}, clipped to "
-                "{:.3g} in {:.0f}% of the steps, and the loss went from {:.4f} to {:.4f} only",
-                f.norm, f.clip, 100 * f.clipped, f.first.value, f.recent);
+                "{:.3g} in {:.0f}% of the steps, and the loss went from {:.4f} to {} only",
+                f.norm, f.clip, 100 * f.clipped, f.first.value, fixed_text(f.recent));
         },
         [](const RunFacts&) -> std::string { return "try --clip 1"; },
         [](const RunFacts& f) {
@@ -268,18 +268,17 @@ const std::array kRules{
     DiagnosisRule{"worse_than_its_start", DiagnosisVerdict::bad,
                   [](const RunFacts& f) { return is_worse_than_its_start(f, loss_of(f)); },
                   [](const RunFacts& f) {
-                      return fmt::format(
-                          "{} is {:.4f}, above the {:.4f} of the model it began from", loss_name(f),
-                          loss_of(f), loss_at_start(f));
+                      return fmt::format("{} is {}, above the {:.4f} of the model it began from",
+                                         loss_name(f), fixed_text(loss_of(f)), loss_at_start(f));
                   },
                   [](const RunFacts& f) { return fmt::format("try {}", rate_text(f.lr / 10)); },
                   [](const RunFacts& f) { return at_rate(f, f.lr / 10); }},
     DiagnosisRule{"unstable", DiagnosisVerdict::bad,
                   [](const RunFacts& f) { return f.last.step >= kEarly && has_risen(f); },
                   [](const RunFacts& f) {
-                      return fmt::format(
-                                 "the loss fell to {:.4f} by step {} and has risen to {:.4f}",
-                                 f.lowest.value, f.lowest.step, f.recent) +
+                      return fmt::format("the loss fell to {} by step {} and has risen to {}",
+                                         fixed_text(f.lowest.value), f.lowest.step,
+                                         fixed_text(f.recent)) +
                              clipped_text(f);
                   },
                   [](const RunFacts& f) {
@@ -296,8 +295,8 @@ const std::array kRules{
                                            : "";
             return fmt::format(
                 "the model memorises what it learns from: the validation loss is "
-                "{:.4f}{}, while the training loss is {:.4f}",
-                f.val.value, lowest, f.recent);
+                "{}{}, while the training loss is {:.4f}",
+                fixed_text(f.val.value), lowest, f.recent);
         },
         [](const RunFacts& f) {
             return "use more text or dropout" +
@@ -338,24 +337,21 @@ const std::array kRules{
         },
         [](const RunFacts& f) { return fmt::format("try {}", rate_text(higher_rate(f))); },
         [](const RunFacts& f) { return at_rate(f, higher_rate(f)); }},
-    DiagnosisRule{"good", DiagnosisVerdict::good,
-                  [](const RunFacts& f) {
-                      // Counting alone knows nothing of what a translator or classifier reads.
-                      const double least =
-                          known(f.pairs) ? std::min(f.pairs, f.guessing) : 0.5 * f.counting;
-                      return !f.running && f.val.step > 0 && has_learned(f) &&
-                             loss_of(f) < least - 0.01 &&
-                             !is_worse_than_its_start(f, loss_of(f) + kNoise);
-                  },
-                  [](const RunFacts& f) {
-                      const bool pairs = known(f.pairs);
-                      return fmt::format(
-                          "the run went well: {} is {:.4f}, counting {} gives "
-                          "{:.4f}",
-                          loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
-                          pairs ? f.pairs : f.counting);
-                  },
-                  nothing, sampling},
+    DiagnosisRule{
+        "good", DiagnosisVerdict::good,
+        [](const RunFacts& f) {
+            // Counting alone knows nothing of what a translator or classifier reads.
+            const double least = known(f.pairs) ? std::min(f.pairs, f.guessing) : 0.5 * f.counting;
+            return !f.running && f.val.step > 0 && has_learned(f) && loss_of(f) < least - 0.01 &&
+                   !is_worse_than_its_start(f, loss_of(f) + kNoise);
+        },
+        [](const RunFacts& f) {
+            const bool pairs = known(f.pairs);
+            return fmt::format("the run went well: {} is {:.4f}, counting {} gives {:.4f}",
+                               loss_name(f), loss_of(f), pairs ? "pairs" : f.unit + "s",
+                               pairs ? f.pairs : f.counting);
+        },
+        nothing, sampling},
     DiagnosisRule{"needs_steps", DiagnosisVerdict::open,
                   [](const RunFacts& f) {
                       return !f.running && f.last.step >= 5 * kEarly && known(f.pairs) &&

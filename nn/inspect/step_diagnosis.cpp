@@ -1,3 +1,4 @@
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/nn/inspect/diagnosis.h>
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/inspect/prediction_trace.h>
@@ -112,9 +113,9 @@ Diagnosis predicting(const Inspector& step, const std::vector<LayerGradient>& la
     if (all.loss > guessing + 0.5) {
         return {DiagnosisVerdict::bad,
                 "above_guessing",
-                fmt::format("the model does worse than guessing here: its loss is {:.3f}, that of "
+                fmt::format("the model does worse than guessing here: its loss is {}, that of "
                             "guessing {:.3f}",
-                            all.loss, guessing),
+                            fixed_text(all.loss, 3), guessing),
                 "train it on text of this kind",
                 {}};
     }

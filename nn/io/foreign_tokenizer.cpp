@@ -2,6 +2,7 @@
 
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/manifest.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -56,6 +58,34 @@ void check_splits_as_gpt2(const ConfigFile& settings, const Tokenizer& tokenizer
                      "vocab.json and merges.txt do not say how, so tokenizer.json is needed "
                      "(transformers writes it: AutoTokenizer.from_pretrained and save_pretrained)",
                      settings.path(), name);
+}
+
+// transformers adds these tokens to those of tokenizer.json, but not with the ids declared: one
+// that is not there gets the next free id.
+void check_added_tokens(const ConfigFile& settings, const Tokenizer& tokenizer) {
+    constexpr const char* kSetting = "added_tokens_decoder";
+    if (tokenizer.kind() != "json" || !settings.has(kSetting)) return;
+    const auto check = [&](const std::string& name, const std::string& text) {
+        std::int64_t id = -1;
+        std::from_chars(name.data(), name.data() + name.size(), id);
+        if (text.empty() || tokenizer.encode(text, kSetting) == std::vector{id}) return;
+        const bool is_known = id >= 0 && id < tokenizer.vocab_size();
+        const std::string there = is_known ? tokenizer.decode({&id, 1}) : std::string();
+        fail<IoError>(
+            "{}: \"{}\" says that token {} is {}; in {} it is {} (transformers writes both "
+            "alike: AutoTokenizer.from_pretrained and save_pretrained)",
+            settings.path(), kSetting, utf8::printable(name), utf8::quoted(text), kTokenizerName,
+            !is_known       ? "missing"
+            : there == text ? "not an added token"
+                            : utf8::quoted(there));
+    };
+    try {
+        for (const auto& [name, token] : settings.node(kSetting).members()) {
+            check(name, token.get<std::string>("content"));
+        }
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: \"{}\": {}", settings.path(), kSetting, error.what());
+    }
 }
 
 // Classes of transformers that replace the post-processor of tokenizer.json by add_bos_token.
@@ -117,6 +147,7 @@ std::unique_ptr<Tokenizer> read_foreign_tokenizer(const ConfigFile& file, const 
     const ConfigFile settings(path);
     check_no_prefix_space(settings, *tokenizer);
     check_splits_as_gpt2(settings, *tokenizer);
+    check_added_tokens(settings, *tokenizer);
     return with_beginning(std::move(tokenizer), settings, files);
 }
 

@@ -21,7 +21,8 @@ inline constexpr const char* kTokenizerSetting = "tapestry_tokenizer";
 /// Reads the tokenizer that the config.json names, or that is there, first of all tokenizer.json;
 /// null if there is none. It begins texts with the token that transformers puts there, by the
 /// post-processor or by add_bos_token in tokenizer_config.json. Throws IoError for files that are
-/// invalid, and for add_prefix_space in tokenizer_config.json where transformers heeds it.
+/// invalid, and for a tokenizer_config.json that asks for add_prefix_space where transformers heeds
+/// it, or declares added tokens that tokenizer.json does not have with these ids.
 std::unique_ptr<Tokenizer> read_foreign_tokenizer(const ConfigFile& file, const SavedFiles& files);
 
 /// The id that ends texts, if the format's tokenizers know it: characters' do not.

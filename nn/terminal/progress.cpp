@@ -1,5 +1,6 @@
 #include <tapestry/nn/terminal/progress.h>
 
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <fmt/core.h>
@@ -36,9 +37,10 @@ std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) con
     const double left = seconds_ > 0
                             ? std::max(0.0, seconds_ - m.seconds)
                             : speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
-    std::string text = fmt::format("step {:>6}{}  loss {:.4f}", m.step,
-                                   seconds_ > 0 ? "" : fmt::format("/{}", steps_), m.loss);
-    if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
+    std::string text =
+        fmt::format("step {:>6}{}  loss {}", m.step, seconds_ > 0 ? "" : fmt::format("/{}", steps_),
+                    fixed_text(m.loss));
+    if (last_val_loss_) text += "  val " + fixed_text(*last_val_loss_);
     const std::string end = fmt::format("  {} left", clock_text(left));
     const std::string of_peak = fmt::format(", {:.0f}% of the peak", 100 * speed.of_peak());
     const double rate = speed.tokens_per_second();

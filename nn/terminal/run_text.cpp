@@ -3,6 +3,7 @@
 #include <tapestry/autograd/print.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/text_table.h>
 #include <tapestry/core/text/utf8.h>
@@ -72,7 +73,7 @@ std::string weight_of(const TrainingResult& result) {
 }  // namespace
 
 std::string to_text(const TrainingResult& result, const std::string& out) {
-    const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
+    const std::string val = result.val_loss ? fixed_text(*result.val_loss) : "not taken";
     const std::string speed =
         fmt::format("{:.0f} {}/s, {:.0f}% of the peak", result.tokens_per_second, result.unit,
                     100 * result.of_peak);
@@ -84,9 +85,9 @@ std::string to_text(const TrainingResult& result, const std::string& out) {
                           how_to_resume(result))
             : "";
     return so_far +
-           fmt::format("{} in {} ({}): loss {:.4f}, validation loss {}\n",
+           fmt::format("{} in {} ({}): loss {}, validation loss {}\n",
                        pluralize(result.last.step, "step"), clock_text(result.last.seconds), speed,
-                       result.last.loss, val) +
+                       fixed_text(result.last.loss), val) +
            fmt::format("saved in {}{}{}{}\n{}{}", utf8::printable(out), weight_of(result),
                        result.concern.empty() ? "" : ", but ", result.concern, result.plan,
                        result.report);
@@ -97,11 +98,11 @@ LossCurves loss_curves(const std::string& directory, bool named) {
     const std::string name = terminal::label_of(directory, 60);
     const std::string of = named ? name + ": " : "";
     LossCurves run{
-        fmt::format("{}: step {:.0f}, loss {:.4f}", name, m.steps.back(), m.losses.back()),
+        fmt::format("{}: step {:.0f}, loss {}", name, m.steps.back(), fixed_text(m.losses.back())),
         {{of + "loss", m.steps, m.losses}}};
     if (m.val_losses.empty()) return run;
-    run.summary += fmt::format(", validation loss {:.4f} at step {:.0f}", m.val_losses.back(),
-                               m.eval_steps.back());
+    run.summary += fmt::format(", validation loss {} at step {:.0f}",
+                               fixed_text(m.val_losses.back()), m.eval_steps.back());
     run.curves.push_back({of + "validation loss", m.eval_steps, m.val_losses});
     return run;
 }
@@ -126,10 +127,11 @@ std::string runs_text(const std::vector<RunSummary>& runs) {
         for (const std::string& name : names) {
             row.push_back(terminal::label_of(run.option(name), 20));
         }
-        row.push_back(run.steps == 0 ? "" : fmt::format("{:.4f}", run.loss));
-        row.push_back(run.lowest.step > 0
-                          ? fmt::format("{:.4f} at step {}", run.lowest.value, run.lowest.step)
-                          : "none");
+        row.push_back(run.steps == 0 ? "" : fixed_text(run.loss));
+        row.push_back(
+            run.lowest.step > 0
+                ? fmt::format("{} at step {}", fixed_text(run.lowest.value), run.lowest.step)
+                : "none");
         row.push_back(fmt::format("{} at step {}", run.state, run.steps));
         row.push_back(bytes_text(static_cast<std::uint64_t>(run.bytes)));
     }

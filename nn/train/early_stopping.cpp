@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/early_stopping.h>
 
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/message.h>
 
 #include <algorithm>
@@ -92,15 +93,16 @@ std::string LossWatch::concern() const {
     const double loss = evaluated ? f.val.value : f.recent;
     if (loss <= f.guessing) {
         if (!has_risen()) return {};
-        return fmt::format("the loss fell to {:.4f} by step {} and has risen to {:.4f}: {}",
-                           f.lowest.value, f.lowest.step, f.recent, remedy());
+        return fmt::format("the loss fell to {} by step {} and has risen to {}: {}",
+                           fixed_text(f.lowest.value), f.lowest.step, fixed_text(f.recent),
+                           remedy());
     }
     const std::string text =
-        fmt::format("the {} is {:.4f}, while {} would give {:.4f}",
-                    evaluated ? "validation loss" : "loss", loss, guess_, f.guessing);
+        fmt::format("the {} is {}, while {} would give {:.4f}",
+                    evaluated ? "validation loss" : "loss", fixed_text(loss), guess_, f.guessing);
     if (has_risen()) {
-        return fmt::format("{}; it had fallen to {:.4f} by step {}: {}", text, f.lowest.value,
-                           f.lowest.step, remedy());
+        return fmt::format("{}; it had fallen to {} by step {}: {}", text,
+                           fixed_text(f.lowest.value), f.lowest.step, remedy());
     }
     if (evaluated && f.recent < f.guessing - kLossNoise) {
         return fmt::format(

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/floating_point.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -187,9 +188,9 @@ Evaluation evaluate_on_tokens(const std::string& model, const std::string& file)
 }
 
 std::string to_text(const Evaluation& e) {
-    return fmt::format("loss {:.4f} nats per {} (perplexity {:.3f}) over {} {} {}", e.loss, e.unit,
-                       std::exp(e.loss), pluralize(e.tokens, e.unit), e.drawn ? "drawn from" : "of",
-                       utf8::printable(e.of));
+    return fmt::format("loss {} nats per {} (perplexity {}) over {} {} {}", fixed_text(e.loss),
+                       e.unit, fixed_text(std::exp(e.loss), 3), pluralize(e.tokens, e.unit),
+                       e.drawn ? "drawn from" : "of", utf8::printable(e.of));
 }
 
 std::string to_json(const Evaluation& e) {

@@ -111,8 +111,13 @@ std::vector<fs::path> find_runs(const std::vector<std::string>& paths) {
         require<IoError>(fs::is_directory(path, ignored), "{}: not a directory", shown(path));
         add_runs(path, runs);
     }
+    std::set<fs::path> seen;  // "a", "a/" and "./a" are one run, by the first of these names
+    std::erase_if(runs, [&](const fs::path& run) {
+        std::error_code gone;
+        const fs::path real = fs::canonical(run, gone);
+        return !seen.insert(gone ? run : real).second;
+    });
     std::sort(runs.begin(), runs.end());
-    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
     require<IoError>(!runs.empty(), "{}: no run there: none of its folders has a {}",
                      shown(paths.empty() ? "." : paths.front()), kMetricsName);
     return runs;

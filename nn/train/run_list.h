@@ -18,9 +18,9 @@
 
 namespace tapestry {
 
-/// The directories of runs among `paths` and below them, sorted by path. Does not look into a run,
-/// behind links or into names that begin with a dot. Throws IoError for a path that is not a
-/// directory, and if there is no run.
+/// The directories of runs among `paths` and below them, each once, sorted by path. Does not look
+/// into a run, behind links or into names that begin with a dot. Throws IoError for a path that is
+/// not a directory, and if there is no run.
 std::vector<std::filesystem::path> find_runs(const std::vector<std::string>& paths);
 
 /// A run, in numbers.

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/step_on_text.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -245,8 +246,8 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer,
 
 PageOptions StepOnText::page(double loss_of_it) const {
     return {.title = fmt::format("One step of {}", last_name(directory)),
-            .subtitle = fmt::format("{}, {} parameters; {}; loss {:.4f}", model->settings(),
-                                    model->parameter_count(), predicted, loss_of_it),
+            .subtitle = fmt::format("{}, {} parameters; {}; loss {}", model->settings(),
+                                    model->parameter_count(), predicted, fixed_text(loss_of_it)),
             .texts = texts,
             .name_of = name_of,
             .image = image,

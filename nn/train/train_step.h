@@ -16,6 +16,7 @@
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/data_parallel/step_traffic.h>
 #include <tapestry/nn/distributed/communicator.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/counted_loss.h>
 
@@ -26,12 +27,6 @@
 namespace tapestry {
 
 class DataParallel;
-
-/// Thrown when the loss or its gradient is infinite or NaN.
-class DivergedError : public Error {
-public:
-    using Error::Error;
-};
 
 /// Computes the loss of the next batch, or of its next micro-batch: a scalar, computed while a tape
 /// records, with the number of its targets if that differs between them (counted_loss.h).

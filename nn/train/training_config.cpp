@@ -306,7 +306,7 @@ std::string kind_for_task(std::string_view task) {
 std::string models_text() {
     std::string text;
     for (const ModelRow& row : model_rows()) {
-        text += fmt::format("  {:<9} {}\n          ", row.name, row.summary);
+        text += fmt::format("  {:<12} {}\n              ", row.name, row.summary);
         for_each_option(row.defaults, [&](const FieldInfo& one, const std::string& value) {
             text += fmt::format(" {} {}", option_name(one), value);
         });

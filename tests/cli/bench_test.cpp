@@ -217,6 +217,12 @@ TEST_CASE("cli bench data: speeds of what a text goes through") {
     CHECK(lines.out.starts_with("0.1 MB of text, one thread\ncharacters, found and encoded "));
     CHECK(lines.out.find("learning 270 byte pairs ") != std::string::npos);
     check_refused(place.run({"bench", "data", "--text", "none"}), "'none': No such file");
+    // Refused before the measurements, which would take minutes.
+    const Arguments long_context{"--context", "100000", "--seconds", "60"};
+    check_refused(
+        place.run(Arguments{"bench", "data", "--text", "t.txt", "--vocab", "270"} + long_context,
+                  {.seconds = 60}),
+        "t.txt: too short: the training part has ");
 }
 
 TEST_CASE("cli bench: text for people, the peak first") {

@@ -130,6 +130,11 @@ TEST_CASE("cli classify: what does not fit is refused in one line") {
     check_refused(place.run({"classify", "--model", "m"}, {.stdin_from = "."}),
                   "stdin: cannot be read");
     CHECK_EQ(place.classify({"--model", "m", "--threshold", "1"}, "a bad day\n").out, "\n");
+    const Outcome blank = place.classify({"--model", "m"}, "\n \r\na bad day\n");
+    check_done(blank);
+    CHECK(blank.out.starts_with("\n\nbad\t"));  // as translate and answer
+    check_refused(place.run({"classify", "--model", "m", "--text", "none.txt"}),
+                  "cannot open none.txt: No such file or directory");
     check_refused(place.run(Arguments{"train", "--task", "classify", "--text", "several.txt",
                                       "--model", "m", "--out", "n"} +
                             kSmall),

@@ -68,6 +68,22 @@ TEST_CASE("cli curve: a run that has not ended") {
     CHECK_EQ(steps(kThreeSteps + "{\"step\":4,\"loss\":null}\n"), "m: step 4");  // a gap
 }
 
+TEST_CASE("cli curve: a huge loss has few digits, here and in a list of runs") {
+    const Place place;
+    put_metrics(place, "m",
+                "{\"step\":1,\"loss\":999999.25}\n"
+                "{\"step\":2,\"loss\":612345678901234567,\"val_loss\":6e17}\n");
+    const Outcome curve = place.run({"curve", "m"});
+    check_done(curve);
+    CHECK(curve.out.starts_with("m: step 2, loss 6.1235e+17, validation loss 6e+17 at step 2\n"));
+    const Outcome list = place.run({"runs", "m"});
+    check_done(list);
+    CHECK(list.out.find(" 6.1235e+17 ") != std::string::npos);
+    CHECK(list.out.find(" 6e+17 at step 2 ") != std::string::npos);
+    put_metrics(place, "m", "{\"step\":1,\"loss\":999999.25}\n");
+    CHECK(place.run({"curve", "m"}).out.starts_with("m: step 1, loss 999999.2500\n"));
+}
+
 TEST_CASE("cli curve: what cannot be drawn") {
     const Place place;
     const auto refused = [&](const std::string& text, const std::string& words) {
@@ -84,7 +100,7 @@ TEST_CASE("cli curve: what cannot be drawn") {
             "line 4: \"step\" must be a number, got \"4\"");
     refused(kThreeSteps + "{\"step\":null,\"loss\":1}\n", "line 4: \"step\" is null");
     refused("{\"step\":1,\"loss\":[]}\n", "line 1: \"loss\" must be a number, got array");
-    refused("{\"step\":1,\"loss\":null}\n", "no point can be drawn: no loss is a number");
+    refused("{\"step\":1,\"loss\":null}\n", "m: no point can be drawn: no loss is a number");
     put_metrics(place, "m", "{\"step\":1,\"loss\":0}\n");
     check_done(place.run({"curve", "m"}));
     check_refused(place.run({"curve", "m", "--log"}), "no loss is a positive number");

@@ -140,6 +140,8 @@ TEST_CASE("cli inspect --print: one head, large") {
     check_refused(place.run(print + Arguments{"--layer", "0", "--head", "2"}),
                   "inspect: layer 0 has no head 2; it has 2");
     check_refused(place.run(print + Arguments{"--layer", "0"}), "--layer requires --head");
+    check_refused(place.run({"inspect", "--model", "m", "--prompt", "The", "--width", "60"}),
+                  "--width requires --print");
     check_refused(place.run(print + Arguments{"--out", "p.html"}), "--out excludes --print");
     check_refused(
         place.run({"inspect", "--model", "m", "--prompt", "The", "--layer", "0", "--head", "0"}),

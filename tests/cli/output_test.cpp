@@ -97,6 +97,11 @@ TEST_CASE("cli: --out is not a directory") {
     refused(std::string(300, 'x'), "File name too long");
     CHECK_EQ(slurp(place / "file"), "mine");
     check_only_these(place.path(), {"t.txt", "file"});
+    fs::create_symlink("gone", place / "link");
+    for (const std::string out : {"link", "link/", "link/model"}) {
+        refused(out, "cannot create directory '" + out +
+                         "': 'link' is a link to 'gone', which does not exist");
+    }
     for (const std::string name : {"model.safetensors", "tokenizer.json", "metrics.jsonl"}) {
         fs::create_directories(place / "m" / name);  // blocks the file's name
         refused("m", "'m/" + name + "': it is a directory, not a file");

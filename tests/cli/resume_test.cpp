@@ -136,6 +136,11 @@ TEST_CASE("cli resume: as many checkpoints as are asked for, or none") {
     CHECK(samples(place, "m/best"));
     check_refused(place.run(training("n", {"--best", "--eval-every", "0"})),
                   "train: --best chooses by validation losses, and --eval-every 0 takes none");
+    for (const char* option : {"--keep", "--rewind-budget"}) {
+        check_refused(place.run(training("n", {"--checkpoint-every", "0", option, "2"})),
+                      std::string("train: ") + option +
+                          " is about checkpoints, and --checkpoint-every 0 writes none");
+    }
     const Arguments two{"--rewind-budget", "0", "--keep", "2"};
     check_done(place.run(training("m", two + Arguments{"--overwrite"})));
     // Those before the last may have been skipped, if writing took longer than all steps.

@@ -62,6 +62,7 @@ TEST_CASE("cli rewind: all steps, one after the other") {
              "60 of 60 steps: the same bits as metrics.jsonl, 15 of them with grad_xxh3\n");
     check_refused(place.run({"rewind", "m", "--all", "--step", "3"}), "--step excludes --all");
     check_refused(place.run({"rewind", "m", "--all", "--print"}), "--all excludes --print");
+    check_refused(place.run({"rewind", "m", "--all", "--width", "60"}), "excludes");
 }
 
 TEST_CASE("cli rewind: numbers that are not those of metrics.jsonl are named") {

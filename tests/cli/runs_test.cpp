@@ -75,6 +75,10 @@ TEST_CASE("cli runs: text, CSV and JSON of runs without checkpoints, with their 
     }
     CHECK_EQ(columns, 5);
     CHECK(lines[4].starts_with("also different, see --csv: --"));
+    const Outcome twice = place.run({"runs", "runs/1e-3", "runs/1e-3/", "./runs/1e-3"});
+    check_done(twice);
+    CHECK_EQ(lines_of(twice.out).size(), 2);
+    CHECK(lines_of(twice.out)[1].starts_with("runs/1e-3 "));
     check_refused(place.run({"runs", "t.txt"}), "'t.txt': not a directory");
     check_refused(place.run({"runs", "runs", "--csv", "--json"}), "--csv excludes --json");
     check_refused(place.run({"runs", "runs", "--csv", "--steps", "steps.csv"}), "excludes");

@@ -256,6 +256,10 @@ TEST_CASE("cli: a part for testing, and the order of an epoch") {
     check_done(t.place.run(eval + Arguments{"--split", "validation"}));
     check_refused(t.place.run(eval + Arguments{"--split", "test"}),
                   "eval: --split test needs --test-fraction, as given in training");
+    check_refused(t.place.run(eval + Arguments{"--test-fraction", "0.05"}),
+                  "eval: --test-fraction 0.05 is for the other parts of --split, got --split all");
+    check_refused(t.place.run({"eval", "--model", "m", "--tokens", "d", "--seed", "2"}),
+                  "excludes");
     check_refused(t.train({"--out", "x", "--test-fraction", "0.1"}), "leave something for");
     check_refused(t.train({"--out", "x", "--test-fraction", "0.005"}), "10 for testing");
     check_refused(t.train({"--out", "x", "--order", "sorted"}), "--order");

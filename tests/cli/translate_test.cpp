@@ -107,6 +107,8 @@ TEST_CASE("cli translate: bad input is one line that says where and what to do")
     check_refused(place.run({"translate", "--model", "m", "--text", "b.txt"}), "b.txt:2: ");
     check_refused(place.run({"translate", "--model", "m", "12x"}), "source");
     check_refused(place.run({"translate", "--model", "m", ""}), "the source is empty");
+    check_refused(place.run({"translate", "--model", "m", "123", "--width", "60"}),
+                  "--width requires --alignment");
     check_refused(place.run({"translate", "--model", "m"}, {.stdin_from = "."}),
                   "stdin: cannot be read");
     spill(place / "b.tsv", "123\t1 2 3\n12x\t1\n");

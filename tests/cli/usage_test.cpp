@@ -61,6 +61,20 @@ TEST_CASE("cli: --help is at most 80 columns wide, in groups") {
                                 "\nCheckpoints:\n", "\nSteps and learning rate:\n"}) {
         CHECK_MESSAGE(train.find(heading) != std::string::npos, heading);
     }
+    // A name and what it is; what follows is below that.
+    const std::vector<std::pair<const char*, std::size_t>> lists{{"\nOptimisers, ", 11},
+                                                                 {"\nKinds of ", 15}};
+    for (const auto& [heading, column] : lists) {
+        const auto begin = train.find('\n', train.find(heading) + 1) + 1;
+        const std::string list = train.substr(begin, train.find("\nKinds of ", begin) - begin);
+        for (const std::string& line : lines_of(list)) {
+            if (line.empty()) continue;
+            const std::size_t first = line.find_first_not_of(' ');
+            CHECK_MESSAGE((first == 2 || first == column), line);
+            CHECK_MESSAGE(line.substr(column - 1, 1) == " ", line);
+            CHECK_MESSAGE(line.substr(column, 1) != " ", line);
+        }
+    }
 }
 
 TEST_CASE("cli: colours on a terminal only, and not with NO_COLOR") {

@@ -124,6 +124,8 @@ TEST_CASE("cli experiment: verdicts of files are compared") {
 TEST_CASE("cli experiment: what is refused") {
     const Place place;
     check_refused(place.run({"experiment", "by_hand", "by_hand"}), "named twice");
+    check_refused(place.run({"experiment", "--quick"}),
+                  "experiment: --quick is for an experiment; name one, or all");
     check_refused(place.run({"experiment", "by_hand", "--seeds", "0"}), "--seeds");
     check_refused(place.run({"experiment", "by_hand", "--model", "x"}), "asks no model");
     check_refused(place.run({"experiment", "layers_roles", "--quick", "--model", "none"}), "none");

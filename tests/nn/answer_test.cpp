@@ -173,6 +173,9 @@ TEST_CASE("answer: a run learns, its directory answers and is measured") {
     CHECK_GE(scores.f1, scores.exact);
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a model that points at answers, expected");
+    for (Tensor p : task->model().parameters()) p.fill_(NAN);
+    check_message<DivergedError>([&] { task->answer(passage, "where is the red ball ?", 1); },
+                                 "the model's outputs contain nan: it has diverged");
 }
 
 // Padding changes nothing: the loss of a batch is the mean of its rows' losses.

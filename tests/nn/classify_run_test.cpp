@@ -68,6 +68,9 @@ TEST_CASE("classify: a run learns, its directory classifies and scores") {
                            "the model is a bag of n-grams, expected a GPT or a Llama");
     check_message<ValueError>([&] { session.corpus(); },
                               "the run's task is classify, which has no text");
+    for (Tensor p : task->model().parameters()) p.fill_(NAN);
+    check_message<DivergedError>([&] { task->classify({"a fine day"}, 1); },
+                                 "the model's outputs contain nan: it has diverged");
 }
 
 namespace {

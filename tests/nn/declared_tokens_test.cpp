@@ -213,6 +213,28 @@ TEST_CASE("declared tokens: a GPT-2's tokenizer.json counts before vocab.json an
     CHECK(load_model(base).tokenizer->encode("the cat") == pairs.tokenizer->encode("the cat"));
 }
 
+TEST_CASE("declared tokens: tokenizer_config.json must agree with tokenizer.json") {
+    const Scratch scratch;
+    const fs::path base = llama_with_end(scratch);
+    const auto with = [&](const Json& tokens) {
+        spill(base / "tokenizer_config.json", Json{{"added_tokens_decoder", tokens}}.dump());
+        return load_model(base).tokenizer->vocab_size();
+    };
+    CHECK(with({{"1", {{"content", "<|im_start|>"}}}, {"376", {{"content", "[EOS]"}}}}) == 377);
+    const auto refused = [&](const char* id, const char* text, const char* words) {
+        const Json token = {{"content", text}};
+        check_message<IoError>([&] { with({{id, token}}); }, words);
+    };
+    refused("1", "<|im_end|>",
+            "tokenizer_config.json: \"added_tokens_decoder\" says that token 1 is '<|im_end|>'; in "
+            "tokenizer.json it is '<|im_start|>' (");
+    refused("377", "<tool>", "token 377 is '<tool>'; in tokenizer.json it is missing");
+    refused("376", "<tool>", "token 376 is '<tool>'; in tokenizer.json it is '[EOS]'");
+    refused("x", "<tool>", "token x is '<tool>'; in tokenizer.json it is missing");
+    check_message<IoError>([&] { with({{"1", Json::object()}}); }, "\"added_tokens_decoder\": ");
+    check_message<IoError>([&] { with("text"); }, "\"added_tokens_decoder\": ");
+}
+
 TEST_CASE("declared tokens: the end that a directory declares stays with tokenized texts") {
     const test::RunPlace place;
     const fs::path base = llama_with_end(place.scratch);

@@ -119,6 +119,8 @@ TEST_CASE("evaluation: of all ids in a file, in order") {
     const Evaluation one = evaluate_on_tokens(place.model, file);
     CHECK_EQ(one.loss, all.loss);
     CHECK(to_text(Evaluation{.loss = 1, .tokens = 1, .of = "t"}).ends_with("over 1 token of t"));
+    CHECK_EQ(to_text(Evaluation{.loss = 100, .tokens = 1, .unit = "token", .of = "t"}),
+             "loss 100.0000 nats per token (perplexity 2.688e+43) over 1 token of t");
     CHECK_EQ(to_text(one), fmt::format("loss {:.4f} nats per token (perplexity {:.3f}) over 10 "
                                        "tokens of {}",
                                        all.loss, std::exp(all.loss), file));

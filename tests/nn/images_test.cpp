@@ -298,6 +298,9 @@ TEST_CASE("image: a run learns, its directory classifies, scores and keeps the n
     Session tuned(again);
     TrainingRun(tuned, {.out = place.scratch / "tuned", .report = false}).to_the_end();
     CHECK_EQ(load_image_classes(place.scratch / "tuned").mean, kept.mean);
+    for (Tensor p : task->model().parameters()) p.fill_(NAN);
+    check_message<DivergedError>([&] { task->classify(all.images, 1); },
+                                 "the model's outputs contain nan: it has diverged");
 }
 
 TEST_CASE("image: what cannot be trained on, and classes with one image") {

@@ -107,6 +107,19 @@ TEST_CASE("jinja: programs that never end, nest too deeply or grow without end a
     refused("{% set a = [1, 1] %}" + times(30, "{% set a = a + a %}"), "a list of ");
     refused("{% set a = [text] %}" + times(40, "{% set a = [a, a] %}") + "{{ a | tojson }}",
             "a text of more than 16777216 bytes");
+    // Each text is short enough; all of them at a time are not, nor what unfinished macros wrote.
+    const std::string big = "{% set a = text * 16000 %}{% set n = namespace(l=[]) %}";
+    const std::string add = "{% for i in range(30) %}{% set n.l = n.l + [";
+    refused(big + add + "a ~ i] %}{% endfor %}",
+            "values and texts of more than 134217728 bytes at a time");
+    refused("{% macro f() %}{{ text * 16000 }}{{ f() }}{% endmacro %}{{ f() }}",
+            "values and texts of more than 134217728 bytes at a time");
+    CHECK_EQ(run(big + add + "a] %}{% set n.b = a ~ i %}{% endfor %}{{ n.l | length }}"), "30");
+    refused(
+        "{% set a = range(90000) | list %}{% set n = namespace(l=[]) %}{% for j in range(9) %}" +
+            add + "a + [i]] %}{% endfor %}{% endfor %}",
+        "values and texts of more than 134217728 bytes at a time");
+    refused("{{ (text * 101) | list }}", "a list of 101000 elements");
     refused("{% set a = [1] %}" + times(101, "{% set a = [a] %}"), "more than 100 levels");
     refused("{% set n = namespace(a=0) %}{% set n.a = n %}", "a namespace cannot be a member");
     refused("{% set n = namespace(a=0) %}{% set n.a = [n] %}", "a namespace cannot be an element");

@@ -71,6 +71,11 @@ TEST_CASE("mask: a run learns, its directory fills masks and is measured") {
     CHECK(to_json(scores).find("\"masked\":40") != std::string::npos);
     check_message<IoError>([&] { load_model(place.out); },
                            "the model is a model of masked tokens, expected a GPT or a Llama");
+    for (Tensor p : task->model().parameters()) p.fill_(NAN);
+    check_message<DivergedError>([&] { task->fill("[MASK]bc", 1); },
+                                 "the model's outputs contain nan: it has diverged");
+    check_message<DivergedError>(
+        [&] { task->score(config, Split::all, {.batches = 1, .batch = 4}, 1); }, "diverged");
 }
 
 TEST_CASE("mask: texts that do not fit the model or each other") {

@@ -1,5 +1,6 @@
 // Sampling from a model with known probabilities: the head's weights are the logits.
 #include <tapestry/nn/generate/sample.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -234,8 +235,8 @@ TEST_CASE("sample: what is refused") {
     for (const double weight : {NAN, -NAN}) {
         fixed.model.head.weight.fill_(weight);
         for (const double temperature : {0.0, 1.0}) {
-            check_throws<ValueError>(with({0}, {.temperature = temperature}),
-                                     "sample: the model's logits contain nan: it has diverged");
+            check_throws<DivergedError>(with({0}, {.temperature = temperature}),
+                                        "sample: the model's logits contain nan: it has diverged");
         }
     }
 }

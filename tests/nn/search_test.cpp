@@ -3,6 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -170,7 +171,7 @@ TEST_CASE("search: what it refuses") {
     } broken;
     for (const double value : {NAN, INFINITY}) {
         broken.value = value;
-        check_throws<ValueError>(
+        check_throws<DivergedError>(
             [&] { greedy(broken, 1, {}); },
             "search: the model's logits contain NaN or infinity: it has diverged");
     }

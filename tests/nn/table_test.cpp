@@ -298,6 +298,9 @@ TEST_CASE("table: a number is learned from numbers, categories and what is missi
         check_message<IoError>([&] { load_table_task(place.out); },
                                "config.json: a column occurs twice");
     }
+    for (Tensor p : task->model().parameters()) p.fill_(NAN);
+    check_message<DivergedError>([&] { task->predict(task->read(place.csv, false), 1); },
+                                 "the model's outputs contain nan: it has diverged");
 }
 
 TEST_CASE("table: a class is learned, and numbers can be names of classes") {

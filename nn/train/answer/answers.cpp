@@ -2,6 +2,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/answer/answer_task.h>
 #include <tapestry/ops/softmax.h>
 
@@ -63,7 +64,8 @@ std::vector<std::vector<FoundAnswer>> AnswerTask::find(
     std::int64_t most) const {
     const NoGradGuard no_grad;
     const Batch batch = batch_from(rows);
-    const std::vector<double> p = softmax((*model_)(batch.inputs)).to_vector<double>();
+    const std::vector<double> p =
+        finite_outputs(softmax((*model_)(batch.inputs)).to_vector<double>());
     const std::vector<PassagePlace> places = passage_places(batch.inputs, model_->separator_id());
     const std::int64_t length = batch.inputs.size(1);
     std::vector<std::vector<FoundAnswer>> all;

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/chat/chat_scores.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/chat/chat_examples.h>
@@ -85,9 +86,9 @@ ChatScores evaluate_on_chat(const TrainingConfig& config) {
 
 std::string to_text(const ChatScores& s, const std::string& of) {
     return fmt::format(
-        "loss {:.4f} nats per token of the answers (perplexity {:.3f}), {:.1f}% of {} tokens "
+        "loss {} nats per token of the answers (perplexity {}), {:.1f}% of {} tokens "
         "right, {} of {} answers exact, in {}{}\n",
-        s.loss, std::exp(s.loss),
+        fixed_text(s.loss), fixed_text(std::exp(s.loss), 3),
         100 * static_cast<double>(s.right) / static_cast<double>(s.tokens), s.tokens, s.exact,
         s.answers, utf8::printable(of),
         s.cut == 0 ? "" : fmt::format("; {} of {} examples cut to the context", s.cut, s.examples));

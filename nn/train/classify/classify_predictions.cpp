@@ -1,6 +1,7 @@
 // Predictions of a text classifier: probabilities, with a temperature that is fitted on held-out
 // texts, and how well it predicts.
 #include <tapestry/core/text/message.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/classify/classify_task.h>
 
 #include <fmt/core.h>
@@ -44,7 +45,9 @@ LabelledLogits ClassifyTask::logits_of(const LabelledTexts& texts) const {
     for (std::size_t i = 0; i < texts.texts.size(); ++i) {
         examples.push_back(example_of(texts.texts[i], texts.labels_of(i), i, model_->config()));
     }
-    return logits_of(examples);
+    LabelledLogits all = logits_of(examples);
+    all.logits = finite_outputs(std::move(all.logits));
+    return all;
 }
 
 void ClassifyTask::calibrate() {
@@ -75,9 +78,9 @@ std::vector<std::vector<LabelProbability>> ClassifyTask::classify(
     std::vector<std::vector<LabelProbability>> all;
     for (const std::string& text : texts) {
         const Example one = example_of(text, {0}, 0, model_->config());
-        const LabelledLogits logits = logits_of({one});
+        const std::vector<double> logits = finite_outputs(logits_of({one}).logits);
         all.push_back(likeliest(
-            labels_, probabilities_of(logits.logits, temperature(), has_several_labels()), most));
+            labels_, probabilities_of(logits, temperature(), has_several_labels()), most));
         std::erase_if(all.back(), [threshold](const LabelProbability& label) {
             return label.probability < threshold;
         });

@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/classify/label_set_scores.h>
 
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -86,9 +87,10 @@ std::string to_text(const LabelSetScores& scores, const std::string& of) {
     constexpr std::size_t kMost = 20;
     std::string text = fmt::format(
         "micro F1 {:.4f}, macro F1 {:.4f}, precision@1 {:.4f}, exactly the right labels {:.4f}, "
-        "loss {:.4f} over {} of {}; a label is predicted from a probability of {:.3f} on\n",
+        "loss {} over {} of {}; a label is predicted from a probability of {:.3f} on\n",
         scores.micro_f1(), scores.macro_f1(), scores.precision_at_1(), scores.exact_share(),
-        scores.loss, pluralize(scores.texts, "text"), utf8::printable(of), scores.threshold);
+        fixed_text(scores.loss), pluralize(scores.texts, "text"), utf8::printable(of),
+        scores.threshold);
     text += to_text(scores.calibration) + "\n";
     if (scores.labels.size() > kMost) return text;
     for (std::size_t c = 0; c < scores.labels.size(); ++c) {

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/classify/scores.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -105,8 +106,8 @@ std::string baseline_text(const ClassificationScores& scores) {
 
 std::string to_text(const ClassificationScores& scores, const std::string& of) {
     constexpr std::size_t kMost = 20;
-    return fmt::format("accuracy {:.4f}, macro F1 {:.4f}, loss {:.4f} over {} of {}\n",
-                       scores.accuracy(), scores.macro_f1(), scores.loss,
+    return fmt::format("accuracy {:.4f}, macro F1 {:.4f}, loss {} over {} of {}\n",
+                       scores.accuracy(), scores.macro_f1(), fixed_text(scores.loss),
                        pluralize(scores.count(), scores.what), utf8::printable(of)) +
            (scores.calibration ? to_text(*scores.calibration) + "\n" : "") + baseline_text(scores) +
            (scores.labels.size() > kMost ? "" : confusion_text(scores));

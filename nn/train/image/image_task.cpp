@@ -5,6 +5,7 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/labelled_texts.h>
 #include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>
@@ -245,7 +246,7 @@ std::vector<double> ImageTask::probabilities(const ImageSet& images,
     const NoGradGuard no_grad;
     const std::vector<std::int64_t> none(static_cast<std::size_t>(images.count()), 0);
     const Tensor logits = (*model_)(normalised(batch_from(images, none, rows).inputs));
-    return softmax(tapestry::to(logits, DType::f32)).to_vector<double>();
+    return finite_outputs(softmax(tapestry::to(logits, DType::f32)).to_vector<double>());
 }
 
 namespace {

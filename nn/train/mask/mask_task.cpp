@@ -2,12 +2,14 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/skip_drawing.h>
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/text_task.h>
 #include <tapestry/ops/cast.h>
@@ -185,7 +187,8 @@ FilledText MaskTask::fill(std::string_view text, std::int64_t most) const {
 FilledText MaskTask::fill_ids(Ids ids, std::int64_t most) const {
     const NoGradGuard no_grad;
     const Tensor logits = (*model_)(tensor(ids, {1, std::ssize(ids)}));
-    const std::vector<double> p = softmax(tapestry::to(logits, DType::f32)).to_vector<double>();
+    const std::vector<double> p =
+        finite_outputs(softmax(tapestry::to(logits, DType::f32)).to_vector<double>());
     const auto vocab = static_cast<std::size_t>(mask_id());  // the mask itself fills nothing
     Ids order(vocab);
     FilledText filled;
@@ -233,14 +236,14 @@ MaskScores MaskTask::score(const TrainingConfig& config, Split split,
             ++scores.tokens;
         }
     }
-    scores.loss = mean.value();
+    scores.loss = finite_outputs({mean.value()})[0];
     return scores;
 }
 
 std::string to_text(const MaskScores& scores, const std::string& of) {
     return fmt::format(
-        "loss {:.4f} nats per masked {} (perplexity {:.3f}), accuracy {:.4f} over {} of {}\n",
-        scores.loss, scores.unit, std::exp(scores.loss),
+        "loss {} nats per masked {} (perplexity {}), accuracy {:.4f} over {} of {}\n",
+        fixed_text(scores.loss), scores.unit, fixed_text(std::exp(scores.loss), 3),
         static_cast<double>(scores.right) / static_cast<double>(scores.tokens), scores.tokens,
         utf8::printable(of));
 }

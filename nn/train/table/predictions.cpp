@@ -2,6 +2,7 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/table/table_columns.h>
 #include <tapestry/nn/train/table/table_task.h>
 #include <tapestry/ops/cast.h>
@@ -56,12 +57,12 @@ std::vector<RowPrediction> TableTask::predictions(const Tensor& inputs, std::int
         const std::int64_t end = std::min(begin + kPredictedAtOnce, inputs.size(0));
         const Tensor found = tapestry::to(outputs(views::slice(inputs, 0, begin, end)), DType::f32);
         if (labels().empty()) {
-            for (const double y : found.to_vector<double>()) {
+            for (const double y : finite_outputs(found.to_vector<double>())) {
                 all.push_back({.number = columns_.mean + columns_.deviation * y});
             }
             continue;
         }
-        const std::vector<double> p = softmax(found).to_vector<double>();
+        const std::vector<double> p = finite_outputs(softmax(found).to_vector<double>());
         for (std::int64_t row = 0; row < end - begin; ++row) {
             const std::span<const double> of_row(p.data() + row * std::ssize(labels()),
                                                  labels().size());
@@ -89,7 +90,8 @@ ClassificationScores TableTask::classification_scores(const Table& table) const 
         for (std::int64_t row = begin; row < end; ++row) {
             classes.push_back(static_cast<std::int64_t>(targets[static_cast<std::size_t>(row)]));
         }
-        scores.add(classes, softmax(tapestry::to(found, DType::f32)).to_vector<double>());
+        scores.add(classes,
+                   finite_outputs(softmax(tapestry::to(found, DType::f32)).to_vector<double>()));
     }
     return scores;
 }

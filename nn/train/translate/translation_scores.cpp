@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/translate/translation_scores.h>
 
+#include <tapestry/core/text/fixed_text.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 
@@ -249,11 +250,11 @@ TranslationScores score_translations(const Sentences& hypotheses, const Sentence
 
 std::string to_text(const TranslationScores& s, const std::string& of) {
     return fmt::format(
-        "loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}\n"
+        "loss {} nats per {} (perplexity {}) over {} {}s of {}\n"
         "exact match {:.4f} ({} of {}), BLEU {:.2f} ({}), chrF2 {:.2f}, word error rate {:.4f}\n",
-        s.loss, s.unit, std::exp(s.loss), s.characters, s.unit, utf8::printable(of),
-        static_cast<double>(s.exact) / static_cast<double>(s.pairs), s.exact, s.pairs, s.bleu,
-        name_of_value(s.tokens), s.chrf, s.word_errors);
+        fixed_text(s.loss), s.unit, fixed_text(std::exp(s.loss), 3), s.characters, s.unit,
+        utf8::printable(of), static_cast<double>(s.exact) / static_cast<double>(s.pairs), s.exact,
+        s.pairs, s.bleu, name_of_value(s.tokens), s.chrf, s.word_errors);
 }
 
 std::string to_json(const TranslationScores& s) {
