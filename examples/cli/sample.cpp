@@ -12,6 +12,7 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/models/diverged_error.h>
 #include <tapestry/nn/train/step_on_text.h>
 
 #include <array>
@@ -105,11 +106,17 @@ void write_sample(const SampleSettings& s, const LoadedModel& loaded, const std:
         say(fmt::format("--- sample {} of {}, --seed {}\n", i + 1, s.samples, seed));
     }
     Generator generator(seed);
-    const std::string text = sample_text(*loaded.model, tokenizer, prompt, options, generator,
-                                         [&](const std::string& piece) {
-                                             if (!s.json) say_sample(piece);
-                                             return !interrupted() && std::ferror(stdout) == 0;
-                                         });
+    std::string text;
+    try {
+        text = sample_text(*loaded.model, tokenizer, prompt, options, generator,
+                           [&](const std::string& piece) {
+                               if (!s.json) say_sample(piece);
+                               return !interrupted() && std::ferror(stdout) == 0;
+                           });
+    } catch (const DivergedError&) {  // the prompt is written; what is wrong gets its own line
+        if (!s.json) say("\n");
+        throw;
+    }
     if (s.json) {
         print_json(to_json(tokenizer, seed, prompt, text.substr(prompt.size()), tokens));
         return;
