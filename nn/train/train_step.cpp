@@ -201,8 +201,8 @@ std::string TrainStep::advice(std::int64_t number) const {
 double TrainStep::check(std::int64_t number, double loss) {
     const double grad_norm = norm();
     if (!std::isfinite(loss) || !std::isfinite(grad_norm)) {
-        fail<DivergedError>("train: step {}: the loss is {:.6g} and the gradient's norm {:.6g}; {}",
-                            number, std::isnan(loss) ? std::abs(loss) : loss,
+        fail<DivergedError>("train: step {}: the loss is {} and the gradient's norm {}; {}", number,
+                            std::isnan(loss) ? std::abs(loss) : loss,
                             std::abs(grad_norm),  // avoids "-nan"
                             advice(number));
     }
