@@ -261,7 +261,9 @@ const std::array kRules{
         }},
     DiagnosisRule{"rate_too_high", DiagnosisVerdict::bad,
                   [](const RunFacts& f) {
-                      return f.last.step >= kEarly && rate_hurts(f) && !memorises(f) &&
+                      const bool shown =
+                          f.last.step >= kEarly || loss_of(f) > clearly_above(f.guessing);
+                      return shown && rate_hurts(f) && !memorises(f) &&
                              (loss_of(f) > f.guessing - kNoise || uses_nothing(f));
                   },
                   high_text, high_advice, high_command},

@@ -120,6 +120,10 @@ TEST_CASE("diagnosis: a learning rate that is too high") {
     flat.ratio = 0.4;
     CHECK_EQ(rule_of(flat), "rate_too_high");
     CHECK_EQ(diagnose(flat).advice, "try 0.0001");
+    // Few steps are enough to see a loss far above guessing.
+    CHECK_EQ(rule_of(facts(
+                 5, [](double t) { return t < 0.3 ? 4.2 : 1e9 * t; }, 4e12)),
+             "rate_too_high");
     // A run that learned its data by heart has learned.
     RunFacts heart = facts(
         400, [](double t) { return std::max(0.05, 4.2 - 10 * t); }, 4.15);
